@@ -19,7 +19,7 @@ const late = "terraform_data.late.output"
 // its result can be destroyed.
 func TestAccRefusedInTime(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	access := Access{Endpoints: c.Endpoints()}
 	here := fmt.Sprintf("[%q]", c.Endpoints()[0])
 	peer := deadEndpoint(t)
@@ -67,10 +67,10 @@ func TestAccRefusedInTime(t *testing.T) {
 				w.Write("main.tf", required+access.ProviderConfig()+strings.Replace(v.resource, "%s", value, 1)+before)
 			}
 			write(v.bad, "")
-			w.Plan().MustSay(v.summary).mustContain(t, v.summary, v.says)
+			w.Plan().MustSay(v.summary).MustContain(t, v.summary, v.says)
 
 			write("jsondecode("+late+")", fmt.Sprintf("resource \"terraform_data\" \"late\" {\n  input = jsonencode(%s)\n}\n", v.bad))
-			w.Apply().MustFail().MustSay(v.summary).mustContain(t, v.summary, v.says)
+			w.Apply().MustFail().MustSay(v.summary).MustContain(t, v.summary, v.says)
 			mustBeMembers(t, c, "infra1")
 			recordOf(t, c)
 
@@ -86,14 +86,14 @@ func TestAccRefusedInTime(t *testing.T) {
 // A plan that can reach the cluster refuses a learner_id that no member has.
 func TestAccLearnerIDOfNoMember(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	bad := fmt.Sprintf("resource \"etcd_member\" \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n  learner_id = \"abc\"\n}\n", deadEndpoint(t))
 	w := configuration(t, Access{Endpoints: c.Endpoints()}, bad)
-	w.Plan().MustSay("No member has the learner_id").mustContain(t, "No member has the learner_id", "learner_id is abc", "terraform destroy -refresh=false")
+	w.Plan().MustSay("No member has the learner_id").MustContain(t, "No member has the learner_id", "learner_id is abc", "terraform destroy -refresh=false")
 }
 
 // tamper replaces a text in the state.
-func (w *Workspace) tamper(t *testing.T, from, to string) {
+func tamper(w *Workspace, t *testing.T, from, to string) {
 	t.Helper()
 	was := w.Read("terraform.tfstate")
 	now := strings.Replace(was, from, to, 1)
@@ -107,7 +107,7 @@ func (w *Workspace) tamper(t *testing.T, from, to string) {
 // configuration applies.
 func TestAccStateThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	url := deadEndpoint(t)
 	here := fmt.Sprintf("endpoints = [%q]", c.Endpoints()[0])
 	learner := func(argument string) string {
@@ -120,16 +120,16 @@ func TestAccStateThatCannotBeUsed(t *testing.T) {
 			w := configuration(t, at, learner(here))
 			w.Apply().MustSucceed()
 			broken := strings.Replace(written, fmt.Sprintf("%q", c.Endpoints()[0]), bad, 1)
-			w.tamper(t, written, broken)
+			tamper(w, t, written, broken)
 			plan := w.Plan()
 			plan.MustDo(map[string]string{"etcd_learner.x": "update"})
 			if bad != "null" {
-				plan.mustWarn("Endpoints of member x cannot be used")
+				mustWarn(plan.Outcome, "Endpoints of member x cannot be used")
 			}
 			w.Apply().MustSucceed()
 			w.Plan().MustBeEmpty()
 
-			w.tamper(t, written, broken)
+			tamper(w, t, written, broken)
 			w.Destroy().MustSucceed()
 			mustBeMembers(t, c, "infra1")
 			recordOf(t, c)
@@ -138,12 +138,12 @@ func TestAccStateThatCannotBeUsed(t *testing.T) {
 	t.Run("and nothing else is known", func(t *testing.T) {
 		w := configuration(t, at, learner(here))
 		w.Apply().MustSucceed()
-		w.tamper(t, written, strings.Replace(written, fmt.Sprintf("%q", c.Endpoints()[0]), `""`, 1))
+		tamper(w, t, written, strings.Replace(written, fmt.Sprintf("%q", c.Endpoints()[0]), `""`, 1))
 		w.Write("main.tf", required+"provider \"etcd\" {}\n"+learner(here))
-		w.Plan().mustWarn("Endpoints of member x cannot be used")
-		w.Destroy("-refresh=false").MustSay("Cannot remove member x").mustContain(t, "Cannot remove member x", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
+		mustWarn(w.Plan().Outcome, "Endpoints of member x cannot be used")
+		w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
 		w.Env = append(w.Env, "ETCD_FORCE_DESTROY=true")
-		w.Destroy("-refresh=false").MustSucceed().mustWarn("Member x was forgotten, not removed")
+		mustWarn(w.Destroy("-refresh=false").MustSucceed(), "Member x was forgotten, not removed")
 		if w.State("etcd_learner.x") != nil {
 			t.Error("it is still in the state")
 		}
@@ -151,11 +151,11 @@ func TestAccStateThatCannotBeUsed(t *testing.T) {
 }
 
 // mustWarn fails the test unless the only warning has this summary.
-func (o *Outcome) mustWarn(summary string) Diagnostic {
-	o.tb.Helper()
+func mustWarn(o *Outcome, summary string) Diagnostic {
+	o.TB.Helper()
 	warnings := o.Warnings()
 	if len(warnings) != 1 || warnings[0].Summary != summary {
-		o.tb.Fatalf("%s: expected one warning, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.diagnostics())
+		o.TB.Fatalf("%s: expected one warning, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.Report())
 	}
 	return warnings[0]
 }

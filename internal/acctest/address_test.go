@@ -91,15 +91,15 @@ func TestAccAddress(t *testing.T) {
 	locate(t, w, nodes)
 	first := w.Plan()
 	for _, attribute := range []string{"peer_urls", "client_urls"} {
-		if v := first.Changes()[address("etcd_member_config", "later")]; !isUnknown(v.Unknown[attribute]) {
+		if v := first.Changes()[Address("etcd_member_config", "later")]; !IsUnknown(v.Unknown[attribute]) {
 			t.Errorf("%s of an address that is not known is planned as %v", attribute, v.After[attribute])
 		}
 	}
-	first.MustKnow(address("etcd_member_config", "address"), "peer_urls", []string{peer})
-	first.MustKnow(address("etcd_member_config", "address"), "client_urls", []string{client})
+	first.MustKnow(Address("etcd_member_config", "address"), "peer_urls", []string{peer})
+	first.MustKnow(Address("etcd_member_config", "address"), "client_urls", []string{client})
 	w.Apply().MustSucceed()
 	for name, want := range map[string]string{"later": "https://10.255.1.29", "later-http": "http://10.255.1.29", "address": "https://10.255.1.20"} {
-		now := w.State(address("etcd_member_config", name))
+		now := w.State(Address("etcd_member_config", name))
 		env, _ := now["environment"].(map[string]any)
 		got := fmt.Sprint(now["peer_urls"], now["client_urls"], env["ETCD_INITIAL_ADVERTISE_PEER_URLS"], env["ETCD_LISTEN_PEER_URLS"], env["ETCD_ADVERTISE_CLIENT_URLS"], env["ETCD_LISTEN_CLIENT_URLS"])
 		p, c := want+":2380", want+":2379"
@@ -112,7 +112,7 @@ func TestAccAddress(t *testing.T) {
 	for name, c := range changed {
 		nodes[name] = c.to
 		if c.action != "" {
-			do[address("etcd_member_config", name)] = c.action
+			do[Address("etcd_member_config", name)] = c.action
 		}
 		if c.action != "delete create" {
 			inPlace[name] = c.to
@@ -123,15 +123,15 @@ func TestAccAddress(t *testing.T) {
 	locate(t, w, inPlace)
 	w.Apply().MustSucceed()
 	w.Plan().MustBeEmpty()
-	if now := w.State(address("etcd_member_config", "filled-in")); now["peer_urls"] != nil || now["client_urls"] != nil {
+	if now := w.State(Address("etcd_member_config", "filled-in")); now["peer_urls"] != nil || now["client_urls"] != nil {
 		t.Errorf("without an address there is %v", now)
 	}
 	inPlace["filled-in"], inPlace["same-peer-urls"], inPlace["same-scheme"], inPlace["same-client-urls"] = was, was, was, was
 	locate(t, w, inPlace)
 	w.Plan().MustDo(map[string]string{
-		address("etcd_member_config", "filled-in"):      "delete create",
-		address("etcd_member_config", "same-peer-urls"): "update",
-		address("etcd_member_config", "same-scheme"):    "update",
+		Address("etcd_member_config", "filled-in"):      "delete create",
+		Address("etcd_member_config", "same-peer-urls"): "update",
+		Address("etcd_member_config", "same-scheme"):    "update",
 	})
 }
 
@@ -151,7 +151,7 @@ func TestAccAddressRefused(t *testing.T) {
 		"empty":           {place{"address": ""}, "Invalid address"},
 	} {
 		nodes[name] = c.place
-		want = append(want, address("etcd_member_config", name)+": "+c.summary)
+		want = append(want, Address("etcd_member_config", name)+": "+c.summary)
 	}
 	w := configuration(t, Access{}, located)
 	locate(t, w, nodes)

@@ -14,27 +14,27 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// tunnels gives nodes client addresses that cannot be dialled from here, as in
+// openTunnels gives nodes client addresses that cannot be dialled from here, as in
 // a network behind a bastion. It returns a proxy URL for each advertised URL.
-func (f *Fleet) tunnels(names ...string) map[string]string {
-	f.tb.Helper()
+func openTunnels(f *Fleet, names ...string) map[string]string {
+	f.TB.Helper()
 	out := map[string]string{}
 	for _, name := range names {
 		n := f.Nodes[name]
 		inside, err := url.Parse(n.Client)
 		if err != nil {
-			f.tb.Fatal(err)
+			f.TB.Fatal(err)
 		}
 		n.Listen = []string{n.Client}
 		n.Client = fmt.Sprintf("http://10.255.0.%d:2379", name[0])
-		out[n.Client] = "http://" + etcdtest.Proxy(f.tb, inside.Host).Addr()
+		out[n.Client] = "http://" + etcdtest.Proxy(f.TB, inside.Host).Addr()
 	}
 	return out
 }
 
-// through writes the provider block with this address map.
-func (f *Fleet) through(ways map[string]string) {
-	f.tb.Helper()
+// useTunnels writes the provider block with this address map.
+func useTunnels(f *Fleet, ways map[string]string) {
+	f.TB.Helper()
 	var b strings.Builder
 	b.WriteString("provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : node.client]\n  address_map = {\n")
 	for _, advertised := range slices.Sorted(maps.Keys(ways)) {
@@ -50,15 +50,15 @@ func (f *Fleet) through(ways map[string]string) {
 func TestAccTunnels(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	ways := f.tunnels("a", "b", "c")
-	f.through(ways)
+	ways := openTunnels(f, "a", "b", "c")
+	useTunnels(f, ways)
 	f.Form()
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
 
 	f.Add("d")
-	maps.Copy(ways, f.tunnels("d"))
-	f.through(ways)
+	maps.Copy(ways, openTunnels(f, "d"))
+	useTunnels(f, ways)
 	f.Plan().MustDo(flat.changes("create", "d"))
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.MustVote("a", "b", "c", "d")
@@ -74,7 +74,7 @@ func TestAccTunnels(t *testing.T) {
 		for advertised := range ways {
 			all[advertised] = way
 		}
-		f.through(all)
+		useTunnels(f, all)
 	}
 	var behind []string
 	for _, way := range slices.Sorted(maps.Values(ways)) {
@@ -95,13 +95,13 @@ func TestAccTunnels(t *testing.T) {
 	f.Drop("d")
 	f.Plan().MustDo(flat.changes("delete", "d"))
 	e := f.Apply().MustSay("Cannot remove member d")
-	a := fmt.Sprintf("%x", f.memberID("a"))
-	c := fmt.Sprintf("c (%x)", f.memberID("c"))
-	e.mustContain(t, e.Summary, c, f.Nodes["c"].Client, a,
+	a := fmt.Sprintf("%x", f.MemberID("a"))
+	c := fmt.Sprintf("c (%x)", f.MemberID("c"))
+	e.MustContain(t, e.Summary, c, f.Nodes["c"].Client, a,
 		"If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers), then apply again.")
 	f.MustList("a", "c", "d")
 
-	f.through(ways)
+	useTunnels(f, ways)
 	f.Apply().MustSucceed() // with the warning that two voters tolerate no failure
 	f.MustVote("a", "c")
 	f.Plan().MustBeEmpty()

@@ -11,16 +11,16 @@ import (
 
 // mustWarnOfEnd fails the test unless this number of warnings says that every
 // voter is removed.
-func (o *Outcome) mustWarnOfEnd(times int) {
-	o.tb.Helper()
+func mustWarnOfEnd(o *Outcome, times int) {
+	o.TB.Helper()
 	n := 0
 	for _, w := range o.Warnings() {
-		if w.Summary == everyVoterGoes {
+		if w.Summary == EveryVoterGoes {
 			n++
 		}
 	}
 	if n != times {
-		o.tb.Errorf("%s: %d warnings that every voter goes, want %d:\n%s", strings.Join(o.Args, " "), n, times, o.diagnostics())
+		o.TB.Errorf("%s: %d warnings that every voter goes, want %d:\n%s", strings.Join(o.Args, " "), n, times, o.Report())
 	}
 }
 
@@ -39,28 +39,28 @@ func TestAccAroundTheEnd(t *testing.T) {
 			for _, resource := range []string{"terraform_data.machine", "etcd_member_config"} {
 				p := l.Plan("-destroy", "-target="+l.addr(resource, last))
 				if p.ExitCode != 2 {
-					l.t.Fatalf("exit code %d:\n%s", p.ExitCode, p.diagnostics())
+					l.t.Fatalf("exit code %d:\n%s", p.ExitCode, p.Report())
 				}
-				p.mustWarnOfEnd(every)
+				mustWarnOfEnd(p.Outcome, every)
 			}
-			l.Plan("-destroy", "-target="+l.addr("etcd_member", last)).mustWarnOfEnd(0)
-			l.Plan("-destroy").mustWarnOfEnd(1)
-			l.Plan("-destroy", "-refresh=false").mustWarnOfEnd(1)
+			mustWarnOfEnd(l.Plan("-destroy", "-target="+l.addr("etcd_member", last)).Outcome, 0)
+			mustWarnOfEnd(l.Plan("-destroy").Outcome, 1)
+			mustWarnOfEnd(l.Plan("-destroy", "-refresh=false").Outcome, 1)
 		}},
 		{name: "shrunk", last: true, run: func(l *lab) {
 			gone := l.members[l.size/2+1:] // 3 to 2, 5 to 3
 			l.members = slices.Clone(l.members[:l.size/2+1])
 			l.Drop(gone...)
 			p := l.Plan()
-			p.mustWarnOfEnd(0)
+			mustWarnOfEnd(p.Outcome, 0)
 			if p.ExitCode != 2 {
-				l.t.Fatalf("exit code %d:\n%s", p.ExitCode, p.diagnostics())
+				l.t.Fatalf("exit code %d:\n%s", p.ExitCode, p.Report())
 			}
 			l.Apply().MustSucceed()
 		}},
 		{name: "destroyed", gone: true, run: func(l *lab) {
 			destroyed := l.Destroy().MustSucceed()
-			destroyed.mustWarnOfEnd(1)
+			mustWarnOfEnd(destroyed, 1)
 		}},
 		{name: "a machine deleted by hand", gone: true, run: func(l *lab) {
 			l.deleteByHand("b")
@@ -108,7 +108,7 @@ func (l *lab) mustDestroy() {
 	if o := l.Destroy(); o.ExitCode != 0 {
 		l.mustBeRefused(o, before)
 		for _, e := range o.Errors() {
-			e.mustBeComplete(l.t)
+			mustBeComplete(e, l.t)
 		}
 		l.shell(destroyInstead).MustSucceed()
 	}

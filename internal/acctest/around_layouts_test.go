@@ -55,7 +55,7 @@ var counting = strings.NewReplacer(
 // no learners, and either every node is a member or none is.
 func countedText(tb testing.TB) string {
 	tb.Helper()
-	text, _, _ := strings.Cut(fleetText, "resource \"etcd_learner\"")
+	text, _, _ := strings.Cut(FleetText, "resource \"etcd_learner\"")
 	text = substitute(tb, text, "= { for name, node in var.nodes : name => node if node.joins == \"member\" }\n",
 		"= length([for name in local.keys : name if var.nodes[name].joins == \"member\"])\n")
 	text = substitute(tb, text, "  for_each         = var.nodes\n", "  count            = length(local.keys)\n")
@@ -69,7 +69,7 @@ func countedText(tb testing.TB) string {
 // members read them from the machines.
 func dynamicText(tb testing.TB) string {
 	tb.Helper()
-	text := substitute(tb, fleetText, `  peer_urls        = concat([each.value.peer], each.value.peers)
+	text := substitute(tb, FleetText, `  peer_urls        = concat([each.value.peer], each.value.peers)
   client_urls      = concat([each.value.client], each.value.clients)
 `, "  join_peer_urls   = flatten(etcd_discovery_token.this.members[*].peer_urls)\n")
 	text = substitute(tb, text, "    sh  = var.machine_sh\n", "    sh  = var.machine_sh\n    peer = each.value.peer\n    client = each.value.client\n")
@@ -99,7 +99,7 @@ func substitute(tb testing.TB, text, was, now string) string {
 }
 
 // addr returns the address of a resource of a node. resource has the format of
-// [address].
+// [Address].
 func (l *lab) addr(resource, key string) string {
 	l.t.Helper()
 	if l.in != counted {

@@ -44,7 +44,7 @@ func TestAccAroundOneOfThree(t *testing.T) {
 		}},
 		{name: "machine tainted", long: true, run: func(l *lab) {
 			l.Run("taint", l.addr("terraform_data.machine", "b")).MustSucceed()
-			commands := l.refuse("apply").commands()
+			commands := commandsIn(l.refuse("apply"))
 			machine := strings.TrimSpace(string(l.shell(commands[0]).MustSucceed().Stdout))
 			l.shell(strings.ReplaceAll(commands[1], "MACHINE", machine)).MustSucceed()
 		}},
@@ -105,7 +105,7 @@ func (l *lab) mustRefuseLate(args ...string) {
 	o := l.Apply(args...).MustFail()
 	l.mustSee(before)
 	for _, e := range o.Errors() {
-		if len(e.commands()) == 0 {
+		if len(commandsIn(e)) == 0 {
 			l.t.Errorf("%v: no command leads on:\n%s", args, e)
 		}
 	}
@@ -170,7 +170,7 @@ func TestAccAroundLearners(t *testing.T) {
 			l.refuse("apply", "-refresh=false")
 			l.replaceOne(e) // this makes it a learner again
 			members, err := l.list()
-			if got := summary(members); err != nil || !slices.Contains(got, "x (learner)") {
+			if got := Summary(members); err != nil || !slices.Contains(got, "x (learner)") {
 				l.t.Fatalf("the members are %v, and x should be a learner; %v", got, err)
 			}
 			l.Plan().MustBeEmpty()
@@ -204,7 +204,7 @@ func TestAccAroundNoMachine(t *testing.T) {
 		l.beside("forgotten_override.tf", "resource \"etcd_member\" \"node\" {\n  machine_id = null\n}\n")
 		p := l.Plan()
 		if p.ExitCode == 1 {
-			l.t.Fatalf("the plan fails:\n%s", p.diagnostics())
+			l.t.Fatalf("the plan fails:\n%s", p.Report())
 		}
 		for _, name := range l.members {
 			n := 0
@@ -214,7 +214,7 @@ func TestAccAroundNoMachine(t *testing.T) {
 				}
 			}
 			if n != 1 {
-				l.t.Errorf("%d warnings about %s, want 1:\n%s", n, name, p.diagnostics())
+				l.t.Errorf("%d warnings about %s, want 1:\n%s", n, name, p.Report())
 			}
 		}
 		l.beside("forgotten_override.tf", "")

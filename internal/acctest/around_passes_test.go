@@ -20,9 +20,9 @@ func TestAccAroundPasses(t *testing.T) {
 	t.Parallel()
 	tryAll(t, variants(flat), []attempt{
 		{name: "one replaced", run: func(l *lab) {
-			id := l.memberID("b")
+			id := l.MemberID("b")
 			l.Apply("-replace=" + l.addr("etcd_member_config", "b")).MustSucceed()
-			if now := l.memberID("b"); now == id {
+			if now := l.MemberID("b"); now == id {
 				l.t.Errorf("b is still %x", id)
 			}
 		}},
@@ -32,9 +32,9 @@ func TestAccAroundPasses(t *testing.T) {
 		}},
 		{name: "one node targeted", not: []layout{flat, counted, dynamic}, run: func(l *lab) {
 			undo := l.trigger(l.members...)
-			before := l.pids(l.members[1:]...)
+			before := l.PIDs(l.members[1:]...)
 			l.Apply("-target=module.a").MustSucceed()
-			if now := l.pids(l.members[1:]...); fmt.Sprint(now) != fmt.Sprint(before) {
+			if now := l.PIDs(l.members[1:]...); fmt.Sprint(now) != fmt.Sprint(before) {
 				l.t.Errorf("the processes were %v, and are %v", before, now)
 			}
 			a := l.Nodes["a"].Config
@@ -66,7 +66,7 @@ func TestAccAroundPasses(t *testing.T) {
 				return err
 			})
 			l.kill(run)
-			l.expireLock() // the lock would expire by itself after 20 s
+			l.ExpireLock() // the lock would expire by itself after 20 s
 			l.converge()
 		}},
 		{name: "killed while a machine boots", run: func(l *lab) {
@@ -77,7 +77,7 @@ func TestAccAroundPasses(t *testing.T) {
 			run := l.Start("apply")
 			l.awaitCreating(run, "b")
 			l.kill(run)
-			l.expireLock()
+			l.ExpireLock()
 			open()
 			l.converge()
 		}},
@@ -129,24 +129,24 @@ func (l *lab) kill(run *Running) {
 	l.t.Helper()
 	providers := run.Providers()
 	etcdtest.Eventually(l.t, "the state is whole", func() error {
-		_ = run.cmd.Process.Signal(syscall.SIGSTOP) // it may have ended already
+		_ = run.Cmd.Process.Signal(syscall.SIGSTOP) // it may have ended already
 		if json.Valid([]byte(l.Read("terraform.tfstate"))) {
 			return nil
 		}
-		return errors.Join(errors.New("it is being written"), run.cmd.Process.Signal(syscall.SIGCONT))
+		return errors.Join(errors.New("it is being written"), run.Cmd.Process.Signal(syscall.SIGCONT))
 	})
 	run.Kill()
 	for _, pid := range providers {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	awaitEnd(providers...)
+	AwaitEnd(providers...)
 }
 
 // converge applies once.
 func (l *lab) converge() {
 	l.t.Helper()
 	if o := l.Apply("-lock-timeout=10s"); o.ExitCode != 0 {
-		l.t.Fatalf("the next apply fails:\n%s", o.diagnostics())
+		l.t.Fatalf("the next apply fails:\n%s", o.Report())
 	}
 }
 
@@ -154,7 +154,7 @@ func (l *lab) converge() {
 // cluster.
 func TestAccAroundFirstApplyKilled(t *testing.T) {
 	t.Parallel()
-	if keepsStateBack(t) {
+	if KeepsStateBack(t) {
 		t.Skip("this CLI writes the state at the end of a run, so a killed first apply leaves none")
 	}
 	for _, v := range variants(flat) {
@@ -163,7 +163,7 @@ func TestAccAroundFirstApplyKilled(t *testing.T) {
 			names := []string{"a", "b", "c", "d", "e"}[:v.size]
 			l := &lab{in: v.layout, size: v.size, t: t, members: names, urls: map[string]string{}}
 			l.Fleet = NewFleet(t, FleetOptions{Founders: names, Version: v.version, Static: v.layout != dynamic})
-			l.useLayout(v.layout)
+			useLayout(l.Fleet, v.layout)
 			var gates []func()
 			for _, name := range names {
 				gates = append(gates, l.Gate(name))

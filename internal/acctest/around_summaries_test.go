@@ -3,15 +3,10 @@
 
 package acctest
 
-// These are parts of the summaries of the warnings that tests of the plan rules
-// count. The tests identify refusals only by their outcome.
-const (
-	// everyVoterGoes is the summary for a plan that removes every voter.
-	everyVoterGoes = "This plan removes every voter"
-	// withoutMachine ends the summary for a configured member without
-	// machine_id, which also contains the member's name.
-	withoutMachine = "machine_id"
-)
+// withoutMachine ends the summary of the warning for a configured member without
+// machine_id, which also contains the member's name. The tests of the plan rules
+// count it. They identify refusals only by their outcome.
+const withoutMachine = "machine_id"
 
 // destroyInstead is the command that every refusal of a plan contains.
 const destroyInstead = "terraform destroy -refresh=false"

@@ -60,10 +60,10 @@ func tryAll(t *testing.T, in []variant, attempts []attempt) {
 					l = newLab(t, v)
 				}
 				passed := t.Run(a.name, func(t *testing.T) {
-					l.t, l.tb = t, t
+					l.t, l.TB = t, t
 					l.try(a)
 				})
-				l.t, l.tb = t, t
+				l.t, l.TB = t, t
 				if !passed || a.last || a.gone {
 					l.end()
 					l = nil
@@ -79,7 +79,7 @@ func newLab(t *testing.T, v variant) *lab {
 	names := []string{"a", "b", "c", "d", "e"}[:v.size]
 	l := &lab{in: v.layout, size: v.size, t: t, members: names, urls: map[string]string{}}
 	l.Fleet = NewFleet(t, FleetOptions{Founders: names, Version: v.version, Static: v.layout != dynamic})
-	l.useLayout(v.layout)
+	useLayout(l.Fleet, v.layout)
 	l.Form()
 	l.note()
 	return l
@@ -89,9 +89,9 @@ func newLab(t *testing.T, v variant) *lab {
 // the meantime a supervisor can start another etcd, so it tries several times.
 func (l *lab) end() {
 	for range 3 {
-		for _, p := range processes() {
-			if strings.HasPrefix(p.cwd, l.Machines+"/") {
-				_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		for _, p := range Processes() {
+			if strings.HasPrefix(p.Dir, l.Machines+"/") {
+				_ = syscall.Kill(p.PID, syscall.SIGKILL)
 			}
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -132,7 +132,7 @@ func (l *lab) config(names ...string) clientv3.Config {
 	for _, name := range names {
 		cfg.Endpoints = append(cfg.Endpoints, l.urls[name])
 	}
-	return l.login(cfg)
+	return l.Login(cfg)
 }
 
 func (l *lab) client(names ...string) *clientv3.Client {
@@ -161,7 +161,7 @@ func (l *lab) mustVote(want ...string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if got := summary(members); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+	if got := Summary(members); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		l.t.Fatalf("the members are %v, want %v", got, want)
 	}
 	for _, name := range want {
@@ -191,7 +191,7 @@ func (l *lab) see() sight {
 		lines = append(lines, fmt.Sprintf("%s %x %v learner=%v", m.Name, m.ID, m.PeerURLs, m.IsLearner))
 		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
 			if m.Name != "" {
-				out.processes[m.Name+" "+file] = l.pid(m.Name, file)
+				out.processes[m.Name+" "+file] = l.PID(m.Name, file)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (l *lab) refuseAll(args ...string) []Diagnostic {
 	errors := o.Errors()
 	seen := map[string]bool{}
 	for _, e := range errors {
-		e.mustBeComplete(l.t)
+		mustBeComplete(e, l.t)
 		if seen[e.Address] {
 			l.t.Errorf("%s: more than one error on %s", strings.Join(args, " "), e.Address)
 		}
@@ -261,7 +261,7 @@ func (l *lab) mustBeRefused(o *Outcome, before sight) {
 	if o.ExitCode != 1 || len(begun) > 0 {
 		now := l.see()
 		l.t.Fatalf("%s was not refused at plan: exit code %d, begun:\n  %s\nthe members were\n  %s\nand are\n  %s\nthe processes were %v\nand are %v\n%s",
-			command, o.ExitCode, strings.Join(begun, "\n  "), before.members, now.members, before.processes, now.processes, o.diagnostics())
+			command, o.ExitCode, strings.Join(begun, "\n  "), before.members, now.members, before.processes, now.processes, o.Report())
 	}
 	for _, d := range o.Diagnostics {
 		for _, word := range broken {
@@ -296,7 +296,7 @@ func (l *lab) leadOut(prefixes ...string) {
 		for _, e := range o.Errors() {
 			prefix := ""
 			for _, p := range prefixes {
-				if prefix == "" && slices.ContainsFunc(e.commands(), func(c string) bool { return strings.Contains(c, p) }) {
+				if prefix == "" && slices.ContainsFunc(commandsIn(e), func(c string) bool { return strings.Contains(c, p) }) {
 					prefix = p
 				}
 			}

@@ -76,7 +76,7 @@ func backstopAlone(name string, long bool, narrow func(l *lab) (args []string, u
 		o := l.Apply(args...)
 		l.mustSee(before)
 		if o.ExitCode != 1 && l.in != dynamic {
-			l.t.Errorf("%v: exit code %d, want 1:\n%s", args, o.ExitCode, o.diagnostics())
+			l.t.Errorf("%v: exit code %d, want 1:\n%s", args, o.ExitCode, o.Report())
 		}
 		undo()
 		if l.in == dynamic {
@@ -89,13 +89,13 @@ func backstopAlone(name string, long bool, narrow func(l *lab) (args []string, u
 // process that sees only the changes of its own node: a plan that passes stops
 // at apply, with a quorum, and can be continued.
 func throughProvidersOfTheirOwn(l *lab) {
-	layout := l.layout
+	layout := l.Layout
 	aliases := ""
 	for _, name := range l.members {
 		aliases += strings.Replace(l.Read("provider.tf"), "{\n", "{\n  alias = \""+name+"\"\n", 1)
 	}
 	l.Write("aliases.tf", aliases)
-	l.layout = func() {
+	l.Layout = func() {
 		layout()
 		main := l.Read("main.tf")
 		for _, name := range l.members {
@@ -112,7 +112,7 @@ func throughProvidersOfTheirOwn(l *lab) {
 		l.Apply()
 		members, err := l.list()
 		if err != nil || len(members) < l.size-1 {
-			l.t.Fatalf("the members are %v; %v", summary(members), err)
+			l.t.Fatalf("the members are %v; %v", Summary(members), err)
 		}
 	}
 }
@@ -167,9 +167,9 @@ func TestAccAroundForgottenMembers(t *testing.T) {
 		}},
 		{name: "one dropped and replaced", run: func(l *lab) {
 			l.Run("state", "rm", l.addr("etcd_member", "b")).MustSucceed()
-			id := fmt.Sprintf("%x", l.memberID("b"))
+			id := fmt.Sprintf("%x", l.MemberID("b"))
 			l.Apply("-replace=" + l.addr("etcd_member_config", "b")).MustSucceed()
-			if now := fmt.Sprintf("%x", l.memberID("b")); now == id {
+			if now := fmt.Sprintf("%x", l.MemberID("b")); now == id {
 				l.t.Errorf("b is still %s", id)
 			}
 		}},

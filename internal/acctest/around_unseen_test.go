@@ -34,7 +34,7 @@ func TestAccAroundUnseenCluster(t *testing.T) {
 			l.refuse(append([]string{"apply"}, each("-target", l.addrs("terraform_data.machine", "a", "b")...)...)...)
 			undo()
 			if p := l.Plan("-replace=" + l.addr("etcd_member_config", "a")); p.ExitCode != 2 {
-				l.t.Errorf("one replacement: exit code %d, want 2:\n%s", p.ExitCode, p.diagnostics())
+				l.t.Errorf("one replacement: exit code %d, want 2:\n%s", p.ExitCode, p.Report())
 			}
 			l.Write("provider.tf", block)
 		}},
@@ -74,7 +74,7 @@ func TestAccAroundSilentVoter(t *testing.T) {
 				return
 			}
 			// The refusal names the member to replace first.
-			for _, c := range e.commands() {
+			for _, c := range commandsIn(e) {
 				if strings.Contains(c, "-replace=") && l.meant(e, "etcd_member_config") != l.addr("etcd_member_config", "c") {
 					l.t.Errorf("%q is not for c:\n%s", c, e)
 				}

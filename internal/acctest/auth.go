@@ -17,14 +17,14 @@ import (
 )
 
 // authVariable, if not empty, enables authentication in every test that does
-// not enable it itself: each cluster of [start] has a password from the
+// not enable it itself: each cluster of [StartCluster] has a password from the
 // beginning, each [Fleet] after the first apply that leaves a cluster, and each
 // provider that a [Workspace] runs has it in its environment. At the end of the
 // test, the destinations of the password are checked.
 const authVariable = "ETCD_TEST_AUTH"
 
-// authPassword is then the password of root.
-const authPassword = "every-cluster-has-this-one"
+// AuthPassword is then the password of root.
+const AuthPassword = "every-cluster-has-this-one"
 
 // withoutAuth are the tests that ignore [authVariable], with the reasons.
 var withoutAuth = map[string]string{
@@ -57,11 +57,11 @@ func authEverywhere(tb testing.TB) bool {
 	return !out
 }
 
-// start is [etcdtest.Start] for a cluster that the provider uses.
-func start(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
+// StartCluster is [etcdtest.Start] for a cluster that the provider uses.
+func StartCluster(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
 	tb.Helper()
 	if o.Password == "" && authEverywhere(tb) {
-		o.Password = authPassword
+		o.Password = AuthPassword
 	}
 	return etcdtest.Start(tb, n, o)
 }
@@ -69,8 +69,8 @@ func start(tb testing.TB, n int, o etcdtest.Options) *etcdtest.Cluster {
 // urlsInText matches the addresses in URLs.
 var urlsInText = regexp.MustCompile(`(?i)https?://([^"/\s]+)`)
 
-// names records the addresses in a text of the configuration.
-func (w *Workspace) names(text string) {
+// Trust records the addresses in a text of the configuration.
+func (w *Workspace) Trust(text string) {
 	for _, found := range urlsInText.FindAllStringSubmatch(text, -1) {
 		w.trusted[strings.ToLower(found[1])] = true
 	}
@@ -79,24 +79,24 @@ func (w *Workspace) names(text string) {
 // giveAuth gives every provider of the workspace the password. At the end of
 // the test it checks to which addresses it was sent.
 func (w *Workspace) giveAuth() {
-	if w.auth = authEverywhere(w.tb); !w.auth {
+	if w.Auth = authEverywhere(w.TB); !w.Auth {
 		return
 	}
 	record := w.Record()
-	w.tb.Cleanup(func() {
-		if w.auth {
-			CheckSent(w.tb, record(), w.trusted, false) // also with a certificate: see checkSecrets
+	w.TB.Cleanup(func() {
+		if w.Auth {
+			CheckSent(w.TB, record(), w.trusted, false) // also with a certificate: see checkSecrets
 		}
 	})
 }
 
-// takeAuth leaves the credentials to the test.
-func (w *Workspace) takeAuth() { w.auth = false }
+// TakeAuth leaves the credentials to the test.
+func (w *Workspace) TakeAuth() { w.Auth = false }
 
 // environment returns variables that the test's own settings override.
 func (w *Workspace) environment() (out []string) {
-	if w.auth {
-		out = append(out, "ETCDCTL_USER=root", "ETCDCTL_PASSWORD="+authPassword)
+	if w.Auth {
+		out = append(out, "ETCDCTL_USER=root", "ETCDCTL_PASSWORD="+AuthPassword)
 	}
 	if w.recordAt != "" {
 		out = append(out, recordVariable+"="+w.recordAt)
@@ -106,15 +106,15 @@ func (w *Workspace) environment() (out []string) {
 
 // password returns the password of root, or "" without authentication.
 func (f *Fleet) password() string {
-	if f.auth {
-		return authPassword
+	if f.Auth {
+		return AuthPassword
 	}
-	return f.opts.Password
+	return f.Options.Password
 }
 
-// login adds credentials to the configuration of a client if authentication is
+// Login adds credentials to the configuration of a client if authentication is
 // already on.
-func (f *Fleet) login(cfg clientv3.Config) clientv3.Config {
+func (f *Fleet) Login(cfg clientv3.Config) clientv3.Config {
 	if f.AuthEnabled {
 		cfg.Username, cfg.Password = "root", f.password()
 		cfg.DialTimeout = 30 * time.Second // for the login, which waits for a member that restarts
@@ -125,8 +125,8 @@ func (f *Fleet) login(cfg clientv3.Config) clientv3.Config {
 // authFollows enables authentication, if the test requires it, when there is a
 // cluster.
 func (f *Fleet) authFollows() {
-	f.tb.Helper()
-	if !f.auth || f.AuthEnabled {
+	f.TB.Helper()
+	if !f.Auth || f.AuthEnabled {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -138,7 +138,7 @@ func (f *Fleet) authFollows() {
 
 // mustHaveAuth fails the test if authentication was required but never enabled.
 func (f *Fleet) mustHaveAuth() {
-	if f.auth && !f.AuthEnabled && !f.tb.Failed() {
-		f.tb.Errorf("%s is set, and authentication was never turned on: let an apply of the test leave a cluster, or say in withoutAuth why none does", authVariable)
+	if f.Auth && !f.AuthEnabled && !f.TB.Failed() {
+		f.TB.Errorf("%s is set, and authentication was never turned on: let an apply of the test leave a cluster, or say in withoutAuth why none does", authVariable)
 	}
 }

@@ -27,19 +27,19 @@ func TestAccJoinersInTheFirstApply(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, c.options)
 			f.Add("d", "e")
-			want := changes("d", "create")
+			want := Changes("d", "create")
 			for _, name := range []string{"a", "b", "c", "e"} {
-				maps.Copy(want, changes(name, "create"))
+				maps.Copy(want, Changes(name, "create"))
 			}
 			if f.Registry != nil {
 				want["etcd_discovery_token.this"] = "create"
 			} else {
-				want[initialCluster] = "create"
+				want[InitialCluster] = "create"
 			}
 			f.Plan().MustDo(want)
 			f.Apply().MustSucceed()
 			f.MustVote("a", "b", "c", "d", "e")
-			env, _ := f.machineFiles("d")
+			env, _ := machineFiles(f, "d")
 			if !strings.Contains(env, "\n"+c.variable+"=") && !strings.HasPrefix(env, c.variable+"=") {
 				t.Errorf("d has no %s:\n%s", c.variable, env)
 			}

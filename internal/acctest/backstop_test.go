@@ -22,10 +22,10 @@ func TestAccBackstopLeavesAVoterThatLives(t *testing.T) {
 	f.Form()
 	f.Add("d")
 	f.Apply().MustSucceed()
-	id := f.memberID("d")
-	f.Run("state", "rm", address("etcd_member", "d"), address("terraform_data.machine", "d")).MustSucceed()
+	id := f.MemberID("d")
+	f.Run("state", "rm", Address("etcd_member", "d"), Address("terraform_data.machine", "d")).MustSucceed()
 	f.Drop("d")
-	f.Plan().MustDo(map[string]string{address("etcd_member_config", "d"): "delete"})
+	f.Plan().MustDo(map[string]string{Address("etcd_member_config", "d"): "delete"})
 	o := f.Apply().MustSucceed()
 	stays := false
 	for _, m := range f.Members("a") {
@@ -34,7 +34,7 @@ func TestAccBackstopLeavesAVoterThatLives(t *testing.T) {
 	if !stays {
 		t.Errorf("d is no voter any more: %v", f.Members("a"))
 	}
-	f.mustHaveRecords()
+	f.MustHaveRecords()
 	w := o.Warnings()
 	if len(w) != 1 || w[0].Summary != "Member d is no longer managed" {
 		t.Fatalf("the warnings are %v", w)
@@ -59,13 +59,13 @@ func TestAccCorruptMember(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, FleetOptions{Version: v, Static: v == etcdtest.V35})
 			f.Form()
-			b := f.memberID("b")
+			b := f.MemberID("b")
 			client := f.Client("a")
 			etcdtest.RaiseCorrupt(t, client, b)
 
-			failed := f.Apply("-replace=" + address("etcd_member_config", "b"))
+			failed := f.Apply("-replace=" + Address("etcd_member_config", "b"))
 			e := failed.MustSay("Cannot add member b")
-			e.mustContain(t, e.Summary, fmt.Sprintf("%x", b), "raised the alarm CORRUPT", "The corrupt member is no longer in the cluster.", "\n\n  etcdctl alarm disarm")
+			e.MustContain(t, e.Summary, fmt.Sprintf("%x", b), "raised the alarm CORRUPT", "The corrupt member is no longer in the cluster.", "\n\n  etcdctl alarm disarm")
 			f.MustVote("a", "c")
 
 			ctx := etcdtest.WaitContext(t)
@@ -93,11 +93,11 @@ func TestAccOtherName(t *testing.T) {
 		name("x")
 		f.Add("d")
 		e := f.Apply().MustSay("Cannot add member x")
-		e.mustContain(t, e.Summary, "has published the name d (ETCD_NAME). It stays a learner. If d is right, set name = \"d\"")
+		e.MustContain(t, e.Summary, "has published the name d (ETCD_NAME). It stays a learner. If d is right, set name = \"d\"")
 		f.MustList("a", "d (learner)")
 		if correct {
 			name("d")
-			f.Plan().MustDo(map[string]string{address("etcd_member", "d"): "create"})
+			f.Plan().MustDo(map[string]string{Address("etcd_member", "d"): "create"})
 			f.Apply().MustSucceed()
 			f.MustVote("a", "d")
 			f.Plan().MustBeEmpty()
@@ -106,6 +106,6 @@ func TestAccOtherName(t *testing.T) {
 		f.Drop("d")
 		f.Apply().MustSucceed().MustBeQuiet()
 		f.MustVote("a")
-		f.mustHaveRecords()
+		f.MustHaveRecords()
 	}
 }

@@ -27,7 +27,7 @@ func TestAccBootstrapThatDied(t *testing.T) {
 	}
 	failed := f.Apply().MustFail()
 	if n := len(failed.Errors()); n != 3 {
-		t.Errorf("%d errors, want one for each member:\n%s", n, failed.diagnostics())
+		t.Errorf("%d errors, want one for each member:\n%s", n, failed.Report())
 	}
 	token := f.State("etcd_discovery_token.this")["token"]
 
@@ -37,8 +37,8 @@ func TestAccBootstrapThatDied(t *testing.T) {
 	}
 	want := map[string]string{"etcd_discovery_token.this": "delete create"}
 	for name := range f.Nodes {
-		maps.Copy(want, changes(name, "delete create"))
-		want[address("etcd_member", name)] = "create"
+		maps.Copy(want, Changes(name, "delete create"))
+		want[Address("etcd_member", name)] = "create"
 	}
 	f.Plan("-replace=etcd_discovery_token.this").MustDo(want)
 	f.Apply("-replace=etcd_discovery_token.this").MustSucceed()

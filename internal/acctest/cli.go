@@ -66,7 +66,7 @@ var built struct {
 func ProviderBinary(tb testing.TB) string {
 	tb.Helper()
 	built.once.Do(func() {
-		root, err := moduleRoot()
+		root, err := ModuleRoot()
 		if err != nil {
 			built.err = err
 			return
@@ -77,7 +77,7 @@ func ProviderBinary(tb testing.TB) string {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-tags", recordTag, "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
+		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-tags", RecordTag, "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
 		if underRace {
 			args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 			if built.err = watchRaces(built.dir); built.err != nil {
@@ -96,7 +96,7 @@ func ProviderBinary(tb testing.TB) string {
 	if built.err != nil {
 		tb.Fatalf("acctest: cannot build the provider: %v", built.err)
 	}
-	return filepath.Join(built.dir, providerName)
+	return filepath.Join(built.dir, ProviderName)
 }
 
 // Main runs the tests of a package and removes their shared files.
@@ -112,9 +112,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// moduleRoot returns the nearest directory with a go.mod, starting at the
+// ModuleRoot returns the nearest directory with a go.mod, starting at the
 // working directory: tests run in the directory of their package.
-func moduleRoot() (string, error) {
+func ModuleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -173,3 +173,8 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	}
 	return file
 }
+
+// KeepsStateBack reports whether the CLI, like OpenTofu, writes the state only at
+// the end of a run. If it is killed earlier, it forgets what it created, and does
+// not adopt a learner that has started in the meantime on an unknown machine.
+func KeepsStateBack(tb testing.TB) bool { return strings.Contains(filepath.Base(CLI(tb)), "tofu") }

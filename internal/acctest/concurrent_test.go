@@ -17,31 +17,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// sibling returns the same fleet in another directory with a copy of the
-// current state: that of another person with the same configuration.
-func (f *Fleet) sibling() *Fleet {
-	f.tb.Helper()
-	g := *f
-	g.Workspace = NewWorkspace(f.tb, WorkspaceOptions{})
-	g.trusted = f.trusted
-	g.clients = nil
-	g.Nodes = map[string]*Node{}
-	for name, node := range f.Nodes {
-		own := *node
-		g.Nodes[name] = &own
-	}
-	files, err := filepath.Glob(filepath.Join(f.Dir, "*.tf"))
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	for _, path := range append(files, filepath.Join(f.Dir, "terraform.tfstate")) {
-		if name := filepath.Base(path); name != "provider_override.tf" { // only one of them has a tap
-			g.Write(name, f.Read(name))
-		}
-	}
-	return &g
-}
-
 // Three people remove one member each, from three directories, at the same
 // time. The rules allow two removals, one after the other, and the last voter
 // is forgotten. The remaining cluster of one has a leader.
@@ -52,10 +27,10 @@ func TestAccThreeDestroysAtOnce(t *testing.T) {
 		node.Delete = "10m"
 	}
 	f.Form()
-	fleets := map[string]*Fleet{"a": f, "b": f.sibling(), "c": f.sibling()}
+	fleets := map[string]*Fleet{"a": f, "b": f.Sibling(), "c": f.Sibling()}
 	runs := map[string]*Running{}
 	for name, g := range fleets {
-		runs[name] = g.Start("destroy", "-target="+address("etcd_member", name))
+		runs[name] = g.Start("destroy", "-target="+Address("etcd_member", name))
 	}
 	var last []string
 	for name, run := range runs {
@@ -70,7 +45,7 @@ func TestAccThreeDestroysAtOnce(t *testing.T) {
 				t.Errorf("%s: unexpected %s", name, w)
 			}
 		}
-		if fleets[name].State(address("etcd_member", name)) != nil {
+		if fleets[name].State(Address("etcd_member", name)) != nil {
 			t.Errorf("%s is still in the state", name)
 		}
 	}
@@ -93,7 +68,7 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
 	f.Form()
-	g := f.sibling()
+	g := f.Sibling()
 	f.Add("d")
 	open := f.Gate("d")
 	g.Add("e")
@@ -105,7 +80,7 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 			return errors.New("nobody holds the lock")
 		}
 		holder = claim.HolderOf(claim.Entry{Value: string(lock.Value)})
-		if members := summary(f.Members("a")); !slices.Contains(members, "? (learner)") {
+		if members := Summary(f.Members("a")); !slices.Contains(members, "? (learner)") {
 			return fmt.Errorf("the members are %v", members)
 		}
 		return nil
@@ -124,13 +99,13 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 	first.Wait().MustSucceed().MustBeQuiet()
 	out := second.Wait().MustSucceed()
 	warnings := out.Warnings()
-	if len(warnings) != 1 || warnings[0].Address != address("etcd_member", "e") {
+	if len(warnings) != 1 || warnings[0].Address != Address("etcd_member", "e") {
 		t.Fatalf("the warnings are %v", warnings)
 	}
 	if holder.Who == "" || holder.Doing != "add member d" {
 		t.Errorf("the holder was %+v", holder)
 	}
-	warnings[0].mustContain(t, "Waited for another run before changing member e",
+	warnings[0].MustContain(t, "Waited for another run before changing member e",
 		"the lock on membership changes was held by "+holder.String()+".", "Members change one at a time.")
 
 	maps.Copy(f.Nodes, map[string]*Node{"e": g.Nodes["e"]})
@@ -139,7 +114,7 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 		t.Errorf("the lock is held: %s", lock.Value)
 	}
 	var names []string
-	for _, r := range f.records() {
+	for _, r := range f.Records() {
 		if !slices.Contains(f.Founders, r.Name) {
 			names = append(names, r.Name)
 		}

@@ -40,7 +40,7 @@ func TestAccMemberArguments(t *testing.T) {
 				}
 				w := configuration(t, access, "")
 				w.Write("main.tf", text(v.arguments))
-				w.Plan().MustSay(v.summary).mustContain(t, v.summary, v.says)
+				w.Plan().MustSay(v.summary).MustContain(t, v.summary, v.says)
 			}
 		})
 	}

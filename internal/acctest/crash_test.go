@@ -34,14 +34,14 @@ func TestAccCrashAfterAnnouncement(t *testing.T) {
 			open := announceOnly(t, f, end)
 			id := announced(t, f)
 			open()
-			f.Plan().MustDo(map[string]string{address("etcd_member", "d"): "create"})
+			f.Plan().MustDo(map[string]string{Address("etcd_member", "d"): "create"})
 			f.Apply().MustSucceed()
 			f.MustVote("a", "d")
-			if now := fmt.Sprint(f.State(address("etcd_member", "d"))["id"]); now != id {
+			if now := fmt.Sprint(f.State(Address("etcd_member", "d"))["id"]); now != id {
 				t.Errorf("d is %s, and %s was announced", now, id)
 			}
 			f.Plan().MustBeEmpty()
-			f.mustHaveRecords("d")
+			f.MustHaveRecords("d")
 		})
 	}
 }
@@ -61,12 +61,12 @@ func TestAccCrashWithoutState(t *testing.T) {
 	run.Kill()
 	id := announced(t, f)
 	f.Write("terraform.tfstate", before)
-	lost := f.records()
+	lost := f.Records()
 
-	f.Plan().MustDo(changes("d", "create"))
+	f.Plan().MustDo(Changes("d", "create"))
 	second := f.Start("apply")
 	etcdtest.Eventually(t, "the announcement is taken over", func() error {
-		if fmt.Sprint(f.records()) == fmt.Sprint(lost) {
+		if fmt.Sprint(f.Records()) == fmt.Sprint(lost) {
 			return fmt.Errorf("on record are %v", lost)
 		}
 		return nil
@@ -74,26 +74,26 @@ func TestAccCrashWithoutState(t *testing.T) {
 	open()
 	second.Wait().MustSucceed()
 	f.MustVote("a", "d")
-	if now := fmt.Sprint(f.State(address("etcd_member", "d"))["id"]); now != id {
+	if now := fmt.Sprint(f.State(Address("etcd_member", "d"))["id"]); now != id {
 		t.Errorf("d is %s, and %s was announced", now, id)
 	}
-	f.mustHaveRecords("d")
+	f.MustHaveRecords("d")
 	f.Plan().MustBeEmpty()
-	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "d")
+	MustForgetLast(t, f.Destroy().MustSucceed(), "a", "d")
 	f.MustBeGone()
 }
 
 // awaitAnnouncement returns when d is added and recorded.
 func (f *Fleet) awaitAnnouncement() {
-	f.tb.Helper()
+	f.TB.Helper()
 	f.WaitList("a", "a", "? (learner)")
-	etcdtest.Eventually(f.tb, "the announcement is on record", func() error {
-		for _, r := range f.records() {
+	etcdtest.Eventually(f.TB, "the announcement is on record", func() error {
+		for _, r := range f.Records() {
 			if r.Name == "d" && r.State == "announced" {
 				return nil
 			}
 		}
-		return fmt.Errorf("%v", f.records())
+		return fmt.Errorf("%v", f.Records())
 	})
 }
 
@@ -107,12 +107,12 @@ func TestAccBackstop(t *testing.T) {
 	announced(t, f)
 	f.Drop("d")
 	f.Plan().MustDo(map[string]string{
-		address("etcd_member_config", "d"):     "delete",
-		address("terraform_data.machine", "d"): "delete",
+		Address("etcd_member_config", "d"):     "delete",
+		Address("terraform_data.machine", "d"): "delete",
 	})
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.MustVote("a")
-	f.mustHaveRecords()
+	f.MustHaveRecords()
 }
 
 // A record that this version cannot read is not silently ignored: the
@@ -124,7 +124,7 @@ func TestAccBackstopOfAMalformedRecord(t *testing.T) {
 	f.Form()
 	_ = announceOnly(t, f, (*Running).Kill)
 	announced(t, f)
-	f.expireLock()
+	f.ExpireLock()
 	f.Drop("d")
 	ctx := etcdtest.WaitContext(t)
 	client := f.Client("a")
@@ -142,10 +142,10 @@ func TestAccBackstopOfAMalformedRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := f.Apply().MustSay("Cannot remove member d")
-	said.mustContain(t, "Cannot remove member d", "A newer version of the provider wrote the ownership record "+key+" (format 2).",
+	said.MustContain(t, "Cannot remove member d", "A newer version of the provider wrote the ownership record "+key+" (format 2).",
 		"\n\n  terraform init -upgrade\n\n", "\n  etcdctl del "+key)
 	f.MustList("a", "? (learner)")
-	if f.State(address("etcd_member_config", "d")) == nil {
+	if f.State(Address("etcd_member_config", "d")) == nil {
 		t.Error("the configuration is gone")
 	}
 	if got, err := client.Get(ctx, key); err != nil || got.Count != 1 {
@@ -174,7 +174,7 @@ func announceOnly(t *testing.T, f *Fleet, end func(r *Running)) (open func()) {
 	if o := run.Wait(); o.ExitCode == 0 {
 		t.Fatal("the run ended as if nothing had happened")
 	}
-	if s := f.State(address("etcd_member", "d")); s != nil {
+	if s := f.State(Address("etcd_member", "d")); s != nil {
 		t.Fatalf("the member is in the state: %v", s)
 	}
 	return open

@@ -13,9 +13,9 @@ func TestAccCreateBeforeDestroy(t *testing.T) {
 	f := NewFleet(t, FleetOptions{})
 	f.Form()
 	f.Write("order_override.tf", "resource \"terraform_data\" \"machine\" {\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n")
-	o := f.Apply("-replace=" + address("etcd_member_config", "b")).MustSucceed()
-	left, joined := o.At("apply_complete", address("etcd_member", "b"), "delete"), o.At("apply_start", address("etcd_member_config", "b"), "create")
-	voted, destroyed := o.At("apply_complete", address("etcd_member", "b"), "create"), o.At("apply_start", address("terraform_data.machine", "b"), "delete")
+	o := f.Apply("-replace=" + Address("etcd_member_config", "b")).MustSucceed()
+	left, joined := o.At("apply_complete", Address("etcd_member", "b"), "delete"), o.At("apply_start", Address("etcd_member_config", "b"), "create")
+	voted, destroyed := o.At("apply_complete", Address("etcd_member", "b"), "create"), o.At("apply_start", Address("terraform_data.machine", "b"), "delete")
 	if left.After(joined) || voted.After(destroyed) {
 		t.Errorf("left %v, next configuration %v, vote %v, machine destroyed %v", left, joined, voted, destroyed)
 	}

@@ -17,7 +17,7 @@ func TestAccDestroyWithDeadMachine(t *testing.T) {
 	f.Form()
 	f.Crash("b")
 	destroyed := f.Destroy().MustSucceed()
-	mustForgetLast(t, destroyed, "a", "c")
+	MustForgetLast(t, destroyed, "a", "c")
 	f.MustBeGone()
 }
 
@@ -29,7 +29,7 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	f.Form()
 	ids := map[string]string{}
 	for name := range f.Nodes {
-		ids[name] = fmt.Sprint(f.State(address("etcd_member", name))["id"])
+		ids[name] = fmt.Sprint(f.State(Address("etcd_member", name))["id"])
 	}
 	f.Crash("a", "b", "c")
 
@@ -41,14 +41,14 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	for name := range f.Nodes {
 		e, ok := said["Cannot remove member "+name]
 		if !ok {
-			t.Fatalf("no word on %s:\n%s", name, refused.diagnostics())
+			t.Fatalf("no word on %s:\n%s", name, refused.Report())
 		}
 		e.MustDetail(t, "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here.\n\n"+
 			"If the cluster is gone for good, destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
 			"  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"+f.refusals())
 	}
 	for name := range f.Nodes {
-		if f.State(address("etcd_member", name)) == nil {
+		if f.State(Address("etcd_member", name)) == nil {
 			t.Errorf("%s is no longer in the state", name)
 		}
 	}
@@ -67,7 +67,7 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 		}
 	}
 	if forgotten != len(ids) {
-		t.Errorf("%d members were said to be forgotten, want %d:\n%s", forgotten, len(ids), destroyed.diagnostics())
+		t.Errorf("%d members were said to be forgotten, want %d:\n%s", forgotten, len(ids), destroyed.Report())
 	}
 	f.MustBeGone()
 }
@@ -87,12 +87,12 @@ func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
 			t.Errorf("unexpected %s", w)
 		}
 	}
-	if len(refused.Errors()) == 0 || f.State(address("etcd_member", "c")) == nil {
-		t.Errorf("c was let go of:\n%s", refused.diagnostics())
+	if len(refused.Errors()) == 0 || f.State(Address("etcd_member", "c")) == nil {
+		t.Errorf("c was let go of:\n%s", refused.Report())
 	}
 	f.Add("c")
 	f.Repair("b")
-	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "b", "c")
+	MustForgetLast(t, f.Destroy().MustSucceed(), "a", "b", "c")
 	f.MustBeGone()
 }
 
@@ -102,7 +102,7 @@ func TestAccDestroyWithTwoOfFiveDead(t *testing.T) {
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c", "d", "e"}, Static: true})
 	f.Form()
 	f.Crash("b", "d")
-	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "c", "e")
+	MustForgetLast(t, f.Destroy().MustSucceed(), "a", "c", "e")
 	f.MustBeGone()
 }
 
@@ -114,7 +114,7 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 	f.Form()
 	var dead []string
 	for _, name := range []string{"b", "c", "d"} {
-		dead = append(dead, f.named(name))
+		dead = append(dead, f.Named(name))
 	}
 	f.Crash("b", "c", "d")
 
@@ -127,16 +127,16 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 	for name := range f.Nodes {
 		e, ok := said["Cannot remove member "+name]
 		if !ok {
-			t.Fatalf("no word on %s:\n%s", name, refused.diagnostics())
+			t.Fatalf("no word on %s:\n%s", name, refused.Report())
 		}
-		e.mustContain(t, e.Summary, "2 of 5 voters answer; quorum is 3.", "Nothing was changed.")
+		e.MustContain(t, e.Summary, "2 of 5 voters answer; quorum is 3.", "Nothing was changed.")
 		for _, id := range dead {
-			e.mustContain(t, e.Summary, id+" does not answer")
+			e.MustContain(t, e.Summary, id+" does not answer")
 		}
 		for _, text := range []string{"etcd_snapshot", "the argument restore of etcd_initial_cluster", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"} {
-			e.mustContain(t, e.Summary, text)
+			e.MustContain(t, e.Summary, text)
 		}
-		if f.State(address("etcd_member", name)) == nil {
+		if f.State(Address("etcd_member", name)) == nil {
 			t.Errorf("%s is no longer in the state", name)
 		}
 		f.Nodes[name].Force = true
@@ -161,5 +161,5 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 
 // refusals returns the text of diagnostics for endpoints that refuse connections.
 func (f *Fleet) refusals() string {
-	return refusals(f.endpoints())
+	return Refusals(f.endpoints())
 }

@@ -61,10 +61,10 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 			f.Add("d")
 			run("d", 3)
 			f.Founders = []string{"a", "b", "c", "d"}
-			f.Plan().MustDo(changes("d", "create"))
+			f.Plan().MustDo(Changes("d", "create"))
 			f.Apply().MustSucceed().MustBeQuiet()
 			f.MustVote("a", "b", "c", "d")
-			d := f.State(address("etcd_member_config", "d"))
+			d := f.State(Address("etcd_member_config", "d"))
 			if env := fmt.Sprint(d["environment"]); d["founder"] != false || strings.Contains(env, "ETCD_DISCOVERY") {
 				t.Errorf("d is given the retired token: founder %v, environment %s", d["founder"], env)
 			}
@@ -73,7 +73,7 @@ func TestAccDiscoveryProtocols(t *testing.T) {
 			if token["complete"] != true || fmt.Sprint(token["size"]) != "3" {
 				t.Errorf("the token: complete %v, size %v", token["complete"], token["size"])
 			}
-			if s := f.opts.Service; s != nil && s.Minted() != 1 {
+			if s := f.Options.Service; s != nil && s.Minted() != 1 {
 				t.Errorf("%d tokens were minted, want 1", s.Minted())
 			}
 			mustEndWithToken(t, f, f.Destroy().MustSucceed(), token)
@@ -94,8 +94,8 @@ func mustEndWithToken(t *testing.T, f *Fleet, destroyed *Outcome, token map[stri
 		kept = true
 		w.MustDetail(t, fmt.Sprintf("A discovery service does not delete tokens on request. Token %.8s… stays at %v until the service collects it.", token["token"], token["service_url"]))
 	}
-	if service := f.opts.Service != nil; kept != service {
-		t.Errorf("said to be kept: %v, from a service: %v\n%s", kept, service, destroyed.diagnostics())
+	if service := f.Options.Service != nil; kept != service {
+		t.Errorf("said to be kept: %v, from a service: %v\n%s", kept, service, destroyed.Report())
 	}
 	if f.Registry == nil {
 		return
@@ -117,7 +117,7 @@ func registered(t *testing.T, f *Fleet) string {
 	for _, kv := range resp.Kvs {
 		keys = append(keys, string(kv.Key))
 	}
-	if f.opts.Protocol == "v2" {
+	if f.Options.Protocol == "v2" {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.Registry.Endpoints()[0]+"/v2/keys/_etcd/registry?recursive=true", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -146,8 +146,8 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 	replaced := func(f *Fleet) map[string]string {
 		want := map[string]string{"etcd_discovery_token.this": "delete create"}
 		for name := range f.Nodes {
-			maps.Copy(want, changes(name, "delete create"))
-			want[address("etcd_member", name)] = "create"
+			maps.Copy(want, Changes(name, "delete create"))
+			want[Address("etcd_member", name)] = "create"
 		}
 		return want
 	}
@@ -161,19 +161,19 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			want := map[string]string{}
 			for name, n := range f.Nodes {
 				n.Script, n.Image = nil, "2"
-				want[address("terraform_data.machine", name)] = "delete create"
-				want[address("etcd_member", name)] = "create"
+				want[Address("terraform_data.machine", name)] = "delete create"
+				want[Address("etcd_member", name)] = "create"
 			}
 			return want
 		}},
 		"v2 on 3.7 with another protocol": {FleetOptions{Registry: etcdtest.V35, Protocol: "v2", Version: etcdtest.V37}, "3.7", func(f *Fleet) map[string]string {
-			f.opts.Protocol = "v3"
+			f.Options.Protocol = "v3"
 			return replaced(f)
 		}},
 	}
 	if etcdtest.Full() {
 		cases["v3 on 3.5 with another protocol"] = wrong{FleetOptions{Registry: etcdtest.V35, Version: etcdtest.V35}, "3.5", func(f *Fleet) map[string]string {
-			f.opts.Protocol = "v2"
+			f.Options.Protocol = "v2"
 			return replaced(f)
 		}}
 		cases["v3 on 3.5 with another etcd and configuration"] = wrong{FleetOptions{Version: etcdtest.V35}, "3.5", func(f *Fleet) map[string]string {
@@ -199,7 +199,7 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			failed := f.Apply().MustFail()
 			mustNameClusters(t, f, failed, c.version)
 			for name := range f.Nodes {
-				if s := f.State(address("etcd_member", name)); s != nil {
+				if s := f.State(Address("etcd_member", name)); s != nil {
 					t.Errorf("%s is in the state: %v", name, s)
 				}
 			}
@@ -209,14 +209,14 @@ func TestAccMisunderstoodBootstrap(t *testing.T) {
 			}
 			f.Apply("-refresh-only").MustSucceed()
 			for _, name := range f.Founders {
-				if s := f.State(address("etcd_member_config", name)); s["status"] != "pending" {
+				if s := f.State(Address("etcd_member_config", name)); s["status"] != "pending" {
 					t.Errorf("status of %s: %v", name, s["status"])
 				}
 			}
 
 			f.Drop("d") // it joins when there is a cluster
 			want := c.correct(f)
-			want[address("etcd_member_config", "d")], want[address("terraform_data.machine", "d")] = "delete", "delete"
+			want[Address("etcd_member_config", "d")], want[Address("terraform_data.machine", "d")] = "delete", "delete"
 			for _, n := range f.Nodes {
 				n.Create = "10m"
 			}
@@ -253,7 +253,7 @@ func mustNameClusters(t *testing.T, f *Fleet, failed *Outcome, version string) {
 	}
 	errors := failed.Errors()
 	if len(errors) != len(f.Nodes) {
-		t.Fatalf("%d errors, want one for each member:\n%s", len(errors), failed.diagnostics())
+		t.Fatalf("%d errors, want one for each member:\n%s", len(errors), failed.Report())
 	}
 	var details []string
 	for _, which := range named {
@@ -295,12 +295,12 @@ func TestAccFoundersChange(t *testing.T) {
 	}
 	want := map[string]string{
 		"etcd_discovery_token.this":            "delete create",
-		address("etcd_member_config", "c"):     "delete",
-		address("terraform_data.machine", "c"): "delete",
+		Address("etcd_member_config", "c"):     "delete",
+		Address("terraform_data.machine", "c"): "delete",
 	}
 	for name := range f.Nodes {
-		maps.Copy(want, changes(name, "delete create"))
-		want[address("etcd_member", name)] = "create"
+		maps.Copy(want, Changes(name, "delete create"))
+		want[Address("etcd_member", name)] = "create"
 	}
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
@@ -324,14 +324,14 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 	var members []string
 	out := ""
 	for name := range f.Nodes {
-		if f.State(address("etcd_member", name)) == nil {
+		if f.State(Address("etcd_member", name)) == nil {
 			out = name
 			continue
 		}
 		members = append(members, name)
 	}
 	if len(members) != 3 {
-		t.Fatalf("%v are members, want three of four:\n%s", members, failed.diagnostics())
+		t.Fatalf("%v are members, want three of four:\n%s", members, failed.Report())
 	}
 	f.MustVote(members...)
 	var listed []string
@@ -344,10 +344,10 @@ func TestAccFourFoundersOfThree(t *testing.T) {
 		"If it is never complete, leave %[1]s out of founders.\n\n"+
 		"If %[1]s was in the cluster and has been removed, replace its configuration, with its machine. ADDRESS is the etcd_member_config of %[1]s:\n\n"+
 		"  terraform apply -replace='ADDRESS'\n\n"+
-		"If several members are refused for this reason, replace their configurations in one command, with a -replace for each.", out, f.State(address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
+		"If several members are refused for this reason, replace their configurations in one command, with a -replace for each.", out, f.State(Address("etcd_member", members[0]))["cluster_id"], listed[0], listed[1], listed[2]))
 
-	want := changes(out, "delete create")
-	want[address("etcd_member", out)] = "create"
+	want := Changes(out, "delete create")
+	want[Address("etcd_member", out)] = "create"
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
 	f.MustVote("a", "b", "c", "d")
@@ -375,7 +375,7 @@ func TestAccDestroyHalfBootstrap(t *testing.T) {
 			destroyed := f.Destroy().MustSucceed()
 			warnings := destroyed.Warnings()
 			if len(warnings) != 1 || warnings[0].Summary != "Removed an incomplete discovery token" {
-				t.Fatalf("want one warning, of the token:\n%s", destroyed.diagnostics())
+				t.Fatalf("want one warning, of the token:\n%s", destroyed.Report())
 			}
 			warnings[0].MustDetail(t, fmt.Sprintf("Token %.8s… waited for 3 initial members, of which 2 have registered: a and b. "+
 				"A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.", token))
@@ -397,7 +397,7 @@ func halfWay(t *testing.T, f *Fleet) {
 	}
 	failed := f.Apply().MustFail()
 	if n := len(failed.Errors()); n != 3 {
-		t.Errorf("%d errors, want one for each member:\n%s", n, failed.diagnostics())
+		t.Errorf("%d errors, want one for each member:\n%s", n, failed.Report())
 	}
 	for _, e := range failed.Errors() {
 		if e.Summary != "Cannot add member a" {

@@ -29,11 +29,11 @@ func TestAccMemberDisappears(t *testing.T) {
 	f.Add("d")
 	f.Apply().MustSucceed()
 	for _, name := range []string{"b", "d"} {
-		id := f.memberID(name)
+		id := f.MemberID(name)
 		if name == "d" {
 			// The update of an imported member leaves private data of an object without
 			// a configuration. It does not apply to an object that is created later.
-			member := address("etcd_member", name)
+			member := Address("etcd_member", name)
 			f.Run("state", "rm", member).MustSucceed()
 			f.Run("import", "-input=false", member, name).MustSucceed()
 			f.Apply().MustSucceed()
@@ -49,19 +49,19 @@ func TestAccMemberDisappears(t *testing.T) {
 			}
 			return err
 		})
-		want := changes(name, "delete create")
-		want[address("etcd_member", name)] = "create"
+		want := Changes(name, "delete create")
+		want[Address("etcd_member", name)] = "create"
 		plan := f.Plan()
 		plan.MustDo(want)
 		warnings := plan.Warnings()
 		if len(warnings) != 1 || warnings[0].Summary != "Member "+name+" is replaced: it was removed" {
 			t.Errorf("the warnings are %v", warnings)
 		}
-		if got := plan.Drift()[address("etcd_member_config", name)].After["status"]; got != "retired" {
+		if got := plan.Drift()[Address("etcd_member_config", name)].After["status"]; got != "retired" {
 			t.Errorf("the configuration's status is %v, want retired", got)
 		}
 		if name == "d" {
-			f.Run("state", "rm", address("etcd_member", name)).MustSucceed()
+			f.Run("state", "rm", Address("etcd_member", name)).MustSucceed()
 			e := f.Apply("-refresh=false").MustSay("Cannot add member d")
 			e.MustDetail(t, fmt.Sprintf("d (%x) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, "+
 				"and without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
@@ -87,7 +87,7 @@ func TestAccUpgradeIsNoDrift(t *testing.T) {
 	plan := f.Plan()
 	plan.MustBeEmpty()
 	f.Apply("-refresh-only").MustSucceed()
-	if v := fmt.Sprint(f.State(address("etcd_member", "a"))["version"]); !strings.HasPrefix(v, "3.7.") {
+	if v := fmt.Sprint(f.State(Address("etcd_member", "a"))["version"]); !strings.HasPrefix(v, "3.7.") {
 		t.Errorf("version is %v in state, want a 3.7", v)
 	}
 }
@@ -114,7 +114,7 @@ func TestAccLearnerPromotedByOthers(t *testing.T) {
 	f.MustVote("a", "d")
 	f.Plan().MustBeEmpty()
 	f.Apply("-refresh-only").MustSucceed()
-	if role := f.State(address("etcd_learner", "d"))["role"]; role != "voter" {
+	if role := f.State(Address("etcd_learner", "d"))["role"]; role != "voter" {
 		t.Errorf("role is %v in state, want voter", role)
 	}
 }
@@ -130,33 +130,33 @@ func TestAccInterruptedReplacementGoesOn(t *testing.T) {
 	f.Write("main.tf", substitute(t, f.Read("main.tf"), down, `command = "test ! -e '`+stuck+`' && sh \"$MACHINE_SH\" down `))
 	f.Form()
 	for _, machine := range []string{"kept", "destroyed"} {
-		was := f.memberID("b")
+		was := f.MemberID("b")
 		f.Write("stuck", "")
-		if o := f.Apply("-replace=" + address("etcd_member_config", "b")); o.ExitCode == 0 {
+		if o := f.Apply("-replace=" + Address("etcd_member_config", "b")); o.ExitCode == 0 {
 			t.Fatal("the machine cannot be destroyed, and the apply succeeded")
 		}
 		f.MustVote("a", "c")
 		if err := os.Remove(stuck); err != nil {
 			t.Fatal(err)
 		}
-		want := changes("b", "delete create")
-		want[address("etcd_member", "b")] = "create"
+		want := Changes("b", "delete create")
+		want[Address("etcd_member", "b")] = "create"
 		if machine == "destroyed" {
-			f.sh("down", "b")
-			f.Run("state", "rm", address("terraform_data.machine", "b")).MustSucceed()
-			want[address("terraform_data.machine", "b")] = "create"
+			f.RunMachine("down", "b")
+			f.Run("state", "rm", Address("terraform_data.machine", "b")).MustSucceed()
+			want[Address("terraform_data.machine", "b")] = "create"
 		}
 		plan := f.Plan()
 		plan.MustDo(want)
-		if got := plan.Drift()[address("etcd_member_config", "b")].After["status"]; got != "retired" {
+		if got := plan.Drift()[Address("etcd_member_config", "b")].After["status"]; got != "retired" {
 			t.Errorf("%s: the configuration's status is %v, want retired", machine, got)
 		}
 		f.Apply().MustSucceed()
 		f.MustVote("a", "b", "c")
-		if f.memberID("b") == was {
+		if f.MemberID("b") == was {
 			t.Errorf("%s: b is still %x", machine, was)
 		}
 		f.Plan().MustBeEmpty()
-		f.mustHaveRecords()
+		f.MustHaveRecords()
 	}
 }

@@ -27,7 +27,7 @@ type example struct {
 // that all examples have.
 func newExample(t *testing.T, name string, vars map[string]any) *example {
 	t.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,50 +40,50 @@ func newExample(t *testing.T, name string, vars map[string]any) *example {
 	w.Dir = filepath.Join(w.Dir, name)
 	e := &example{vars: vars, Fleet: &Fleet{
 		Workspace: w, Nodes: map[string]*Node{}, Machines: machines,
-		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+		MachineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 	}}
 	if err := os.Mkdir(e.Machines, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.logMachines)
-	vars["machine_sh"], vars["directory"], vars["etcd"] = e.machine, e.Machines, etcdtest.Binary(t, e.version())
+	t.Cleanup(e.LogMachines)
+	vars["machine_sh"], vars["directory"], vars["etcd"] = e.MachineScript, e.Machines, etcdtest.Binary(t, e.Version())
 	e.set()
 	return e
 }
 
 // set writes the variables.
 func (e *example) set() {
-	e.tb.Helper()
+	e.TB.Helper()
 	words, err := json.MarshalIndent(e.vars, "", "  ")
 	if err != nil {
-		e.tb.Fatal(err)
+		e.TB.Fatal(err)
 	}
 	e.Write("terraform.tfvars.json", string(words))
 }
 
 // Plan is [Workspace.Plan] with the current variables.
 func (e *example) Plan(args ...string) *Plan {
-	e.tb.Helper()
+	e.TB.Helper()
 	e.set()
 	return e.Workspace.Plan(args...)
 }
 
 // Apply is [Workspace.Apply] with the current variables.
 func (e *example) Apply(args ...string) *Outcome {
-	e.tb.Helper()
+	e.TB.Helper()
 	e.set()
 	return e.Workspace.Apply(args...)
 }
 
 // Destroy is [Workspace.Destroy].
 func (e *example) Destroy(args ...string) *Outcome {
-	e.tb.Helper()
+	e.TB.Helper()
 	return e.Workspace.Destroy(args...)
 }
 
 // join adds the other members of the cluster to the nodes that the test knows.
 func (e *example) join(cluster *etcdtest.Cluster) {
-	e.AuthEnabled = e.auth // from the beginning
+	e.AuthEnabled = e.Auth // from the beginning
 	for _, p := range cluster.Members() {
 		e.Nodes[p.Name] = &Node{Client: p.ClientURL(), Peer: p.PeerURL()}
 	}
@@ -92,13 +92,13 @@ func (e *example) join(cluster *etcdtest.Cluster) {
 // port returns an object with two ports, in the format of the examples'
 // variables, and adds the node.
 func (e *example) port(name string) map[string]int {
-	e.tb.Helper()
-	client, peer := etcdtest.ReservePort(e.tb), etcdtest.ReservePort(e.tb)
+	e.TB.Helper()
+	client, peer := etcdtest.ReservePort(e.TB), etcdtest.ReservePort(e.TB)
 	e.Nodes[name] = &Node{
 		Client: fmt.Sprintf("http://127.0.0.1:%d", client), Peer: fmt.Sprintf("http://127.0.0.1:%d", peer),
-		Etcd: etcdtest.Binary(e.tb, e.version()),
+		Etcd: etcdtest.Binary(e.TB, e.Version()),
 	}
-	e.names(e.Nodes[name].Client)
+	e.Trust(e.Nodes[name].Client)
 	return map[string]int{"client_port": client, "peer_port": peer}
 }
 
@@ -106,7 +106,7 @@ func (e *example) port(name string) map[string]int {
 // under its old identity. With its disk it does.
 func TestAccExampleAutoscalingGroup(t *testing.T) {
 	t.Parallel()
-	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := StartCluster(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "autoscaling-group", map[string]any{"endpoints": cluster.Endpoints()})
 	e.join(cluster)
 	e.vars["nodes"] = map[string]any{"d": e.port("d"), "e": e.port("e")}
@@ -121,10 +121,10 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	e.Plan().MustBeEmpty()
 
 	t.Log("and without")
-	env, script := e.machineFiles("d")
+	env, script := machineFiles(e.Fleet, "d")
 	e.Crash("d")
-	e.sh("down", "d")
-	e.sh("up", "d", "ETCD_BIN="+e.Nodes["d"].Etcd, "MACHINE_ENV="+env, machineJoin(script))
+	e.RunMachine("down", "d")
+	e.RunMachine("up", "d", "ETCD_BIN="+e.Nodes["d"].Etcd, "MACHINE_ENV="+env, MachineJoin(script))
 	etcdtest.Eventually(t, "d stays down for good", func() error {
 		for _, event := range e.Events("d") {
 			if event.What == "never 78" {
@@ -133,10 +133,10 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 		}
 		return fmt.Errorf("%v", e.Events("d"))
 	})
-	replace := "-replace=" + address("etcd_member_config", "d")
-	want := map[string]string{address("terraform_data.template", "d"): "update"}
+	replace := "-replace=" + Address("etcd_member_config", "d")
+	want := map[string]string{Address("terraform_data.template", "d"): "update"}
 	for _, resource := range []string{"etcd_member_config", "terraform_data.group", "etcd_member"} {
-		want[address(resource, "d")] = "delete create"
+		want[Address(resource, "d")] = "delete create"
 	}
 	e.Plan(replace).MustDo(want)
 	e.Apply(replace).MustSucceed()
@@ -144,7 +144,7 @@ func TestAccExampleAutoscalingGroup(t *testing.T) {
 	e.Plan().MustBeEmpty()
 
 	t.Log("Terraform does not run the destroy provisioner of a tainted machine: the new one has the same contents, and no data")
-	e.Run("taint", address("terraform_data.group", "d")).MustSucceed()
+	e.Run("taint", Address("terraform_data.group", "d")).MustSucceed()
 	e.Apply(replace).MustSucceed()
 	e.MustVote("a", "d", "e")
 	e.Plan().MustBeEmpty()
@@ -167,9 +167,9 @@ func TestAccExampleSurge(t *testing.T) {
 	changes := func(action string, names ...string) map[string]string {
 		out := map[string]string{}
 		for _, name := range names {
-			out[address("etcd_member_config", name)] = action
+			out[Address("etcd_member_config", name)] = action
 			out[fmt.Sprintf("module.machine[%q].terraform_data.machine", name)] = action
-			out[address("etcd_member", name)] = action
+			out[Address("etcd_member", name)] = action
 		}
 		return out
 	}
@@ -191,7 +191,7 @@ func TestAccExampleSurge(t *testing.T) {
 	e.vars["nodes"] = newer
 	e.Plan().MustDo(changes("delete", "a", "b", "c"))
 	e.Apply().MustSucceed().MustBeQuiet()
-	e.mustNotPause(writer, pause, "x", "y", "z")
+	e.MustNotPause(writer, Pause, "x", "y", "z")
 	t.Logf("longest gap %v", writer.LongestGap())
 	e.MustVote("x", "y", "z")
 	e.Plan().MustBeEmpty()
@@ -200,11 +200,11 @@ func TestAccExampleSurge(t *testing.T) {
 }
 
 // machineFiles returns the environment and the join script of a machine.
-func (f *Fleet) machineFiles(name string) (env, script string) {
-	f.tb.Helper()
+func machineFiles(f *Fleet, name string) (env, script string) {
+	f.TB.Helper()
 	words, err := os.ReadFile(filepath.Join(f.Machines, name, "etcd.env"))
 	if err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 	join, _ := os.ReadFile(filepath.Join(f.Machines, name, "join.sh")) // not every machine has one
 	return string(words), string(join)
@@ -213,7 +213,7 @@ func (f *Fleet) machineFiles(name string) (env, script string) {
 // The literal two-phase procedure, after which the block of the first phase is removed.
 func TestAccExampleTwoPhase(t *testing.T) {
 	t.Parallel()
-	cluster := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	cluster := StartCluster(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
 	e.join(cluster)
 	for key, port := range e.port("d") {
@@ -223,7 +223,7 @@ func TestAccExampleTwoPhase(t *testing.T) {
 	e.Apply().MustSucceed().MustBeQuiet()
 	e.MustVote("a", "b", "c", "d")
 	e.Plan().MustBeEmpty()
-	id := fmt.Sprintf("%x", e.memberID("d"))
+	id := fmt.Sprintf("%x", e.MemberID("d"))
 	for _, resource := range []string{"etcd_learner.d", "etcd_member.d"} {
 		if s := e.State(resource); s["id"] != id || s["role"] != "voter" && resource == "etcd_member.d" {
 			t.Errorf("%s is %v as %v, want %s", resource, s["id"], s["role"], id)
@@ -257,7 +257,7 @@ func TestAccExampleTwoPhase(t *testing.T) {
 // would wait for the learner slot of the first without end.
 func TestAccTwoPhaseOfTwo(t *testing.T) {
 	t.Parallel()
-	cluster := start(t, 1, etcdtest.Options{Names: []string{"a"}})
+	cluster := StartCluster(t, 1, etcdtest.Options{Names: []string{"a"}})
 	e := newExample(t, "two-phase", map[string]any{"endpoints": cluster.Endpoints()})
 	for key, port := range e.port("d") {
 		e.vars[key] = port
@@ -280,26 +280,26 @@ func TestAccStandby(t *testing.T) {
 	f.Add("d")
 	f.Nodes["d"].Joins = "learner"
 	want := flat.changes("create", "d")
-	delete(want, address("etcd_member", "d"))
-	want[address("etcd_learner", "d")] = "create"
+	delete(want, Address("etcd_member", "d"))
+	want[Address("etcd_learner", "d")] = "create"
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.MustList("a", "b", "d (learner)")
 	f.Plan().MustBeEmpty()
-	id := f.memberID("d")
+	id := f.MemberID("d")
 
 	f.Nodes["d"].Promote = true
-	f.Plan().MustDo(map[string]string{address("etcd_learner", "d"): "update"})
+	f.Plan().MustDo(map[string]string{Address("etcd_learner", "d"): "update"})
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.MustVote("a", "b", "d")
-	if now := f.memberID("d"); now != id {
+	if now := f.MemberID("d"); now != id {
 		t.Errorf("d was %x and is %x", id, now)
 	}
 	f.Plan().MustBeEmpty()
 
 	f.Nodes["d"].Promote = false
 	e := f.Plan().MustSay("Member d would be replaced alone")
-	e.mustContain(t, e.Summary, "If promote was changed to false, set it to true again")
+	e.MustContain(t, e.Summary, "If promote was changed to false, set it to true again")
 	f.MustVote("a", "b", "d")
 }
 
@@ -315,14 +315,14 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	vars["registry"] = map[string]int{"client_port": ports[0], "peer_port": ports[1]}
 	e := newExample(t, "unknown-addresses", vars)
 	for _, port := range ports {
-		e.names(fmt.Sprintf("http://127.0.0.1:%d", port))
+		e.Trust(fmt.Sprintf("http://127.0.0.1:%d", port))
 	}
 	first := e.Plan()
 	if len(first.Actions()) != 14 || first.ExitCode != 2 {
 		t.Errorf("%d changes are planned, want 14: a registry, a token, and four times a configuration, a machine and a member", len(first.Actions()))
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version",
+		first.MustNotKnow(Address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version",
 			"config", "machine_id", "peer_urls", "endpoints")
 	}
 	e.Apply().MustSucceed().MustBeQuiet()
@@ -339,20 +339,20 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 	e.MustVote("a", "b", "c", "d", "e")
 	e.Plan().MustBeEmpty()
 
-	e.Plan("-replace="+address("etcd_member_config", "a"), "-replace="+address("etcd_member_config", "d")).mustEndanger(
+	e.Plan("-replace="+Address("etcd_member_config", "a"), "-replace="+Address("etcd_member_config", "d")).MustEndanger(
 		"It replaces the configurations of a and d, and the cluster cannot be observed from here", "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
 
 	t.Log("two go, while their machines run")
 	vars["nodes"] = []string{"a", "b", "c"}
 	mustLeaveFirst(t, e.Apply().MustSucceed(), "d", "e")
-	e.mustNotPause(writer, pause, "a", "b", "c")
+	e.MustNotPause(writer, Pause, "a", "b", "c")
 	delete(e.Nodes, "d")
 	delete(e.Nodes, "e")
 	e.MustVote("a", "b", "c")
 	e.Plan().MustBeEmpty()
 
 	destroyed := e.Destroy().MustSucceed()
-	mustForgetLast(t, destroyed, "a", "b", "c")
+	MustForgetLast(t, destroyed, "a", "b", "c")
 	mustLeaveFirst(t, destroyed, "a", "b", "c")
 	e.MustBeGone()
 }
@@ -362,8 +362,8 @@ func TestAccExampleUnknownAddresses(t *testing.T) {
 func mustLeaveFirst(t *testing.T, o *Outcome, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		member := o.At("apply_complete", address("etcd_member", name), "delete")
-		if machine := o.At("apply_start", address("terraform_data.machine", name), "delete"); machine.Before(member) {
+		member := o.At("apply_complete", Address("etcd_member", name), "delete")
+		if machine := o.At("apply_start", Address("terraform_data.machine", name), "delete"); machine.Before(member) {
 			t.Errorf("the machine of %s was taken down at %v, and its member left at %v", name, machine, member)
 		}
 	}
@@ -371,10 +371,10 @@ func mustLeaveFirst(t *testing.T, o *Outcome, names ...string) {
 
 // look reads the addresses that machines have chosen.
 func (e *example) look(names ...string) {
-	e.tb.Helper()
+	e.TB.Helper()
 	for _, name := range names {
-		env, _ := e.machineFiles(name)
-		n := &Node{Etcd: etcdtest.Binary(e.tb, e.version())}
+		env, _ := machineFiles(e.Fleet, name)
+		n := &Node{Etcd: etcdtest.Binary(e.TB, e.Version())}
 		for line := range strings.Lines(env) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			switch key {

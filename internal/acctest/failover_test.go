@@ -25,9 +25,9 @@ func TestAccFailover(t *testing.T) {
 	f.Plan().MustBeEmpty()
 
 	t.Log("nobody takes the lost one out")
-	c := f.named("c")
+	c := f.Named("c")
 	f.Crash("c")
-	promotion := map[string]string{address("etcd_learner", "d"): "update"}
+	promotion := map[string]string{Address("etcd_learner", "d"): "update"}
 	etcdtest.Eventually(t, "the promotion is planned", func() error {
 		if p := f.Plan(); !maps.Equal(p.Actions(), promotion) {
 			return fmt.Errorf("planned: %v", p.Actions())
@@ -36,11 +36,11 @@ func TestAccFailover(t *testing.T) {
 	})
 	p := f.Plan()
 	p.MustDo(promotion)
-	p.MustNotKnow(address("etcd_learner", "d"), "role", "client_urls", "version")
-	w := p.says("Standby d is promoted by this plan")
-	w.mustContain(t, w.Summary, c+" does not answer", "has no connection to it", "The promotion waits until c has been removed from the cluster")
-	w = f.Apply().MustSucceed().says("Standby d was not promoted")
-	w.mustContain(t, w.Summary, "If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3. Remove c first")
+	p.MustNotKnow(Address("etcd_learner", "d"), "role", "client_urls", "version")
+	w := p.Says("Standby d is promoted by this plan")
+	w.MustContain(t, w.Summary, c+" does not answer", "has no connection to it", "The promotion waits until c has been removed from the cluster")
+	w = f.Apply().MustSucceed().Says("Standby d was not promoted")
+	w.MustContain(t, w.Summary, "If d failed as a voter, 2 of 4 voters would be alive; quorum would be 3. Remove c first")
 	f.MustList("a", "b", "c", "d (learner)")
 	f.Repair("c")
 	etcdtest.Eventually(t, "c is back", func() error {
@@ -57,11 +57,11 @@ func TestAccFailover(t *testing.T) {
 	f.Plan().MustBeEmpty()
 	f.Lose("c")
 	writer := f.Writer("a", "b")
-	want := changes("c", "delete create")
+	want := Changes("c", "delete create")
 	maps.Copy(want, promotion)
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, "a", "b", "d")
+	f.MustNotPause(writer, Pause, "a", "b", "d")
 	f.MustVote("a", "b", "c", "d")
 	f.Plan().MustBeEmpty()
 }

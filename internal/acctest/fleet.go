@@ -22,10 +22,10 @@ import (
 )
 
 //go:embed testdata/fleet.tf
-var fleetText string
+var FleetText string
 
 //go:embed testdata/static.tf
-var staticText string
+var StaticText string
 
 //go:embed testdata/discovery.tf
 var discoveryText string
@@ -112,28 +112,28 @@ type Fleet struct {
 	// call creates a new client.
 	clients map[string]*clientv3.Client
 
-	opts    FleetOptions
-	clocks  map[string]time.Duration // offset of a node's clock
-	layout  func()                   // rewrites the configuration, or nil
-	machine string                   // machine.sh
-	env     map[string]string
+	Options       FleetOptions
+	clocks        map[string]time.Duration // offset of a node's clock
+	Layout        func()                   // rewrites the configuration, or nil
+	MachineScript string                   // machine.sh
+	MachineEnv    map[string]string
 }
 
 // NewFleet writes the configuration and starts only the discovery cluster. The
 // machines end with the test in every case.
 func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	tb.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
-		Nodes:     map[string]*Node{}, Founders: o.Founders, opts: o,
-		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
-		env:     map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
+		Nodes:     map[string]*Node{}, Founders: o.Founders, Options: o,
+		MachineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
-	maps.Copy(f.env, etcdtest.Frugal())
+	maps.Copy(f.MachineEnv, etcdtest.Frugal())
 	if len(f.Founders) == 0 {
 		f.Founders = []string{"a", "b", "c"}
 	}
@@ -141,17 +141,17 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	if err := os.Mkdir(f.Machines, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(f.logMachines)
-	f.Write("main.tf", fleetText)
+	tb.Cleanup(f.LogMachines)
+	f.Write("main.tf", FleetText)
 	f.Write("provider.tf", f.providerBlock())
 	switch {
 	case o.Static:
-		f.Write("bootstrap.tf", staticText)
+		f.Write("bootstrap.tf", StaticText)
 	case o.Service != nil:
 		f.Write("bootstrap.tf", discoveryText)
 		if o.RegistryCA != "" {
 			// etcd has no option for the CA of a discovery URL.
-			f.env["SSL_CERT_FILE"], f.env["CURL_CA_BUNDLE"] = o.RegistryCA, o.RegistryCA
+			f.MachineEnv["SSL_CERT_FILE"], f.MachineEnv["CURL_CA_BUNDLE"] = o.RegistryCA, o.RegistryCA
 		}
 	default:
 		v2 := o.Registry == etcdtest.V34 || o.Registry == etcdtest.V35
@@ -159,7 +159,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		f.Write("bootstrap.tf", discoveryText)
 	}
 	if o.TLS != nil {
-		maps.Copy(f.env, map[string]string{
+		maps.Copy(f.MachineEnv, map[string]string{
 			"ETCD_CERT_FILE": o.TLS.Server.CertFile, "ETCD_KEY_FILE": o.TLS.Server.KeyFile,
 			"ETCD_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_CLIENT_CERT_AUTH": "true",
 			"ETCD_PEER_CERT_FILE": o.TLS.Peer.CertFile, "ETCD_PEER_KEY_FILE": o.TLS.Peer.KeyFile,
@@ -167,16 +167,16 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		})
 	}
 	if o.Password != "" {
-		f.takeAuth()
+		f.TakeAuth()
 	}
 	if f.password() != "" {
-		f.env["ETCD_BCRYPT_COST"] = "4" // the minimum
+		f.MachineEnv["ETCD_BCRYPT_COST"] = "4" // the minimum
 	}
 	f.Add(f.Founders...)
 	f.checkSecrets()
 	tb.Cleanup(f.mustHaveAuth)
 	if o.Mirror {
-		f.save()
+		f.Save()
 		f.Init()
 	}
 	return f
@@ -185,7 +185,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 // providerBlock has the key inline, so that leaks of it are found.
 func (f *Fleet) providerBlock() string {
 	var cert etcdtest.Cert
-	if t := f.opts.TLS; t != nil {
+	if t := f.Options.TLS; t != nil {
 		cert = t.Client("root")
 	}
 	return f.providerBlockWith(cert)
@@ -194,23 +194,23 @@ func (f *Fleet) providerBlock() string {
 func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
 	var b strings.Builder
 	b.WriteString("provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : node.client]\n")
-	if t := f.opts.TLS; t != nil {
+	if t := f.Options.TLS; t != nil {
 		key, err := os.ReadFile(cert.KeyFile)
 		if err != nil {
-			f.tb.Fatal(err)
+			f.TB.Fatal(err)
 		}
 		fmt.Fprintf(&b, "  ca_cert = %q\n  cert = %q\n  key_pem = <<-EOT\n%s\n  EOT\n", t.CAFile, cert.CertFile, strings.TrimSpace(string(key)))
 	}
-	if p := f.opts.Password; p != "" {
+	if p := f.Options.Password; p != "" {
 		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)
 	}
 	b.WriteString("}\n")
 	return b.String()
 }
 
-// logMachines logs the events and logs of the machines if the test failed.
-func (f *Fleet) logMachines() {
-	if !f.tb.Failed() {
+// LogMachines logs the events and logs of the machines if the test failed.
+func (f *Fleet) LogMachines() {
+	if !f.TB.Failed() {
 		return
 	}
 	paths, _ := filepath.Glob(f.Machines + "/*.events")
@@ -220,24 +220,24 @@ func (f *Fleet) logMachines() {
 		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
 			return strings.Contains(line, "recognized and used environment variable")
 		})
-		f.tb.Logf("%s:\n%s", path, strings.Join(lines[max(0, len(lines)-40):], "\n"))
+		f.TB.Logf("%s:\n%s", path, strings.Join(lines[max(0, len(lines)-40):], "\n"))
 	}
 }
 
-func (f *Fleet) version() etcdtest.Version { return cmp.Or(f.opts.Version, etcdtest.DefaultVersion) }
+func (f *Fleet) Version() etcdtest.Version { return cmp.Or(f.Options.Version, etcdtest.DefaultVersion) }
 
 // Add adds nodes with new ports.
 func (f *Fleet) Add(names ...string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	scheme := "http"
-	if f.opts.TLS != nil {
+	if f.Options.TLS != nil {
 		scheme = "https"
 	}
 	for _, name := range names {
 		f.Nodes[name] = &Node{
-			Client: fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.tb)),
-			Peer:   fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.tb)),
-			Etcd:   etcdtest.Binary(f.tb, f.version()),
+			Client: fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.TB)),
+			Peer:   fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.TB)),
+			Etcd:   etcdtest.Binary(f.TB, f.Version()),
 		}
 	}
 }
@@ -249,40 +249,40 @@ func (f *Fleet) Drop(names ...string) {
 	}
 }
 
-// save writes the variables.
-func (f *Fleet) save() {
-	f.tb.Helper()
+// Save writes the variables.
+func (f *Fleet) Save() {
+	f.TB.Helper()
 	vars := map[string]any{
-		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.machine, "environment": f.env,
+		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.MachineScript, "environment": f.MachineEnv,
 	}
 	switch {
 	case f.Registry != nil:
-		vars["registry"], vars["protocol"] = cmp.Or(f.RegistryURL, f.Registry.Endpoints()[0]), cmp.Or(f.opts.Protocol, "v3")
-	case f.opts.Service != nil:
-		vars["protocol"], vars["service_url"] = "service", f.opts.Service.URL
-		if f.opts.RegistryCA != "" {
-			vars["registry_ca"] = f.opts.RegistryCA
+		vars["registry"], vars["protocol"] = cmp.Or(f.RegistryURL, f.Registry.Endpoints()[0]), cmp.Or(f.Options.Protocol, "v3")
+	case f.Options.Service != nil:
+		vars["protocol"], vars["service_url"] = "service", f.Options.Service.URL
+		if f.Options.RegistryCA != "" {
+			vars["registry_ca"] = f.Options.RegistryCA
 		}
 	}
-	if f.opts.Size > 0 {
-		vars["size"] = f.opts.Size
+	if f.Options.Size > 0 {
+		vars["size"] = f.Options.Size
 	}
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 	f.Write("terraform.tfvars.json", string(text))
-	if f.layout != nil {
-		f.layout()
+	if f.Layout != nil {
+		f.Layout()
 	}
 }
 
 // Plan makes a plan; see [Workspace.Plan].
-func (f *Fleet) Plan(args ...string) *Plan { f.tb.Helper(); f.save(); return f.Workspace.Plan(args...) }
+func (f *Fleet) Plan(args ...string) *Plan { f.TB.Helper(); f.Save(); return f.Workspace.Plan(args...) }
 
 // Apply runs apply; see [Workspace.Apply].
 func (f *Fleet) Apply(args ...string) *Outcome {
-	f.tb.Helper()
+	f.TB.Helper()
 	out := f.Start(append([]string{"apply"}, args...)...).Wait()
 	if out.ExitCode == 0 {
 		f.authFollows()
@@ -292,16 +292,41 @@ func (f *Fleet) Apply(args ...string) *Outcome {
 
 // Destroy runs destroy; see [Workspace.Destroy].
 func (f *Fleet) Destroy(args ...string) *Outcome {
-	f.tb.Helper()
+	f.TB.Helper()
 	return f.Start(append([]string{"destroy"}, args...)...).Wait()
 }
 
 // Start starts apply or destroy; see [Workspace.Start].
 func (f *Fleet) Start(args ...string) *Running {
-	f.tb.Helper()
-	f.save()
+	f.TB.Helper()
+	f.Save()
 	return f.Workspace.Start(args...)
 }
 
 // Form applies the configuration with the initial members.
-func (f *Fleet) Form() *Outcome { f.tb.Helper(); return f.Apply().MustSucceed() }
+func (f *Fleet) Form() *Outcome { f.TB.Helper(); return f.Apply().MustSucceed() }
+
+// Sibling returns the same fleet in another directory with a copy of the
+// current state: that of another person with the same configuration.
+func (f *Fleet) Sibling() *Fleet {
+	f.TB.Helper()
+	g := *f
+	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{})
+	g.trusted = f.trusted
+	g.clients = nil
+	g.Nodes = map[string]*Node{}
+	for name, node := range f.Nodes {
+		own := *node
+		g.Nodes[name] = &own
+	}
+	files, err := filepath.Glob(filepath.Join(f.Dir, "*.tf"))
+	if err != nil {
+		f.TB.Fatal(err)
+	}
+	for _, path := range append(files, filepath.Join(f.Dir, "terraform.tfstate")) {
+		if name := filepath.Base(path); name != "provider_override.tf" { // only one of them has a tap
+			g.Write(name, f.Read(name))
+		}
+	}
+	return &g
+}

@@ -127,7 +127,7 @@ func TestAccForgedMetadata(t *testing.T) {
 	config := fmt.Sprintf(besieged, c.PeerURL(), c.ClientURL())
 	b.as("terraform")
 	b.Write("main.tf", config)
-	b.Write("import.tf", importBlock("etcd_member.c", "infra3")+importBlock("etcd_member_config.c", "infra3"))
+	b.Write("import.tf", ImportBlock("etcd_member.c", "infra3")+ImportBlock("etcd_member_config.c", "infra3"))
 	b.Apply().MustSucceed()
 	b.Write("import.tf", "")
 	b.Plan().MustBeEmpty()
@@ -192,7 +192,7 @@ func TestAccForgedMetadata(t *testing.T) {
 	f.put("lock", "app")
 	locked := b.Apply()
 	e = locked.MustSay("Cannot add member new")
-	e.mustContain(t, e.Summary, "app", "\n\n  etcdctl del "+f.prefix+"lock")
+	e.MustContain(t, e.Summary, "app", "\n\n  etcdctl del "+f.prefix+"lock")
 	lease, err := f.client.Grant(t.Context(), 600)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestAccForgedMetadata(t *testing.T) {
 	b.Destroy("-target=etcd_learner.new").MustSucceed()
 	b.Write("main.tf", config)
 	e = b.Plan("-replace=etcd_member_config.c").MustFail().Errors()[0]
-	e.mustContain(t, e.Summary, "ghost", "\n\n  etcdctl del "+f.prefix+"turns/ghost")
+	e.MustContain(t, e.Summary, "ghost", "\n\n  etcdctl del "+f.prefix+"turns/ghost")
 	f.del("turns/ghost")
 	if p := b.Plan("-replace=etcd_member_config.c"); p.ExitCode != 2 {
 		t.Errorf("without the turn: exit code %d", p.ExitCode)

@@ -27,7 +27,7 @@ resource "etcd_member_config" "node" {
 `
 	w := configuration(t, Access{}, "")
 	write := func(nodes string) { w.Write("nodes.tf", fmt.Sprintf(text, nodes)) }
-	at := func(name string) string { return address("etcd_member_config", name) }
+	at := func(name string) string { return Address("etcd_member_config", name) }
 
 	write(`{ a = "10.255.1.10", b = "10.255.1.99", etcd-c = "10.255.1.12", d = "10.255.1.13" }`)
 	got := map[string]string{}
@@ -92,5 +92,5 @@ resource "etcd_member" "a" {
   }
 }
 `)
-	w.Apply().MustSay("Cannot add member a").mustContain(t, "Cannot add member a", "The cluster did not form in time", "This apply created no etcd_member_config named etcd-a.")
+	w.Apply().MustSay("Cannot add member a").MustContain(t, "Cannot add member a", "The cluster did not form in time", "This apply created no etcd_member_config named etcd-a.")
 }

@@ -80,7 +80,7 @@ func TestAccFrozenMember(t *testing.T) {
 				}
 				m.freeze(at.step, at.at, at.when, c.victim(m), at.calls)
 			}
-			m.mustNotPause(writer, pause, "a", "b", "c")
+			m.MustNotPause(writer, Pause, "a", "b", "c")
 		})
 	}
 }
@@ -91,13 +91,13 @@ func (m *matrix) freeze(s step, at etcdtest.Call, when etcdtest.Moment, victim s
 	m.begin(s)
 	thawed := make(chan map[string]int, 1)
 	m.tap.Watch(at, when, func() bool {
-		err := m.signal(victim, "etcd.pid", syscall.SIGSTOP)
+		err := m.SignalFile(victim, "etcd.pid", syscall.SIGSTOP)
 		time.AfterFunc(standstill, func() {
 			seen := map[string]int{}
 			for method := range most {
 				seen[method] = m.calls(method)
 			}
-			_ = m.signal(victim, "etcd.pid", syscall.SIGCONT) // its machine may be gone
+			_ = m.SignalFile(victim, "etcd.pid", syscall.SIGCONT) // its machine may be gone
 			if err != nil {
 				m.t.Errorf("%s cannot be frozen: %v", victim, err)
 			}
@@ -146,7 +146,7 @@ func TestAccFrozenRun(t *testing.T) {
 			for _, s := range c.before {
 				m.undisturbed(s)
 			}
-			other := m.sibling()
+			other := m.Sibling()
 			m.begin(c.step)
 			started := make(chan *Running, 1)
 			frozen := make(chan []int, 1)
@@ -166,7 +166,7 @@ func TestAccFrozenRun(t *testing.T) {
 			pids := <-frozen
 			// Its lock blocks other runs until it expires. Then the next run
 			// starts.
-			other.Destroy("-target=" + address("etcd_member", "c")).MustSucceed()
+			other.Destroy("-target=" + Address("etcd_member", "c")).MustSucceed()
 			if m.lock() != nil {
 				t.Error("the lock is held")
 			}
@@ -182,9 +182,9 @@ func TestAccFrozenRun(t *testing.T) {
 			}
 			e := out.Errors()
 			if len(e) != 1 {
-				t.Fatalf("%d errors, want 1:\n%s", len(e), out.diagnostics())
+				t.Fatalf("%d errors, want 1:\n%s", len(e), out.Report())
 			}
-			e[0].mustContain(t, e[0].Summary, "This run lost the lock on membership changes: it is gone.", "It stopped before its next step.",
+			e[0].MustContain(t, e[0].Summary, "This run lost the lock on membership changes: it is gone.", "It stopped before its next step.",
 				"According to the member list d (", c.says, "Apply again: it carries on from there.")
 			m.tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
 

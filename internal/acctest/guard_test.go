@@ -6,37 +6,9 @@ package acctest
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// endangered is the summary of the error if the guard refuses a plan.
-const endangered = "This plan would endanger the cluster"
-
-// mustEndanger fails the test unless the guard refuses the plan, with one error
-// that contains these texts in this order.
-func (p *Plan) mustEndanger(texts ...string) {
-	p.tb.Helper()
-	e := p.MustSay(endangered)
-	e.mustContain(p.tb, e.Summary, append(texts, "terraform destroy -refresh=false")...)
-}
-
-// named formats members as diagnostics do, in the order of their IDs, which is
-// the order of the member list.
-func (f *Fleet) named(names ...string) string {
-	f.tb.Helper()
-	var out []string
-	for _, m := range f.Members() {
-		if slices.Contains(names, m.Name) {
-			out = append(out, fmt.Sprintf("%s (%x)", m.Name, m.ID))
-		}
-	}
-	if len(out) < 2 {
-		return strings.Join(out, "")
-	}
-	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
-}
 
 // Changes that are not safe in any order are refused at plan, before anything
 // is changed. The ways out in the refusal work.
@@ -44,19 +16,19 @@ func TestAccPlanGuard(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	f.Form()
-	before := f.named("a", "b", "c")
+	before := f.Named("a", "b", "c")
 	old := maps.Clone(f.Nodes)
 
-	two := f.Plan("-replace="+address("etcd_member_config", "a"), "-replace="+address("etcd_member_config", "b"))
-	two.mustEndanger("It replaces "+f.named("a", "b")+".", "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
+	two := f.Plan("-replace="+Address("etcd_member_config", "a"), "-replace="+Address("etcd_member_config", "b"))
+	two.MustEndanger("It replaces "+f.Named("a", "b")+".", "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
 
 	f.Drop("a", "b", "c")
 	f.Add("x", "y", "z")
 	renamed := f.Plan()
-	renamed.mustEndanger("It removes ", "adds members at the same time", "quorum is 2. Nothing has been changed.", "moved {")
+	renamed.MustEndanger("It removes ", "adds members at the same time", "quorum is 2. Nothing has been changed.", "moved {")
 	f.Apply().MustFail()
 	maps.Copy(f.Nodes, old)
-	if now := f.named("a", "b", "c"); now != before {
+	if now := f.Named("a", "b", "c"); now != before {
 		t.Fatalf("the members are %s, and were %s", now, before)
 	}
 
@@ -68,7 +40,7 @@ func TestAccPlanGuard(t *testing.T) {
 		f.Nodes[now] = old[was]
 		f.Nodes[now].Name = was
 		for _, resource := range []string{"etcd_member_config", "terraform_data.machine", "etcd_member"} {
-			fmt.Fprintf(&moved, "moved {\n  from = %s\n  to   = %s\n}\n", address(resource, was), address(resource, now))
+			fmt.Fprintf(&moved, "moved {\n  from = %s\n  to   = %s\n}\n", Address(resource, was), Address(resource, now))
 		}
 	}
 	f.Write("moved.tf", moved.String())
@@ -84,7 +56,7 @@ func TestAccPlanGuard(t *testing.T) {
 	f.Drop("one", "two", "three")
 	f.Plan().MustDo(flat.changes("delete", "one", "two", "three"))
 	f.Apply().MustSucceed().MustBeQuiet()
-	f.mustNotPause(writer, pause, "x", "y", "z")
+	f.MustNotPause(writer, Pause, "x", "y", "z")
 	t.Logf("longest gap %v", writer.LongestGap())
 	f.MustVote("x", "y", "z")
 	f.Plan().MustBeEmpty()
@@ -95,10 +67,10 @@ func TestAccPlanGuardOfOne(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
 	f.Form()
-	f.Plan("-replace="+address("etcd_member_config", "a")).mustEndanger("It replaces "+f.named("a")+", the only voter:", "Nothing has been changed.", "Add members until there are three voters")
-	machine := fmt.Sprint(f.State(address("terraform_data.machine", "a"))["id"])
-	alone := f.Plan("-replace=" + address("terraform_data.machine", "a"))
+	f.Plan("-replace="+Address("etcd_member_config", "a")).MustEndanger("It replaces "+f.Named("a")+", the only voter:", "Nothing has been changed.", "Add members until there are three voters")
+	machine := fmt.Sprint(f.State(Address("terraform_data.machine", "a"))["id"])
+	alone := f.Plan("-replace=" + Address("terraform_data.machine", "a"))
 	e := alone.MustSay("Machine of member a would be replaced alone")
-	e.mustContain(t, e.Summary, "machine_id changes from "+machine+" to a new machine", "Nothing has been changed.", "terraform apply -replace='ADDRESS'", "triggers_replace", "terraform destroy -refresh=false")
+	e.MustContain(t, e.Summary, "machine_id changes from "+machine+" to a new machine", "Nothing has been changed.", "terraform apply -replace='ADDRESS'", "triggers_replace", "terraform destroy -refresh=false")
 	f.MustVote("a")
 }

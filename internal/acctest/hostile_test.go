@@ -19,7 +19,7 @@ import (
 func TestAccOddName(t *testing.T) {
 	t.Parallel()
 	const odd = "node(1)"
-	c := start(t, 1, etcdtest.Options{Names: []string{odd}})
+	c := StartCluster(t, 1, etcdtest.Options{Names: []string{odd}})
 	there := Access{Endpoints: c.Endpoints()}
 	url := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	for _, resource := range []string{
@@ -47,7 +47,7 @@ func TestAccOddName(t *testing.T) {
 func TestAccNameOnATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
-	c := start(t, 1, etcdtest.Options{Names: []string{hostile}})
+	c := StartCluster(t, 1, etcdtest.Options{Names: []string{hostile}})
 	w := configuration(t, Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", c.Member(hostile).PeerURL()))
 	out := w.Apply().MustSay("Cannot add member x")
 	if text := out.Summary + out.Detail; strings.ContainsAny(text, "\x1b") || !strings.Contains(text, `m0\x1b[2J`) {
@@ -68,7 +68,7 @@ func TestAccNameOnATerminal(t *testing.T) {
 // it is refused, in printable characters, and nothing is rendered.
 func TestAccHostileEndpoint(t *testing.T) {
 	t.Parallel()
-	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: authPassword})
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: AuthPassword})
 	liar := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
 	b.Advertise(t, b.Member("c"), liar.URL)
 	lies := etcdtest.Truth(t, b.Member("c"))
@@ -84,12 +84,12 @@ func TestAccHostileEndpoint(t *testing.T) {
 	liar.Tell(moved)
 
 	const resources = "resource \"etcd_member_config\" \"d\" {\n  name = \"d\"\n  peer_urls = [\"http://127.0.0.9:2380\"]\n}\ndata \"etcd_cluster\" \"this\" {}\n"
-	access := Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: authPassword}
+	access := Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: AuthPassword}
 	for _, trusted := range []bool{false, true} {
 		access.Extra = fmt.Sprintf("trusted_hosts = [%q]", map[bool]string{false: "127.0.0.11", true: "127.0.0.10"}[trusted])
 		w := configuration(t, access, resources)
-		w.takeAuth()
-		w.names(strings.Join(b.Endpoints(), " "))
+		w.TakeAuth()
+		w.Trust(strings.Join(b.Endpoints(), " "))
 		record := w.Record()
 		w.Apply().MustSucceed()
 		if !trusted {
@@ -113,7 +113,7 @@ func TestAccHostileEndpoint(t *testing.T) {
 		crafted.Members = &pb.MemberListResponse{Header: lies.Members.Header, Members: append(slices.Clone(lies.Members.Members), m)}
 		liar.Tell(crafted)
 		w := configuration(t, Access{Endpoints: []string{liar.URL}}, resources)
-		w.takeAuth() // it gets no credentials: it has no authentication
+		w.TakeAuth() // it gets no credentials: it has no authentication
 		out := w.Run("apply", "-no-color", "-input=false", "-auto-approve").MustFail()
 		said := string(out.Stdout) + string(out.Stderr)
 		if strings.ContainsAny(said, "\x1b\u2028") || strings.Contains(said, "\nbootcmd") || !strings.Contains(said, "it lists member bad") {

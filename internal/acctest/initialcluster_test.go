@@ -12,8 +12,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-const initialCluster = "etcd_initial_cluster.this"
-
 // One apply forms the first cluster without a discovery cluster. A fourth
 // member joins it, although it is now among the initial members.
 func TestAccInitialCluster(t *testing.T) {
@@ -23,35 +21,35 @@ func TestAccInitialCluster(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, FleetOptions{Version: v, Static: true})
 			first := f.Plan()
-			creates := map[string]string{initialCluster: "create"}
+			creates := map[string]string{InitialCluster: "create"}
 			for _, name := range f.Founders {
-				maps.Copy(creates, changes(name, "create"))
+				maps.Copy(creates, Changes(name, "create"))
 			}
 			first.MustDo(creates)
-			first.MustNotKnow(initialCluster, "bootstrap", "cluster_id", "cluster_token", "member_ids")
+			first.MustNotKnow(InitialCluster, "bootstrap", "cluster_id", "cluster_token", "member_ids")
 			f.Apply().MustSucceed().MustBeQuiet()
 			f.MustVote("a", "b", "c")
 			f.Plan().MustBeEmpty()
-			made := f.State(initialCluster)
+			made := f.State(InitialCluster)
 			ids, ok := made["member_ids"].(map[string]any)
 			for _, m := range f.Members("a") {
 				if id := strconv.FormatUint(m.ID, 16); !ok || ids[m.Name] != id {
 					t.Errorf("%s is %s, and was computed as %v", m.Name, id, ids[m.Name])
 				}
 			}
-			if id := f.State(address("etcd_member", "a"))["cluster_id"]; made["cluster_id"] != id {
+			if id := f.State(Address("etcd_member", "a"))["cluster_id"]; made["cluster_id"] != id {
 				t.Errorf("the cluster is %v, and was computed as %v", id, made["cluster_id"])
 			}
 
 			f.Add("d")
 			f.Founders = append(f.Founders, "d")
-			f.Plan().MustDo(changes("d", "create"))
+			f.Plan().MustDo(Changes("d", "create"))
 			f.Apply().MustSucceed().MustBeQuiet()
 			f.MustVote("a", "b", "c", "d")
-			if founder := f.State(address("etcd_member_config", "d"))["founder"]; founder != false {
+			if founder := f.State(Address("etcd_member_config", "d"))["founder"]; founder != false {
 				t.Errorf("founder of d is %v", founder)
 			}
-			now := f.State(initialCluster)
+			now := f.State(InitialCluster)
 			if now["complete"] != true || now["cluster_token"] != made["cluster_token"] || fmt.Sprint(now["members"]) != fmt.Sprint(made["members"]) {
 				t.Errorf("%v became %v", made, now)
 			}
@@ -77,8 +75,8 @@ func TestAccInitialClusterThatDied(t *testing.T) {
 		n.Create = "8s"
 	}
 	f.Apply().MustFail()
-	token := f.State(initialCluster)["cluster_token"]
-	if f.Plan(); f.State(initialCluster)["complete"] != false {
+	token := f.State(InitialCluster)["cluster_token"]
+	if f.Plan(); f.State(InitialCluster)["complete"] != false {
 		t.Error("one founder of three formed a cluster")
 	}
 	f.Nodes["b"].Etcd = good
@@ -87,16 +85,16 @@ func TestAccInitialClusterThatDied(t *testing.T) {
 	for _, n := range f.Nodes {
 		n.Create = "10m"
 	}
-	machines := f.machineIDs()
+	machines := machineIDs(f)
 	refused := f.Apply().MustSay("Cannot replace the initial cluster")
-	if now := f.machineIDs(); !maps.Equal(now, machines) {
+	if now := machineIDs(f); !maps.Equal(now, machines) {
 		t.Errorf("the machines %v became %v", machines, now)
 	}
-	f.asPrinted(refused, "destroy -refresh=false", "")
-	f.asPrinted(refused, "apply", "")
+	asPrinted(f, refused, "destroy -refresh=false", "")
+	asPrinted(f, refused, "apply", "")
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
-	if now := f.State(initialCluster)["cluster_token"]; now == token {
+	if now := f.State(InitialCluster)["cluster_token"]; now == token {
 		t.Error("the token of the cluster that did not form was handed out again")
 	}
 }

@@ -36,7 +36,7 @@ func member(resource, name, url string) string {
 // Invalid input that only the cluster can detect.
 func TestAccBadInput(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	infra1 := c.Member("infra1")
 	id := fmt.Sprintf("%x", c.MemberID(t, infra1))
 	elsewhere := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
@@ -46,7 +46,7 @@ func TestAccBadInput(t *testing.T) {
 	nobody := Access{Endpoints: []string{deadEndpoint(t), deadEndpoint(t)}}
 	noCluster := "There is no cluster to join: no endpoint gave a member list.\n\n" +
 		"For a new cluster, set bootstrap of the etcd_member_config to the bootstrap of an etcd_initial_cluster or an etcd_discovery_token. " +
-		"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + refusals(nobody.Endpoints)
+		"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + Refusals(nobody.Endpoints)
 
 	for name, bad := range map[string]struct {
 		access          Access
@@ -91,7 +91,7 @@ func TestAccBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := configuration(t, bad.access, bad.resources).Apply().MustSay(bad.summary)
-			e.mustContain(t, e.Summary, bad.detail)
+			e.MustContain(t, e.Summary, bad.detail)
 		})
 	}
 }
@@ -105,7 +105,7 @@ func deadEndpoint(t *testing.T) string {
 // A member on another machine could never reach a loopback URL.
 func TestAccLoopbackAmongOthers(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	ctx := etcdtest.WaitContext(t)
 	added, err := c.Client(t).MemberAddAsLearner(ctx, []string{"http://10.255.0.1:2380"})
 	if err != nil {
@@ -119,7 +119,7 @@ func TestAccLoopbackAmongOthers(t *testing.T) {
 // A learner answers hardly any requests. The error names its endpoint.
 func TestAccEndpointOfALearner(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	learner := c.AddLearner(t, "learner")
 	w := configuration(t, Access{Endpoints: []string{learner.ClientURL()}}, member("etcd_member", "x", deadEndpoint(t)))
 	w.Apply().MustSay("Cannot add member x").MustDetail(t, "No endpoint gave a member list. Nothing was changed. "+
@@ -130,7 +130,7 @@ func TestAccEndpointOfALearner(t *testing.T) {
 // changed or added there. A plan and, with one command, a destroy are possible.
 func TestAccOtherCluster(t *testing.T) {
 	t.Parallel()
-	first, second := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
+	first, second := StartCluster(t, 1, etcdtest.Options{}), StartCluster(t, 1, etcdtest.Options{})
 	learner := member("etcd_learner", "x", deadEndpoint(t))
 	another := strings.Replace(member("etcd_learner", "y", deadEndpoint(t)), `"x"`, `"y"`, 1)
 	w := configuration(t, Access{Endpoints: first.Endpoints()}, learner)
@@ -143,12 +143,12 @@ func TestAccOtherCluster(t *testing.T) {
 		was["cluster_id"], clusterID(t, second), second.Endpoints()[0], was["cluster_id"])
 	plan := w.Plan()
 	plan.MustBeEmpty()
-	plan.mustWarn("The endpoints answer for another cluster").mustContain(t, "The endpoints answer for another cluster", says)
-	w.Destroy("-refresh=false").MustSay("Cannot remove member x").mustContain(t, "Cannot remove member x", says, "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
+	mustWarn(plan.Outcome, "The endpoints answer for another cluster").MustContain(t, "The endpoints answer for another cluster", says)
+	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", says, "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
 
 	w.Write("main.tf", there+learner+another)
 	for _, args := range [][]string{nil, {"-refresh=false"}} {
-		w.Plan(args...).MustSay("Cannot add member y").mustContain(t, "Cannot add member y", "y would be added there", "\n  terraform destroy -refresh=false")
+		w.Plan(args...).MustSay("Cannot add member y").MustContain(t, "Cannot add member y", "y would be added there", "\n  terraform destroy -refresh=false")
 	}
 	mustBeMembers(t, second, "infra1")
 
@@ -162,7 +162,7 @@ func TestAccOtherCluster(t *testing.T) {
 	w.Apply().MustSucceed()
 	w.Write("main.tf", there+learner)
 	w.Env = append(w.Env, "ETCD_FORCE_DESTROY=true")
-	w.Destroy("-refresh=false").MustSucceed().mustWarn("Member x was forgotten, not removed")
+	mustWarn(w.Destroy("-refresh=false").MustSucceed(), "Member x was forgotten, not removed")
 	mustBeMembers(t, second, "infra1")
 	mustBeMembers(t, first, "? (learner)", "infra1")
 }
@@ -182,10 +182,10 @@ func TestAccMachineAlone(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
 	f.Form()
-	was := f.State(address("terraform_data.machine", "a"))["id"]
+	was := f.State(Address("terraform_data.machine", "a"))["id"]
 	f.Nodes["a"].Image = "2"
 	e := f.Plan().MustSay("Machine of member a would be replaced alone")
-	e.mustContain(t, e.Summary, fmt.Sprintf("machine_id changes from %s to a new machine", was), "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
+	e.MustContain(t, e.Summary, fmt.Sprintf("machine_id changes from %s to a new machine", was), "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
 	f.MustVote("a")
 }
 
@@ -193,7 +193,7 @@ func TestAccMachineAlone(t *testing.T) {
 // all machines cannot destroy every voter.
 func TestAccMachineWithoutConfiguration(t *testing.T) {
 	t.Parallel()
-	c := start(t, 3, etcdtest.Options{})
+	c := StartCluster(t, 3, etcdtest.Options{})
 	w := NewWorkspace(t, WorkspaceOptions{})
 	var nodes, imports strings.Builder
 	for _, m := range c.Members() {
@@ -212,12 +212,12 @@ func TestAccMachineWithoutConfiguration(t *testing.T) {
 	w.Plan().MustBeEmpty()
 
 	w.Plan("-var=image=2").MustSay("This plan would endanger the cluster")
-	machine, at := address("terraform_data.machine", "infra1"), `etcd_member.node["infra1"]`
+	machine, at := Address("terraform_data.machine", "infra1"), `etcd_member.node["infra1"]`
 	w.Plan("-replace="+at).MustSay("Member infra1 would be replaced alone").
-		mustContain(t, "Member infra1 would be replaced alone", "and replaces no machine", "terraform destroy -target='ADDRESS'")
+		MustContain(t, "Member infra1 would be replaced alone", "and replaces no machine", "terraform destroy -target='ADDRESS'")
 	w.Write("main.tf", base+strings.Replace(members, "terraform_data.machine[each.key].id", `"vm-2"`, 1))
 	for _, e := range w.Plan().MustFail().Errors() {
-		e.mustContain(t, e.Summary, "to vm-2, which exists, and the member stays on its old machine")
+		e.MustContain(t, e.Summary, "to vm-2, which exists, and the member stays on its old machine")
 	}
 	mustBeMembers(t, c, "infra1", "infra2", "infra3")
 

@@ -32,28 +32,28 @@ const (
 
 // useLayout writes the configuration of the fleet in that layout. The module of
 // the other layouts is the flat configuration with one node.
-func (f *Fleet) useLayout(l layout) {
-	f.tb.Helper()
+func useLayout(f *Fleet, l layout) {
+	f.TB.Helper()
 	switch l {
 	case flat:
 		return
 	case counted:
-		f.Write("main.tf", countedText(f.tb))
+		f.Write("main.tf", countedText(f.TB))
 		return
 	case dynamic:
-		f.Write("main.tf", dynamicText(f.tb))
+		f.Write("main.tf", dynamicText(f.TB))
 		f.Write("provider.tf", "provider \"etcd\" {}\n")
 		return
 	}
-	at := strings.Index(fleetText, "resource \"etcd_member_config\"")
-	head, resources := fleetText[:at], fleetText[at:]
+	at := strings.Index(FleetText, "resource \"etcd_member_config\"")
+	head, resources := FleetText[:at], FleetText[at:]
 	if err := os.Mkdir(filepath.Join(f.Dir, "node"), 0o755); err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 	const boot = "variable \"bootstrap\" {\n  type = any\n}\nlocals {\n  bootstrap = var.bootstrap\n}\n"
 	f.Write("node/main.tf", head+boot+resources)
 	known := map[string]bool{}
-	f.layout = func() {
+	f.Layout = func() {
 		// The block of a removed node stays: without it, the local-exec that
 		// shuts the machine down would be gone too.
 		for name := range f.Nodes {
@@ -87,19 +87,19 @@ module %q {
 `, name, meta, nodes)
 }
 
-// address is [address] for a layout.
+// address is [Address] for a layout.
 func (l layout) address(resource, key string) string {
 	switch l {
 	case moduleForEach:
-		return fmt.Sprintf("module.node[%q].%s", key, address(resource, key))
+		return fmt.Sprintf("module.node[%q].%s", key, Address(resource, key))
 	case moduleEach:
-		return fmt.Sprintf("module.%s.%s", key, address(resource, key))
+		return fmt.Sprintf("module.%s.%s", key, Address(resource, key))
 	default:
-		return address(resource, key)
+		return Address(resource, key)
 	}
 }
 
-// changes is [changes] for a layout.
+// changes is [Changes] for a layout.
 func (l layout) changes(action string, names ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range names {

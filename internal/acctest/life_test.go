@@ -16,11 +16,6 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// pause is the longest allowed pause of writes during a membership change: much
-// longer than elections on a busy machine, which may follow one another. A quorum
-// that is lost does not come back by itself.
-const pause = 30 * time.Second
-
 // The whole life of a cluster: one apply forms it, one member joins by environment only
 // and one by the join script, a follower and the leader leave, and it is destroyed.
 func TestAccLife(t *testing.T) {
@@ -43,19 +38,19 @@ func life(t *testing.T, f *Fleet, args ...string) {
 	first := f.Plan()
 	creates := map[string]string{}
 	for _, name := range f.Founders {
-		maps.Copy(creates, changes(name, "create"))
+		maps.Copy(creates, Changes(name, "create"))
 	}
 	if f.Registry != nil {
 		creates["etcd_discovery_token.this"] = "create"
 	}
 	first.MustDo(creates)
 	for _, name := range f.Founders {
-		first.MustNotKnow(address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "config", "machine_id")
-		first.MustKnow(address("etcd_member", name), "peer_urls", []any{f.Nodes[name].Peer})
+		first.MustNotKnow(Address("etcd_member", name), "id", "cluster_id", "role", "client_urls", "version", "config", "machine_id")
+		first.MustKnow(Address("etcd_member", name), "peer_urls", []any{f.Nodes[name].Peer})
 	}
 	f.Apply(args...).MustSucceed().MustBeQuiet()
 	f.MustVote(f.Founders...)
-	if f.opts.Password != "" {
+	if f.Options.Password != "" {
 		f.EnableAuth()
 	}
 	f.Plan().MustBeEmpty()
@@ -66,7 +61,7 @@ func life(t *testing.T, f *Fleet, args ...string) {
 
 	left := slices.Sorted(maps.Keys(f.Nodes))
 	destroyed := f.Destroy(args...).MustSucceed()
-	mustForgetLast(t, destroyed, left...)
+	MustForgetLast(t, destroyed, left...)
 	f.MustBeGone()
 }
 
@@ -79,11 +74,11 @@ func grow(t *testing.T, f *Fleet, args ...string) {
 		script := name == "e"
 		f.Nodes[name].Script = &script
 		plan := f.Plan()
-		plan.MustDo(changes(name, "create")) // and no changes of the others
-		plan.MustNotKnow(address("etcd_member_config", name), "id", "founders", "environment", "initial_cluster", "join_script_base64gzip", "status")
+		plan.MustDo(Changes(name, "create")) // and no changes of the others
+		plan.MustNotKnow(Address("etcd_member_config", name), "id", "founders", "environment", "initial_cluster", "join_script_base64gzip", "status")
 		writer := f.Writer(members...)
 		f.Apply(args...).MustSucceed().MustBeQuiet()
-		f.mustNotPause(writer, pause, members...)
+		f.MustNotPause(writer, Pause, members...)
 		members = append(members, name)
 		f.MustVote(members...)
 		f.mustMatchState(t, name)
@@ -116,14 +111,14 @@ func shrink(t *testing.T, f *Fleet, args ...string) {
 // was removed before its process ended.
 func remove(t *testing.T, f *Fleet, members []string, name string, args ...string) []string {
 	t.Helper()
-	id := fmt.Sprint(f.State(address("etcd_member", name))["id"])
+	id := fmt.Sprint(f.State(Address("etcd_member", name))["id"])
 	others := slices.DeleteFunc(slices.Clone(members), func(s string) bool { return s == name })
 	f.Drop(name)
-	f.Plan().MustDo(changes(name, "delete"))
+	f.Plan().MustDo(Changes(name, "delete"))
 	writer := f.Writer(others...)
 	begin := time.Now()
 	removal := f.Apply(args...).MustSucceed().MustBeQuiet()
-	f.mustNotPause(writer, pause, others...)
+	f.MustNotPause(writer, Pause, others...)
 	f.MustVote(others...)
 
 	// Members apply the removal one after the other, and the process of the
@@ -151,43 +146,17 @@ func remove(t *testing.T, f *Fleet, members []string, name string, args ...strin
 	if exits == 0 {
 		t.Errorf("no event says that the process of %s ended", name)
 	}
-	if at := removal.At("apply_start", address("terraform_data.machine", name), "delete"); at.Before(left) {
+	if at := removal.At("apply_start", Address("terraform_data.machine", name), "delete"); at.Before(left) {
 		t.Errorf("the machine of %s was taken down from %v on, before its member was removed at %v", name, at, left)
 	}
 	return others
-}
-
-// mustForgetLast fails the test unless exactly one warning says that one of
-// these was the last voter, and the others are about the shrinking tolerance,
-// or that the plan removes every voter.
-func mustForgetLast(t *testing.T, o *Outcome, names ...string) {
-	t.Helper()
-	last, all := 0, 0
-	for _, w := range o.Warnings() {
-		name, is := strings.CutSuffix(strings.TrimPrefix(w.Summary, "Member "), " was the last voter")
-		switch {
-		case is && slices.Contains(names, name):
-			last++
-		case strings.HasSuffix(w.Summary, " leaves no tolerance"):
-		case w.Summary == everyVoterGoes:
-			all++
-		default:
-			t.Errorf("unexpected %s", w)
-		}
-	}
-	if all > 1 {
-		t.Errorf("%d times %q, want once", all, everyVoterGoes)
-	}
-	if last != 1 {
-		t.Errorf("%d words on the last voter, want 1:\n%s", last, o.diagnostics())
-	}
 }
 
 // mustMatchState compares the state with the cluster.
 func (f *Fleet) mustMatchState(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		state := f.State(address("etcd_member", name))
+		state := f.State(Address("etcd_member", name))
 		for _, m := range f.Members(name) {
 			if m.Name != name {
 				continue
@@ -201,25 +170,9 @@ func (f *Fleet) mustMatchState(t *testing.T, names ...string) {
 					t.Errorf("%s: %s is %v in state, want %v", name, attribute, state[attribute], value)
 				}
 			}
-			if v := fmt.Sprint(state["version"]); !strings.HasPrefix(v, string(f.version())+".") {
-				t.Errorf("%s: version is %v in state, want a %s", name, v, f.version())
+			if v := fmt.Sprint(state["version"]); !strings.HasPrefix(v, string(f.Version())+".") {
+				t.Errorf("%s: version is %v in state, want a %s", name, v, f.Version())
 			}
 		}
-	}
-}
-
-func address(resource, key string) string {
-	if !strings.Contains(resource, ".") {
-		resource += ".node"
-	}
-	return fmt.Sprintf("%s[%q]", resource, key)
-}
-
-// changes returns the same action for the three resources of a node.
-func changes(name, action string) map[string]string {
-	return map[string]string{
-		address("etcd_member_config", name):     action,
-		address("terraform_data.machine", name): action,
-		address("etcd_member", name):            action,
 	}
 }

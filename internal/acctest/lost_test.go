@@ -34,15 +34,15 @@ func TestAccLostMember(t *testing.T) {
 		t.Logf("%s is lost: %s", who, victim)
 		rest := others(all, victim)
 		writer := f.Writer(rest...)
-		id := fmt.Sprint(f.State(address("etcd_member", victim))["id"])
+		id := fmt.Sprint(f.State(Address("etcd_member", victim))["id"])
 		begin := time.Now()
 		f.Lose(victim)
 		f.mustProposeReplacement(t, victim, id)
 		f.Apply().MustSucceed()
-		f.mustNotPause(writer, pause, all...)
+		f.MustNotPause(writer, Pause, all...)
 		t.Logf("%s: healed after %v, longest gap between writes %v", who, time.Since(begin).Round(time.Millisecond), writer.LongestGap().Duration())
 		f.MustVote(all...)
-		if now := fmt.Sprint(f.State(address("etcd_member", victim))["id"]); now == id {
+		if now := fmt.Sprint(f.State(Address("etcd_member", victim))["id"]); now == id {
 			t.Errorf("%s is still %s", victim, id)
 		}
 		f.Plan().MustBeEmpty()
@@ -54,13 +54,13 @@ func TestAccLostMember(t *testing.T) {
 func (f *Fleet) mustProposeReplacement(t *testing.T, victim, id string) {
 	t.Helper()
 	p := f.Plan()
-	p.MustDo(changes(victim, "delete create"))
-	config := p.Changes()[address("etcd_member_config", victim)]
-	if config.Before["status"] != "failed" || !isUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
+	p.MustDo(Changes(victim, "delete create"))
+	config := p.Changes()[Address("etcd_member_config", victim)]
+	if config.Before["status"] != "failed" || !IsUnknown(config.Unknown["status"]) || fmt.Sprint(config.ReplacePaths) != "[[status]]" {
 		t.Errorf("status is %v before, unknown after: %v, replaced because of %v", config.Before["status"], config.Unknown["status"], config.ReplacePaths)
 	}
-	w := p.says("Member " + victim + " has failed and is replaced")
-	w.mustContain(t, w.Summary, "It has not answered since ", fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", victim, id, f.Nodes[victim].Client),
+	w := p.Says("Member " + victim + " has failed and is replaced")
+	w.MustContain(t, w.Summary, "It has not answered since ", fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", victim, id, f.Nodes[victim].Client),
 		"The leader, ", " has no connection to it.")
 }
 
@@ -89,10 +89,10 @@ func TestAccSilentIsNotLost(t *testing.T) {
 
 	t.Log("frozen for less")
 	f.Signal("c", syscall.SIGSTOP)
-	thaw := time.AfterFunc(3*time.Second, func() { _ = f.signal("c", "etcd.pid", syscall.SIGCONT) })
+	thaw := time.AfterFunc(3*time.Second, func() { _ = f.SignalFile("c", "etcd.pid", syscall.SIGCONT) })
 	f.Plan().MustBeEmpty()
 	if thaw.Stop() {
-		_ = f.signal("c", "etcd.pid", syscall.SIGCONT)
+		_ = f.SignalFile("c", "etcd.pid", syscall.SIGCONT)
 	}
 	f.MustVote("a", "b", "c")
 
@@ -103,27 +103,27 @@ func TestAccSilentIsNotLost(t *testing.T) {
 	begin := time.Now()
 	p := f.Plan()
 	p.MustBeEmpty()
-	p.mustNotSay("c")
+	p.MustNotSay("c")
 	<-booted
 	if took := time.Since(begin); took < 3*time.Second {
 		t.Errorf("the plan took %v and cannot have waited", took)
 	}
 
 	t.Log("two of three")
-	ids := []string{f.named("b"), f.named("c")}
+	ids := []string{f.Named("b"), f.Named("c")}
 	f.Crash("b", "c")
 	p = f.Plan()
 	p.MustBeEmpty()
-	w := p.says("The cluster has lost its quorum")
-	w.mustContain(t, w.Summary, "1 of 3 voters answers; quorum is 2.", "Nothing was changed.", "etcd_snapshot", "the argument restore of etcd_initial_cluster")
+	w := p.Says("The cluster has lost its quorum")
+	w.MustContain(t, w.Summary, "1 of 3 voters answers; quorum is 2.", "Nothing was changed.", "etcd_snapshot", "the argument restore of etcd_initial_cluster")
 	for _, id := range ids {
-		w.mustContain(t, w.Summary, id+" does not answer")
+		w.MustContain(t, w.Summary, id+" does not answer")
 	}
-	p.mustNotSay("lost and")
+	p.MustNotSay("lost and")
 	f.Repair("b", "c")
 	etcdtest.Eventually(t, "the plan is empty and quiet", func() error {
 		if p := f.Plan(); p.ExitCode != 0 || len(p.Diagnostics) > 0 {
-			return fmt.Errorf("exit code %d: %s", p.ExitCode, p.diagnostics())
+			return fmt.Errorf("exit code %d: %s", p.ExitCode, p.Report())
 		}
 		return nil
 	})
@@ -148,15 +148,15 @@ func TestAccUnreachableFromHereIsNotLost(t *testing.T) {
 	link.Cut()
 	link.Reset()
 	for range 2 {
-		f.Apply("-refresh-only").MustSucceed().mustNotSay("lost")
-		if s := f.State(address("etcd_member_config", "c"))["status"]; s != "unreachable" {
+		f.Apply("-refresh-only").MustSucceed().MustNotSay("lost")
+		if s := f.State(Address("etcd_member_config", "c"))["status"]; s != "unreachable" {
 			t.Errorf("status is %v", s)
 		}
 		time.Sleep(time.Second)
 	}
 	p := f.Plan()
 	p.MustBeEmpty()
-	p.mustNotSay("lost")
+	p.MustNotSay("lost")
 	link.Heal()
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
@@ -169,7 +169,7 @@ func TestAccLostBeforeTheOthersRestarted(t *testing.T) {
 	f := NewFleet(t, FleetOptions{})
 	f.replaceUnreachableAfter(lostAfter)
 	f.Form()
-	id := fmt.Sprint(f.State(address("etcd_member", "c"))["id"])
+	id := fmt.Sprint(f.State(Address("etcd_member", "c"))["id"])
 	f.Lose("c")
 	f.Crash("a", "b")
 	f.Repair("a", "b")
@@ -189,17 +189,17 @@ func TestAccLostMemberByHand(t *testing.T) {
 	f.Lose("b")
 	etcdtest.Eventually(t, "the leader misses b as well", func() error {
 		p := f.Plan()
-		p.mustNotSay("replaced by this plan")
+		p.MustNotSay("replaced by this plan")
 		for _, w := range p.Warnings() {
 			if w.Summary == "Member b does not answer" {
-				w.mustContain(t, w.Summary, "terraform apply -replace='ADDRESS'", "With replace_unreachable_after set")
+				w.MustContain(t, w.Summary, "terraform apply -replace='ADDRESS'", "With replace_unreachable_after set")
 				return nil
 			}
 		}
-		return fmt.Errorf("no such warning: %s", p.diagnostics())
+		return fmt.Errorf("no such warning: %s", p.Report())
 	})
-	replace := "-replace=" + address("etcd_member_config", "b")
-	f.Plan(replace).MustDo(changes("b", "delete create"))
+	replace := "-replace=" + Address("etcd_member_config", "b")
+	f.Plan(replace).MustDo(Changes("b", "delete create"))
 	f.Apply(replace).MustSucceed()
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
@@ -220,19 +220,19 @@ func TestAccTwoOfFiveLost(t *testing.T) {
 	writer := f.Writer("a", "c", "e")
 	p := f.Plan()
 	first, second := "b", "d"
-	if _, ok := p.Actions()[address("etcd_member", first)]; !ok {
+	if _, ok := p.Actions()[Address("etcd_member", first)]; !ok {
 		first, second = second, first
 	}
-	p.MustDo(changes(first, "delete create"))
-	p.says("Member " + first + " has failed and is replaced")
-	p.says("Member " + second + " has failed too")
-	ids := f.ids()
+	p.MustDo(Changes(first, "delete create"))
+	p.Says("Member " + first + " has failed and is replaced")
+	p.Says("Member " + second + " has failed too")
+	ids := f.MemberIDs()
 	f.Run("apply", "-json", "-input=false", p.File).MustSucceed() // only this one
 	f.MustList(all...)
-	f.mustHaveReplaced(ids, first)
-	f.Plan().MustDo(changes(second, "delete create"))
+	f.MustHaveReplaced(ids, first)
+	f.Plan().MustDo(Changes(second, "delete create"))
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, all...)
+	f.MustNotPause(writer, Pause, all...)
 	f.MustVote(all...)
 	f.Plan().MustBeEmpty()
 }

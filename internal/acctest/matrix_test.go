@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,8 +30,8 @@ type blow struct {
 var (
 	// Child processes of the CLI outlive it for a moment, and so do their calls.
 	cliKilled = blow{"CLI killed", func(r *Running) bool {
-		_ = r.cmd.Process.Kill()
-		awaitEnd(r.cmd.Process.Pid)
+		_ = r.Cmd.Process.Kill()
+		AwaitEnd(r.Cmd.Process.Pid)
 		return true
 	}}
 	providerKilled = blow{"provider killed", func(r *Running) bool {
@@ -40,7 +39,7 @@ var (
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		awaitEnd(pids...)
+		AwaitEnd(pids...)
 		return false
 	}}
 	interrupted = blow{"interrupted", func(r *Running) bool {
@@ -48,13 +47,6 @@ var (
 		return true
 	}}
 )
-
-// awaitEnd returns when the processes have ended.
-func awaitEnd(pids ...int) {
-	for slices.ContainsFunc(processes(), func(p process) bool { return slices.Contains(pids, p.pid) }) {
-		time.Sleep(2 * time.Millisecond)
-	}
-}
 
 // point is one point of the matrix.
 type point struct {
@@ -126,7 +118,7 @@ func newMatrix(t *testing.T) *matrix {
 
 // reachThrough makes the provider reach all current nodes through the tap.
 func (f *Fleet) reachThrough(tap *etcdtest.Tap) {
-	f.tb.Helper()
+	f.TB.Helper()
 	var entries []string
 	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
 		at := f.Nodes[name].Client
@@ -157,18 +149,13 @@ func (m *matrix) begin(s step) {
 	}
 	before := m.Nodes["d"]
 	s.edit(m)
-	if joins := m.d.Joins; before == nil && keepsStateBack(m.t) {
+	if joins := m.d.Joins; before == nil && KeepsStateBack(m.t) {
 		// A separate run creates the machine.
 		m.d.Joins = "not yet"
 		m.Apply().MustSucceed()
 		m.d.Joins = joins
 	}
 }
-
-// keepsStateBack reports whether the CLI, like OpenTofu, writes the state only at
-// the end of a run. If it is killed earlier, it forgets what it created, and does
-// not adopt a learner that has started in the meantime on an unknown machine.
-func keepsStateBack(tb testing.TB) bool { return strings.Contains(filepath.Base(CLI(tb)), "tofu") }
 
 // disturbed runs a step with the blow at its point, and then applies again.
 func (m *matrix) disturbed(s step, p point) {
@@ -196,10 +183,10 @@ func (m *matrix) disturbed(s step, p point) {
 		m.mustKeepTrack()
 	}
 	if p.blow.name == providerKilled.name {
-		m.expireLock()
+		m.ExpireLock()
 	}
 	if o := m.Apply(); o.ExitCode != 0 {
-		m.t.Fatalf("%s, %s: the next apply fails:\n%s", s.name, p, o.diagnostics())
+		m.t.Fatalf("%s, %s: the next apply fails:\n%s", s.name, p, o.Report())
 	}
 	m.mustHaveCome(s)
 	m.t.Logf("%s, %s: hit %v, over after %v, healed after %v", s.name, p, hit, half.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
@@ -213,13 +200,13 @@ func (m *matrix) mustKeepTrack() {
 		if !slices.Equal(member.PeerURLs, []string{m.d.Peer}) {
 			continue
 		}
-		config := m.State(address("etcd_member_config", "d"))
+		config := m.State(Address("etcd_member_config", "d"))
 		if config == nil {
 			m.t.Fatalf("%x is in the cluster, and its configuration is not in the state", member.ID)
 		}
-		i := slices.IndexFunc(m.records(), func(r record) bool { return r.Owner == config["id"] })
+		i := slices.IndexFunc(m.Records(), func(r OwnershipRecord) bool { return r.Owner == config["id"] })
 		if i < 0 {
-			m.t.Fatalf("%x is in the cluster, and %s is not on record: %v", member.ID, config["id"], m.records())
+			m.t.Fatalf("%x is in the cluster, and %s is not on record: %v", member.ID, config["id"], m.Records())
 		}
 	}
 }
@@ -235,7 +222,7 @@ func (m *matrix) mustHaveCome(s step) {
 	} else if _, err := os.Stat(m.Machines + "/d"); !os.IsNotExist(err) {
 		m.t.Errorf("the machine of d is still there: %v", err)
 	}
-	m.mustHaveRecords(owners...)
+	m.MustHaveRecords(owners...)
 	if lock := m.lock(); lock != nil {
 		m.t.Errorf("the lock is held: %s", lock.Value)
 	}
@@ -375,7 +362,7 @@ func (m *matrix) run(stages []stage) {
 			}
 		}
 	}
-	m.mustNotPause(writer, pause, "a", "b", "c")
+	m.MustNotPause(writer, Pause, "a", "b", "c")
 	m.t.Logf("%d points, %d more that did not come; longest gap between writes %v; an interrupted run ended within %v",
 		m.ran, m.missed, writer.LongestGap(), m.slowest.Round(time.Millisecond))
 	if !etcdtest.Full() && m.missed > 0 {
@@ -388,9 +375,9 @@ func (m *matrix) run(stages []stage) {
 
 // makeLead moves the leadership to a voter; from names the possible current leaders.
 func (f *Fleet) makeLead(name string, from ...string) {
-	f.tb.Helper()
-	id := f.memberID(name)
-	etcdtest.Eventually(f.tb, name+" leads", func() error {
+	f.TB.Helper()
+	id := f.MemberID(name)
+	etcdtest.Eventually(f.TB, name+" leads", func() error {
 		leader := f.Leader(from...)
 		if leader == name {
 			return nil

@@ -60,11 +60,11 @@ func recordOf(t *testing.T, c *etcdtest.Cluster, want ...string) {
 // that becomes a learner stays a voter. The record belongs to the new owner.
 func TestAccMovedWithoutConfiguration(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	access := Access{Endpoints: c.Endpoints()}
 	p := c.AddLearner(t, "x")
 	w := configuration(t, access, "")
-	w.names(p.ClientURL())
+	w.Trust(p.ClientURL())
 	learner := joined("etcd_learner", p.PeerURL(), "")
 	member := joined("etcd_member", p.PeerURL(), "")
 
@@ -102,7 +102,7 @@ func TestAccMovedWithoutConfiguration(t *testing.T) {
 // A member that is moved and destroyed before an update leaves no record.
 func TestAccMovedAndDestroyed(t *testing.T) {
 	t.Parallel()
-	c := start(t, 1, etcdtest.Options{})
+	c := StartCluster(t, 1, etcdtest.Options{})
 	access := Access{Endpoints: c.Endpoints()}
 	url := deadEndpoint(t)
 	const announced = "  wait_until = \"announced\"\n"
@@ -127,7 +127,7 @@ func mustBeMembers(t *testing.T, c *etcdtest.Cluster, want ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := summary(list.Members); !slices.Equal(got, want) {
+	if got := Summary(list.Members); !slices.Equal(got, want) {
 		t.Errorf("the members are %v, want %v", got, want)
 	}
 }
@@ -144,29 +144,29 @@ func TestAccMovedWithConfiguration(t *testing.T) {
 	f.MustList("a", "d (learner)")
 
 	f.Nodes["d"].Joins = "member"
-	f.Write("moved.tf", moved(address("etcd_learner", "d"), address("etcd_member", "d")))
-	f.Plan().MustDo(map[string]string{address("etcd_member", "d"): "update"})
+	f.Write("moved.tf", moved(Address("etcd_learner", "d"), Address("etcd_member", "d")))
+	f.Plan().MustDo(map[string]string{Address("etcd_member", "d"): "update"})
 	f.Apply().MustSucceed()
 	f.MustVote("a", "d")
 	f.Plan().MustBeEmpty()
 
 	f.Nodes["d"].Joins, f.Nodes["d"].Promote = "learner", true
-	f.Write("moved.tf", moved(address("etcd_member", "d"), address("etcd_learner", "d")))
+	f.Write("moved.tf", moved(Address("etcd_member", "d"), Address("etcd_learner", "d")))
 	if plan := f.Plan(); plan.ExitCode == 1 {
 		t.Fatal(plan)
-	} else if action := plan.Actions()[address("etcd_learner", "d")]; action != "" && action != "update" {
+	} else if action := plan.Actions()[Address("etcd_learner", "d")]; action != "" && action != "update" {
 		t.Errorf("the plan is to %s", action)
 	}
 	f.Apply().MustSucceed()
 	f.MustVote("a", "d")
 	f.Plan().MustBeEmpty()
 	owners := map[string]int{}
-	for _, r := range f.records() {
+	for _, r := range f.Records() {
 		owners[r.Name]++
 	}
 	if owners["d"] != 1 {
-		t.Errorf("on record: %v", f.records())
+		t.Errorf("on record: %v", f.Records())
 	}
-	mustForgetLast(t, f.Destroy().MustSucceed(), "a", "d")
+	MustForgetLast(t, f.Destroy().MustSucceed(), "a", "d")
 	f.MustBeGone()
 }

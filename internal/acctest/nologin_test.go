@@ -27,25 +27,25 @@ func TestAccQuorumLostWithPassword(t *testing.T) {
 	}
 	p := f.Plan()
 	p.MustBeEmpty()
-	w := p.says("State not refreshed: the cluster does not answer")
+	w := p.Says("State not refreshed: the cluster does not answer")
 	for _, text := range says {
-		w.mustContain(t, w.Summary, text)
+		w.MustContain(t, w.Summary, text)
 	}
 	for summary, args := range map[string][]string{
 		"Cannot configure member d": nil,
-		"Cannot remove member c":    {"-destroy", "-target=" + address("etcd_member", "c")},
+		"Cannot remove member c":    {"-destroy", "-target=" + Address("etcd_member", "c")},
 	} {
 		f.Add("d")
 		refused := f.Apply(args...).MustFail()
 		e := refused.MustSay(summary)
 		for _, text := range append(says, "Nothing was changed.") {
-			e.mustContain(t, e.Summary, text)
+			e.MustContain(t, e.Summary, text)
 		}
 		f.Drop("d")
 	}
 
 	f.Repair("b")
-	f.serves("b")
+	f.MustServe("b")
 	f.Plan().MustBeEmpty()
 	f.Repair("c")
 	f.MustVote("a", "b", "c")

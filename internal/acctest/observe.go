@@ -26,26 +26,26 @@ import (
 // Client returns a client of these nodes, or of all nodes if none are named. It
 // is closed when the test ends.
 func (f *Fleet) Client(names ...string) *clientv3.Client {
-	f.tb.Helper()
-	cfg := f.clientConfig(names...)
+	f.TB.Helper()
+	cfg := f.ClientConfig(names...)
 	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
 		return client
 	}
 	var client *clientv3.Client
 	// A login fails while the leadership changes.
-	etcdtest.Eventually(f.tb, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
+	etcdtest.Eventually(f.TB, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
 		client, err = clientv3.New(cfg)
 		return err
 	})
-	f.tb.Cleanup(func() { _ = client.Close() })
+	f.TB.Cleanup(func() { _ = client.Close() })
 	if f.clients != nil {
 		f.clients[fmt.Sprint(cfg.Endpoints)] = client
 	}
 	return client
 }
 
-func (f *Fleet) clientConfig(names ...string) clientv3.Config {
-	f.tb.Helper()
+func (f *Fleet) ClientConfig(names ...string) clientv3.Config {
+	f.TB.Helper()
 	if len(names) == 0 {
 		for name := range f.Nodes {
 			names = append(names, name)
@@ -60,24 +60,24 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 
 // configOf does not read the nodes, which the test may be changing.
 func (f *Fleet) configOf(endpoints []string) clientv3.Config {
-	f.tb.Helper()
+	f.TB.Helper()
 	cfg := clientv3.Config{Endpoints: endpoints, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
-	if t := f.opts.TLS; t != nil {
+	if t := f.Options.TLS; t != nil {
 		cfg.TLS = t.ClientConfig(t.Client("root"))
 	}
-	return f.login(cfg)
+	return f.Login(cfg)
 }
 
 // EnableAuth creates the user root and turns authentication on.
 func (f *Fleet) EnableAuth() {
-	f.tb.Helper()
-	ctx := etcdtest.WaitContext(f.tb)
+	f.TB.Helper()
+	ctx := etcdtest.WaitContext(f.TB)
 	c := f.Client()
 	_, err1 := c.UserAdd(ctx, "root", f.password())
 	_, err2 := c.UserGrantRole(ctx, "root", "root")
 	_, err3 := c.AuthEnable(ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		f.tb.Fatalf("enable auth: %v", err)
+		f.TB.Fatalf("enable auth: %v", err)
 	}
 	f.AuthEnabled = true
 	clear(f.clients) // they have no password
@@ -86,10 +86,10 @@ func (f *Fleet) EnableAuth() {
 // Members returns the member list by a linearizable read, which may have to wait
 // for an election.
 func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
-	f.tb.Helper()
+	f.TB.Helper()
 	var resp *clientv3.MemberListResponse
-	etcdtest.Eventually(f.tb, "member list", func() (err error) {
-		resp, err = f.Client(names...).MemberList(etcdtest.WaitContext(f.tb))
+	etcdtest.Eventually(f.TB, "member list", func() (err error) {
+		resp, err = f.Client(names...).MemberList(etcdtest.WaitContext(f.TB))
 		return err
 	})
 	return resp.Members
@@ -98,11 +98,11 @@ func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
 // MustVote fails the test unless exactly these members are listed and all of them
 // are voters, and waits until each one answers a linearizable read.
 func (f *Fleet) MustVote(want ...string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	f.MustList(want...)
 	for _, name := range want {
-		etcdtest.Eventually(f.tb, name+" answers a linearizable read", func() error {
-			_, err := f.Client(name).Get(etcdtest.WaitContext(f.tb), "acctest")
+		etcdtest.Eventually(f.TB, name+" answers a linearizable read", func() error {
+			_, err := f.Client(name).Get(etcdtest.WaitContext(f.TB), "acctest")
 			return err
 		})
 	}
@@ -113,21 +113,21 @@ func (f *Fleet) MustVote(want ...string) {
 // those that are nodes of the fleet. A learner is written "d (learner)", or "?
 // (learner)" if it was not started.
 func (f *Fleet) MustList(want ...string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	var ask []string
 	for _, name := range want {
 		if _, ok := f.Nodes[name]; ok {
 			ask = append(ask, name)
 		}
 	}
-	got := summary(f.Members(ask...))
+	got := Summary(f.Members(ask...))
 	sort.Strings(want)
 	if !slices.Equal(got, want) {
-		f.tb.Fatalf("the members are %v, want %v", got, want)
+		f.TB.Fatalf("the members are %v, want %v", got, want)
 	}
 }
 
-func summary(members []*etcdserverpb.Member) []string {
+func Summary(members []*etcdserverpb.Member) []string {
 	var out []string
 	for _, m := range members {
 		s := m.Name
@@ -145,9 +145,9 @@ func summary(members []*etcdserverpb.Member) []string {
 
 // Leader returns the name of the leader.
 func (f *Fleet) Leader(names ...string) string {
-	f.tb.Helper()
+	f.TB.Helper()
 	leader := ""
-	etcdtest.Eventually(f.tb, "a leader", func() error {
+	etcdtest.Eventually(f.TB, "a leader", func() error {
 		for _, name := range names {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			s, err := f.Client(name).Status(ctx, f.Nodes[name].dial())
@@ -164,17 +164,17 @@ func (f *Fleet) Leader(names ...string) string {
 
 // WaitList waits until the members are these; see [Fleet.MustList].
 func (f *Fleet) WaitList(from string, want ...string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	c := f.Client(from)
 	sort.Strings(want)
-	etcdtest.Eventually(f.tb, fmt.Sprintf("members %v", want), func() error {
+	etcdtest.Eventually(f.TB, fmt.Sprintf("members %v", want), func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		resp, err := c.MemberList(ctx)
 		if err != nil {
 			return err
 		}
-		if got := summary(resp.Members); !slices.Equal(got, want) {
+		if got := Summary(resp.Members); !slices.Equal(got, want) {
 			return fmt.Errorf("the members are %v", got)
 		}
 		return nil
@@ -184,71 +184,71 @@ func (f *Fleet) WaitList(from string, want ...string) {
 // Writer starts a writer to the cluster, which begins with these nodes and
 // follows the members.
 func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
-	f.tb.Helper()
-	return etcdtest.NewWriter(f.tb, f.clientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
+	f.TB.Helper()
+	return etcdtest.NewWriter(f.TB, f.ClientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 }
 
-// mustNotPause stops the writer. It fails the test if no write was acknowledged
+// MustNotPause stops the writer. It fails the test if no write was acknowledged
 // for longer than limit, or an acknowledged write is lost.
-func (f *Fleet) mustNotPause(w *etcdtest.Writer, limit time.Duration, names ...string) {
-	f.tb.Helper()
+func (f *Fleet) MustNotPause(w *etcdtest.Writer, limit time.Duration, names ...string) {
+	f.TB.Helper()
 	w.Stop()
 	if gap := w.LongestGap(); gap.Duration() > limit {
 		n, err := w.Failures()
-		f.tb.Errorf("writes paused: %v (%d failed, the last with: %v)", gap, n, err)
+		f.TB.Errorf("writes paused: %v (%d failed, the last with: %v)", gap, n, err)
 	}
-	ctx := etcdtest.WaitContext(f.tb)
+	ctx := etcdtest.WaitContext(f.TB)
 	lost, err := w.Lost(ctx, f.Client(names...))
 	if err != nil || len(lost) > 0 {
-		f.tb.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
+		f.TB.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
 	}
 }
 
-// record is an ownership record in the cluster.
-type record struct {
+// OwnershipRecord is an ownership record in the cluster.
+type OwnershipRecord struct {
 	Owner string `json:"owner"`
 	Name  string `json:"name"`
 	State string `json:"state"`
 }
 
-// records returns the ownership records.
-func (f *Fleet) records() []record {
-	f.tb.Helper()
-	ctx := etcdtest.WaitContext(f.tb)
+// Records returns the ownership records.
+func (f *Fleet) Records() []OwnershipRecord {
+	f.TB.Helper()
+	ctx := etcdtest.WaitContext(f.TB)
 	client := f.Client(f.Founders...)
-	resp, err := client.Get(ctx, metadataKey(ctx, f.tb, client, "members/"), clientv3.WithPrefix())
+	resp, err := client.Get(ctx, metadataKey(ctx, f.TB, client, "members/"), clientv3.WithPrefix())
 	if err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
-	var out []record
+	var out []OwnershipRecord
 	for _, kv := range resp.Kvs {
-		var r record
+		var r OwnershipRecord
 		if err := json.Unmarshal(kv.Value, &r); err != nil {
-			f.tb.Fatalf("%s: %v", kv.Key, err)
+			f.TB.Fatalf("%s: %v", kv.Key, err)
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-// mustHaveRecords fails the test unless each of these has exactly one ownership
+// MustHaveRecords fails the test unless each of these has exactly one ownership
 // record, and no other member has one except initial members.
-func (f *Fleet) mustHaveRecords(names ...string) {
-	f.tb.Helper()
+func (f *Fleet) MustHaveRecords(names ...string) {
+	f.TB.Helper()
 	got := map[string]int{}
-	for _, record := range f.records() {
+	for _, record := range f.Records() {
 		if !slices.Contains(f.Founders, record.Name) || record.State != "announced" {
 			got[record.Name]++
 		}
 	}
 	for _, name := range names {
 		if got[name] != 1 {
-			f.tb.Errorf("%d ownership records of %s, want 1", got[name], name)
+			f.TB.Errorf("%d ownership records of %s, want 1", got[name], name)
 		}
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		f.tb.Errorf("ownership records that nobody needs: %v", got)
+		f.TB.Errorf("ownership records that nobody needs: %v", got)
 	}
 }
 
@@ -261,8 +261,8 @@ func (f *Fleet) endpoints() []string {
 	return out
 }
 
-// refusals returns the text of diagnostics for endpoints that refuse connections.
-func refusals(endpoints []string) string {
+// Refusals returns the text of diagnostics for endpoints that refuse connections.
+func Refusals(endpoints []string) string {
 	var b strings.Builder
 	b.WriteString("\n\nThe endpoints answered:")
 	sort.Strings(endpoints)
@@ -285,12 +285,12 @@ func metadataKey(ctx context.Context, tb testing.TB, client *clientv3.Client, na
 
 // lock returns the current lock on membership changes, or nil if it is free.
 func (f *Fleet) lock() *mvccpb.KeyValue {
-	f.tb.Helper()
-	ctx := etcdtest.WaitContext(f.tb)
+	f.TB.Helper()
+	ctx := etcdtest.WaitContext(f.TB)
 	client := f.Client(f.Founders...)
-	resp, err := client.Get(ctx, metadataKey(ctx, f.tb, client, "lock"))
+	resp, err := client.Get(ctx, metadataKey(ctx, f.TB, client, "lock"))
 	if err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 	if len(resp.Kvs) == 0 {
 		return nil
@@ -298,16 +298,21 @@ func (f *Fleet) lock() *mvccpb.KeyValue {
 	return resp.Kvs[0]
 }
 
-// expireLock expires a lock whose holder was killed: it revokes the lease,
+// ExpireLock expires a lock whose holder was killed: it revokes the lease,
 // which would expire by itself 20 s after the last heartbeat.
-func (f *Fleet) expireLock() {
-	f.tb.Helper()
+func (f *Fleet) ExpireLock() {
+	f.TB.Helper()
 	lock := f.lock()
 	if lock == nil {
 		return
 	}
-	ctx := etcdtest.WaitContext(f.tb)
+	ctx := etcdtest.WaitContext(f.TB)
 	if _, err := f.Client(f.Founders...).Revoke(ctx, clientv3.LeaseID(lock.Lease)); err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 }
+
+// Pause is the longest allowed pause of writes during a membership change: much
+// longer than elections on a busy machine, which may follow one another. A quorum
+// that is lost does not come back by itself.
+const Pause = 30 * time.Second

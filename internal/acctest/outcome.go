@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +25,8 @@ type Outcome struct {
 	// Hooks are the start and the end of each change.
 	Hooks []Hook
 
-	tb       testing.TB
-	messages []string
+	TB       testing.TB
+	Messages []string
 	planned  []plannedChange
 }
 
@@ -89,7 +90,7 @@ func (o *Outcome) parse() {
 			continue
 		case l.Type == "diagnostic":
 			o.Diagnostics = append(o.Diagnostics, l.Diagnostic)
-			o.messages = append(o.messages, l.Diagnostic.String())
+			o.Messages = append(o.Messages, l.Diagnostic.String())
 			continue
 		case l.Type == "planned_change":
 			o.planned = append(o.planned, l.Change)
@@ -97,14 +98,14 @@ func (o *Outcome) parse() {
 			o.Hooks = append(o.Hooks, Hook{l.Type, l.Hook.Resource.Addr, l.Hook.Action, l.Time})
 		}
 		if !strings.HasPrefix(l.Type, "refresh_") {
-			o.messages = append(o.messages, l.Time.Format("15:04:05.000 ")+l.Message)
+			o.Messages = append(o.Messages, l.Time.Format("15:04:05.000 ")+l.Message)
 		}
 	}
 }
 
 // String formats the run for the log of a failed test.
 func (o *Outcome) String() string {
-	text := strings.Join(o.messages, "\n")
+	text := strings.Join(o.Messages, "\n")
 	if o.Args[0] == "init" {
 		text = string(o.Stdout)
 	}
@@ -113,32 +114,32 @@ func (o *Outcome) String() string {
 
 // MustSucceed fails the test unless the exit code is 0.
 func (o *Outcome) MustSucceed() *Outcome {
-	o.tb.Helper()
+	o.TB.Helper()
 	if o.ExitCode != 0 {
-		o.tb.Fatalf("%s: exit code %d, want 0\n%s", strings.Join(o.Args, " "), o.ExitCode, o.diagnostics())
+		o.TB.Fatalf("%s: exit code %d, want 0\n%s", strings.Join(o.Args, " "), o.ExitCode, o.Report())
 	}
 	return o
 }
 
 // MustFail fails the test unless the exit code is 1.
 func (o *Outcome) MustFail() *Outcome {
-	o.tb.Helper()
+	o.TB.Helper()
 	if o.ExitCode != 1 {
-		o.tb.Fatalf("%s: exit code %d, want 1\n%s", strings.Join(o.Args, " "), o.ExitCode, o.diagnostics())
+		o.TB.Fatalf("%s: exit code %d, want 1\n%s", strings.Join(o.Args, " "), o.ExitCode, o.Report())
 	}
 	return o
 }
 
 // MustBeQuiet fails the test if there is any diagnostic.
 func (o *Outcome) MustBeQuiet() *Outcome {
-	o.tb.Helper()
+	o.TB.Helper()
 	if len(o.Diagnostics) > 0 {
-		o.tb.Fatalf("%s: there are diagnostics:\n%s", strings.Join(o.Args, " "), o.diagnostics())
+		o.TB.Fatalf("%s: there are diagnostics:\n%s", strings.Join(o.Args, " "), o.Report())
 	}
 	return o
 }
 
-func (o *Outcome) diagnostics() string {
+func (o *Outcome) Report() string {
 	var b strings.Builder
 	for _, d := range o.Diagnostics {
 		b.WriteString(d.String() + "\n")
@@ -165,10 +166,10 @@ func (o *Outcome) of(severity string) []Diagnostic {
 // MustSay fails the test unless there is exactly one error, with that summary.
 // It returns the error.
 func (o *Outcome) MustSay(summary string) Diagnostic {
-	o.tb.Helper()
+	o.TB.Helper()
 	errors := o.MustFail().Errors()
 	if len(errors) != 1 || errors[0].Summary != summary {
-		o.tb.Fatalf("%s: want one error, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.diagnostics())
+		o.TB.Fatalf("%s: want one error, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.Report())
 	}
 	return errors[0]
 }
@@ -181,9 +182,9 @@ func (d Diagnostic) MustDetail(tb testing.TB, want string) {
 	}
 }
 
-// mustContain fails the test unless the summary equals summary and the detail
+// MustContain fails the test unless the summary equals summary and the detail
 // contains the texts in this order.
-func (d Diagnostic) mustContain(tb testing.TB, summary string, texts ...string) {
+func (d Diagnostic) MustContain(tb testing.TB, summary string, texts ...string) {
 	tb.Helper()
 	rest := d.Detail
 	for _, text := range texts {
@@ -201,12 +202,41 @@ func (d Diagnostic) mustContain(tb testing.TB, summary string, texts ...string) 
 
 // At returns the time of the step. It fails the test if the step did not happen.
 func (o *Outcome) At(kind, address, action string) time.Time {
-	o.tb.Helper()
+	o.TB.Helper()
 	for _, h := range o.Hooks {
 		if h.Type == kind && h.Address == address && h.Action == action {
 			return h.At
 		}
 	}
-	o.tb.Fatalf("%s: no %s of %s of %s", strings.Join(o.Args, " "), kind, action, address)
+	o.TB.Fatalf("%s: no %s of %s of %s", strings.Join(o.Args, " "), kind, action, address)
 	return time.Time{}
+}
+
+// EveryVoterGoes is the summary of the warning for a plan that removes every voter.
+const EveryVoterGoes = "This plan removes every voter"
+
+// MustForgetLast fails the test unless exactly one warning says that one of
+// these was the last voter, and the others are about the shrinking tolerance,
+// or that the plan removes every voter.
+func MustForgetLast(t *testing.T, o *Outcome, names ...string) {
+	t.Helper()
+	last, all := 0, 0
+	for _, w := range o.Warnings() {
+		name, is := strings.CutSuffix(strings.TrimPrefix(w.Summary, "Member "), " was the last voter")
+		switch {
+		case is && slices.Contains(names, name):
+			last++
+		case strings.HasSuffix(w.Summary, " leaves no tolerance"):
+		case w.Summary == EveryVoterGoes:
+			all++
+		default:
+			t.Errorf("unexpected %s", w)
+		}
+	}
+	if all > 1 {
+		t.Errorf("%d times %q, want once", all, EveryVoterGoes)
+	}
+	if last != 1 {
+		t.Errorf("%d words on the last voter, want 1:\n%s", last, o.Report())
+	}
 }

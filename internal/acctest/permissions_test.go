@@ -21,7 +21,7 @@ import (
 // privileged users, without "etcdctl".
 func documentedRoles(t *testing.T) [][]string {
 	t.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func newSecured(t *testing.T, l login, v etcdtest.Version, n int) *secured {
 	o := l.options(t)
 	o.Version, o.Password = v, "Tr0ub4dor"
 	b := &secured{t: t, tls: o.TLS, login: l, Cluster: etcdtest.Start(t, n, o), Workspace: NewWorkspace(t, WorkspaceOptions{})}
-	b.takeAuth()
+	b.TakeAuth()
 	for _, command := range documentedRoles(t) {
 		if command[0] == "user" && command[1] == "add" {
 			command = append([]string{"user", "add"}, l.user(command[2])...)
@@ -192,7 +192,7 @@ resource "etcd_rollout" "this" {
 }
 `)
 	b.as("planner")
-	b.Apply().MustSay("Cannot add member d").mustContain(b.t, "Cannot add member d", "permission denied", needsRoot)
+	b.Apply().MustSay("Cannot add member d").MustContain(b.t, "Cannot add member d", "permission denied", needsRoot)
 	if n := b.members(); n != 1 {
 		b.t.Fatalf("%d members", n)
 	}
@@ -206,12 +206,12 @@ resource "etcd_rollout" "this" {
 		b.t.Errorf("the rollout is held up by %q", got)
 	}
 	b.as("planner")
-	b.Destroy().MustSay("Cannot remove member d").mustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
+	b.Destroy().MustSay("Cannot remove member d").MustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
 	// Only the backstop of the configuration.
 	b.Run("state", "rm", "etcd_learner.d").MustSucceed()
 	for _, user := range []string{"planner", "viewer"} {
 		b.as(user)
-		b.Destroy().MustSay("Cannot remove member d").mustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
+		b.Destroy().MustSay("Cannot remove member d").MustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
 	}
 	if n := b.members(); n != 2 {
 		b.t.Fatalf("%d members", n)
@@ -247,7 +247,7 @@ resource "terraform_data" "healthy" {
 		b.t.Fatal(err)
 	}
 	b.Write("main.tf", fmt.Sprintf("resource \"etcd_initial_cluster\" \"this\" {\n  members = { %s = [%q] }\n}\n", got.Members[0].Name, got.Members[0].PeerURLs[0])+
-		importBlock("etcd_initial_cluster.this", fmt.Sprintf("%x", got.Header.ClusterId)))
+		ImportBlock("etcd_initial_cluster.this", fmt.Sprintf("%x", got.Header.ClusterId)))
 	b.Apply().MustSucceed().MustBeQuiet()
 	b.Plan().MustBeEmpty()
 	b.Destroy().MustSucceed()
@@ -259,7 +259,7 @@ func (b *secured) tokens() {
 	const denied = "The discovery cluster denies access"
 	b.Write("main.tf", `resource "etcd_discovery_token" "this" { size = 3 }`)
 	b.as("auditor")
-	b.Apply().MustSay(denied).mustContain(b.t, denied, "permission denied", grant+"readwrite /_etcd/registry/")
+	b.Apply().MustSay(denied).MustContain(b.t, denied, "permission denied", grant+"readwrite /_etcd/registry/")
 	b.as("discovery")
 	b.Apply().MustSucceed()
 	b.Write("data.tf", `data "etcd_discovery_token" "this" { token = etcd_discovery_token.this.token }`)
@@ -267,7 +267,7 @@ func (b *secured) tokens() {
 	b.Plan().MustBeEmpty()
 	b.etcdctl("role", "revoke-permission", "auditor", "--prefix=true", "/_etcd/registry/")
 	b.Write("data.tf", `data "etcd_discovery_token" "this" { token = "another" }`)
-	b.Apply("-target=data.etcd_discovery_token.this").MustSay(denied).mustContain(b.t, denied, "permission denied", grant+"read /_etcd/registry/")
+	b.Apply("-target=data.etcd_discovery_token.this").MustSay(denied).MustContain(b.t, denied, "permission denied", grant+"read /_etcd/registry/")
 	b.Write("data.tf", "")
 	b.as("discovery")
 	b.Destroy().MustSucceed().MustBeQuiet()
@@ -280,9 +280,9 @@ func (b *secured) heartbeats() {
 	b.as("deployer")
 	b.Apply().MustSucceed().MustBeQuiet()
 	b.as("watcher")
-	b.Apply().MustFail().Errors()[0].mustContain(b.t, "Cannot start the heartbeat of deploy", grant+"readwrite /running/")
+	b.Apply().MustFail().Errors()[0].MustContain(b.t, "Cannot start the heartbeat of deploy", grant+"readwrite /running/")
 	b.Write("main.tf", `data "etcd_heartbeats" "this" { watch = "100ms" }`)
 	b.Apply().MustSucceed().MustBeQuiet()
 	b.as("viewer")
-	b.Apply().MustFail().Errors()[0].mustContain(b.t, "Cannot see who beats under /running", grant+"read /running/")
+	b.Apply().MustFail().Errors()[0].MustContain(b.t, "Cannot see who beats under /running", grant+"read /running/")
 }

@@ -23,16 +23,16 @@ type Plan struct {
 }
 
 // Changes returns the resource changes by address, without no-op changes.
-func (p *Plan) Changes() map[string]Change { p.tb.Helper(); p.read(); return p.changes }
+func (p *Plan) Changes() map[string]Change { p.TB.Helper(); p.read(); return p.changes }
 
 // Drift returns the changes that the refresh found, by address. They are not
 // read from an empty plan.
-func (p *Plan) Drift() map[string]Change { p.tb.Helper(); p.read(); return p.drift }
+func (p *Plan) Drift() map[string]Change { p.TB.Helper(); p.read(); return p.drift }
 
 // read reads the file at first use: for that the CLI starts again, which costs
 // as much as a plan, and often the printed actions are enough.
 func (p *Plan) read() {
-	p.tb.Helper()
+	p.TB.Helper()
 	if p.changes != nil {
 		return
 	}
@@ -55,7 +55,7 @@ type Change struct {
 }
 
 func (p *Plan) decode(text []byte) {
-	p.tb.Helper()
+	p.TB.Helper()
 	type resource struct {
 		Address string `json:"address"`
 		Mode    string `json:"mode"`
@@ -66,7 +66,7 @@ func (p *Plan) decode(text []byte) {
 		Drift   []resource `json:"resource_drift"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		p.tb.Fatalf("acctest: the plan: %v", err)
+		p.TB.Fatalf("acctest: the plan: %v", err)
 	}
 	for _, r := range doc.Changes {
 		if r.Mode == "managed" && !slices.Equal(r.Change.Actions, []string{"no-op"}) {
@@ -80,57 +80,57 @@ func (p *Plan) decode(text []byte) {
 
 // MustBeEmpty fails the test unless the plan has no changes, including outputs.
 func (p *Plan) MustBeEmpty() {
-	p.tb.Helper()
+	p.TB.Helper()
 	if p.ExitCode != 0 || len(p.Actions()) > 0 {
-		p.tb.Fatalf("the plan is not empty: exit code %d, changes %v\n%s", p.ExitCode, p.Actions(), p.diagnostics())
+		p.TB.Fatalf("the plan is not empty: exit code %d, changes %v\n%s", p.ExitCode, p.Actions(), p.Report())
 	}
 }
 
 // MustDo fails the test unless exactly these resources change, each with this
 // action: create, update, delete or "delete create".
 func (p *Plan) MustDo(want map[string]string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	if got := p.Actions(); p.ExitCode == 1 || !maps.Equal(got, want) {
-		p.tb.Fatalf("exit code %d, planned\n%s\nwant\n%s\n%s", p.ExitCode, list(got), list(want), p.diagnostics())
+		p.TB.Fatalf("exit code %d, planned\n%s\nwant\n%s\n%s", p.ExitCode, ActionList(got), ActionList(want), p.Report())
 	}
 }
 
 // MustKnow fails the test unless the plan has this value for the attribute.
 func (p *Plan) MustKnow(address, attribute string, want any) {
-	p.tb.Helper()
+	p.TB.Helper()
 	c := p.Changes()[address]
-	if got := c.After[attribute]; fmt.Sprint(got) != fmt.Sprint(want) || isUnknown(c.Unknown[attribute]) {
-		p.tb.Errorf("%s: %s is planned as %v (unknown: %v), want %v", address, attribute, got, c.Unknown[attribute], want)
+	if got := c.After[attribute]; fmt.Sprint(got) != fmt.Sprint(want) || IsUnknown(c.Unknown[attribute]) {
+		p.TB.Errorf("%s: %s is planned as %v (unknown: %v), want %v", address, attribute, got, c.Unknown[attribute], want)
 	}
 }
 
 // MustNotKnow fails the test unless exactly these attributes are known only
 // after apply.
 func (p *Plan) MustNotKnow(address string, want ...string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	var got []string
 	for attribute, unknown := range p.Changes()[address].Unknown {
-		if isUnknown(unknown) {
+		if IsUnknown(unknown) {
 			got = append(got, attribute)
 		}
 	}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		p.tb.Errorf("%s: not known: %v, want %v", address, got, want)
+		p.TB.Errorf("%s: not known: %v, want %v", address, got, want)
 	}
 }
 
-// isUnknown reports whether any part of a value is unknown.
-func isUnknown(v any) bool {
+// IsUnknown reports whether any part of a value is unknown.
+func IsUnknown(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return v
 	case []any:
-		return slices.ContainsFunc(v, isUnknown)
+		return slices.ContainsFunc(v, IsUnknown)
 	case map[string]any:
 		for _, e := range v {
-			if isUnknown(e) {
+			if IsUnknown(e) {
 				return true
 			}
 		}
@@ -142,7 +142,7 @@ func isUnknown(v any) bool {
 // the plan failed. What is printed as a replacement is read from the file, which
 // has its order.
 func (p *Plan) Actions() map[string]string {
-	p.tb.Helper()
+	p.TB.Helper()
 	out := map[string]string{}
 	if p.ExitCode == 1 {
 		return out
@@ -165,7 +165,7 @@ func (p *Plan) Actions() map[string]string {
 	return out
 }
 
-func list(m map[string]string) string {
+func ActionList(m map[string]string) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		fmt.Fprintf(&b, "  %s: %s\n", k, m[k])
@@ -211,4 +211,37 @@ func stateOf(tb testing.TB, text []byte, address string) map[string]any {
 		}
 	}
 	return nil
+}
+
+// Endangered is the summary of the error if the guard refuses a plan.
+const Endangered = "This plan would endanger the cluster"
+
+// MustEndanger fails the test unless the guard refuses the plan, with one error
+// that contains these texts in this order.
+func (p *Plan) MustEndanger(texts ...string) {
+	p.TB.Helper()
+	e := p.MustSay(Endangered)
+	e.MustContain(p.TB, e.Summary, append(texts, "terraform destroy -refresh=false")...)
+}
+
+func ImportBlock(to, id string) string {
+	return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", to, id)
+}
+
+const InitialCluster = "etcd_initial_cluster.this"
+
+func Address(resource, key string) string {
+	if !strings.Contains(resource, ".") {
+		resource += ".node"
+	}
+	return fmt.Sprintf("%s[%q]", resource, key)
+}
+
+// Changes returns the same action for the three resources of a node.
+func Changes(name, action string) map[string]string {
+	return map[string]string{
+		Address("etcd_member_config", name):     action,
+		Address("terraform_data.machine", name): action,
+		Address("etcd_member", name):            action,
+	}
 }

@@ -37,12 +37,12 @@ type printed struct {
 	lines []string
 }
 
-func (f *Fleet) printed(name string, args ...string) printed {
-	f.tb.Helper()
-	f.save()
+func printPlan(f *Fleet, name string, args ...string) printed {
+	f.TB.Helper()
+	f.Save()
 	o := f.Run(append([]string{"plan", "-no-color", "-input=false"}, args...)...).MustSucceed()
-	p := printed{f.tb, name, strings.Split(strings.TrimRight(string(o.Stdout)+string(o.Stderr), "\n"), "\n")}
-	f.tb.Logf("%s: %d lines", name, len(p.lines))
+	p := printed{f.TB, name, strings.Split(strings.TrimRight(string(o.Stdout)+string(o.Stderr), "\n"), "\n")}
+	f.TB.Logf("%s: %d lines", name, len(p.lines))
 	return p
 }
 
@@ -76,17 +76,17 @@ func TestAccPlansAreReadable(t *testing.T) {
 	f := NewFleet(t, FleetOptions{Founders: names, Static: true, Mirror: true})
 	f.Write("user_data_override.tf", userData)
 
-	p := f.printed("five new nodes")
+	p := printPlan(f, "five new nodes")
 	p.mustBeShorterThan(400)
 	for _, name := range names {
 		p.mustShow(`# etcd_member_config\.node\["`+name+`"\] will be created`, regexp.QuoteMeta(f.Nodes[name].Client), `\+ founder += true`,
 			`\+ name += "`+name+`"`, regexp.QuoteMeta(f.Nodes[name].Peer))
 	}
-	f.rollout("one")
-	f.printed("five new nodes, with a rollout").mustBeShorterThan(420)
+	f.Rollout("one")
+	printPlan(f, "five new nodes, with a rollout").mustBeShorterThan(420)
 	f.Form()
 
-	p = f.printed("no change")
+	p = printPlan(f, "no change")
 	p.mustShow(`^No changes\.`)
 	for _, line := range p.lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") || strings.Contains(line, "Warning") {
@@ -94,8 +94,8 @@ func TestAccPlansAreReadable(t *testing.T) {
 		}
 	}
 
-	f.want("two")
-	p = f.printed("one node is replaced")
+	f.Want("two")
+	p = printPlan(f, "one node is replaced")
 	p.mustBeShorterThan(150)
 	p.mustShow(`# etcd_member\.node\["a"\] must be replaced`, `# etcd_member_config\.node\["a"\] must be replaced`, `~ founder += true -> false`, `~ triggers_replace += "one" -> "two"`,
 		`~ effective = `, `~ "a" = "one" -> "two"`, `~ pending +=`, `\+ "b"`, `\+ "c"`, `\+ "d"`, `\+ "e"`, `Rollout: a is next`, "b, c, d, e")
@@ -105,13 +105,13 @@ func TestAccPlansAreReadable(t *testing.T) {
 		}
 	}
 
-	f.want("one")
+	f.Want("one")
 	f.Add("f")
-	p = f.printed("one node joins")
+	p = printPlan(f, "one node joins")
 	p.mustBeShorterThan(150)
 	p.mustShow(`# etcd_member_config\.node\["f"\] will be created`, regexp.QuoteMeta(f.Nodes["f"].Client), `\+ founder += false`, regexp.QuoteMeta(f.Nodes["f"].Peer))
 	f.Drop("f", "e")
-	f.printed("one node is removed").mustBeShorterThan(155)
+	printPlan(f, "one node is removed").mustBeShorterThan(155)
 	f.Add("e")
-	f.printed("everything is destroyed", "-destroy").mustBeShorterThan(600)
+	printPlan(f, "everything is destroyed", "-destroy").mustBeShorterThan(600)
 }

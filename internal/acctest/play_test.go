@@ -30,7 +30,7 @@ var (
 // newPlay copies the example, and those that it uses as modules.
 func newPlay(t *testing.T, name string) *play {
 	t.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +47,9 @@ func newPlay(t *testing.T, name string) *play {
 	w.Dir = filepath.Join(w.Dir, name)
 	p := &play{&Fleet{
 		Workspace: w, Nodes: map[string]*Node{}, Machines: filepath.Join(w.Dir, "machines"),
-		machine: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+		MachineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 	}}
-	t.Cleanup(p.logMachines)
+	t.Cleanup(p.LogMachines)
 
 	ports := map[string]string{}
 	text := examplePort.ReplaceAllStringFunc(p.Read("main.tf"), func(port string) string {
@@ -70,21 +70,21 @@ func newPlay(t *testing.T, name string) *play {
 		t.Fatalf("%s has the ports %v and the nodes %v", name, ports, slices.Sorted(maps.Keys(p.Nodes)))
 	}
 	for _, n := range p.Nodes {
-		p.names(n.Client)
+		p.Trust(n.Client)
 	}
 	p.Init()
 	return p
 }
 
 // Plan is [Workspace.Plan]: it does not write the example's own variables.
-func (p *play) Plan(args ...string) *Plan { p.tb.Helper(); return p.Workspace.Plan(args...) }
+func (p *play) Plan(args ...string) *Plan { p.TB.Helper(); return p.Workspace.Plan(args...) }
 
 // Apply is [Workspace.Apply].
-func (p *play) Apply(args ...string) *Outcome { p.tb.Helper(); return p.Workspace.Apply(args...) }
+func (p *play) Apply(args ...string) *Outcome { p.TB.Helper(); return p.Workspace.Apply(args...) }
 
 // end destroys everything.
 func (p *play) end() {
-	p.tb.Helper()
+	p.TB.Helper()
 	p.Workspace.Destroy().MustSucceed()
 	p.MustBeGone()
 }
@@ -93,7 +93,7 @@ func (p *play) end() {
 // test unless that takes one apply per node. The short form does only the first
 // apply: other tests go to the end.
 func (p *play) mustRoll(nodes ...string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	for range sample(nodes) {
 		p.Apply().MustSucceed()
 	}
@@ -121,13 +121,13 @@ func TestAccExamplesThatReplace(t *testing.T) {
 		p.Apply().MustSucceed()
 		p.MustVote(nodes...)
 		p.Env = []string{"TF_VAR_image=two"}
-		p.Plan().says("Rollout: a is next")
+		p.Plan().Says("Rollout: a is next")
 		writer := p.Writer(nodes...)
-		ids := p.ids()
+		ids := p.MemberIDs()
 		p.mustRoll(nodes...)
-		p.mustNotPause(writer, pause, nodes...)
+		p.MustNotPause(writer, Pause, nodes...)
 		p.MustVote(nodes...)
-		p.mustHaveReplaced(ids, sample(nodes)...)
+		p.MustHaveReplaced(ids, sample(nodes)...)
 		p.end()
 	})
 
@@ -137,18 +137,18 @@ func TestAccExamplesThatReplace(t *testing.T) {
 		p.Apply().MustSucceed()
 		p.MustVote(nodes...)
 		p.Plan().MustBeEmpty()
-		ids := p.ids()
+		ids := p.MemberIDs()
 		p.Apply("-replace=module.b.etcd_member_config.this").MustSucceed()
 		p.MustVote(nodes...)
-		p.mustHaveReplaced(ids, "b")
+		p.MustHaveReplaced(ids, "b")
 		p.Plan().MustBeEmpty()
 		p.Env = []string{"TF_VAR_image=two"}
 		writer := p.Writer(nodes...)
-		ids = p.ids()
+		ids = p.MemberIDs()
 		p.Apply().MustSucceed()
-		p.mustNotPause(writer, pause, nodes...)
+		p.MustNotPause(writer, Pause, nodes...)
 		p.MustVote(nodes...)
-		p.mustHaveReplaced(ids, nodes...)
+		p.MustHaveReplaced(ids, nodes...)
 		p.Plan().MustBeEmpty()
 		p.end()
 	})
@@ -158,14 +158,14 @@ func TestAccExamplesThatReplace(t *testing.T) {
 		p := newPlay(t, "replace-lost-member")
 		p.Apply().MustSucceed()
 		p.MustVote(nodes...)
-		ids := p.ids()
+		ids := p.MemberIDs()
 		p.Lose("b")
 		writer := p.Writer("a", "c")
-		p.Plan().says("Member b has failed and is replaced")
+		p.Plan().Says("Member b has failed and is replaced")
 		p.Apply().MustSucceed()
-		p.mustNotPause(writer, pause, nodes...)
+		p.MustNotPause(writer, Pause, nodes...)
 		p.MustVote(nodes...)
-		p.mustHaveReplaced(ids, "b")
+		p.MustHaveReplaced(ids, "b")
 		p.Plan().MustBeEmpty()
 		p.end()
 	})
@@ -178,34 +178,13 @@ func TestAccExamplesThatReplace(t *testing.T) {
 		p.Env = []string{"TF_VAR_etcd_version=3.7"}
 		writer := p.Writer(nodes...)
 		p.mustRoll(nodes...)
-		p.mustNotPause(writer, pause, nodes...)
+		p.MustNotPause(writer, Pause, nodes...)
 		p.MustVote(nodes...)
 		for _, name := range sample(nodes) {
-			if v := fmt.Sprint(p.State(address("etcd_member", name))["version"]); !regexp.MustCompile(`^3\.7\.`).MatchString(v) {
+			if v := fmt.Sprint(p.State(Address("etcd_member", name))["version"]); !regexp.MustCompile(`^3\.7\.`).MatchString(v) {
 				t.Errorf("%s runs %s", name, v)
 			}
 		}
 		p.end()
 	})
-}
-
-// ids returns the members' IDs by name.
-func (f *Fleet) ids() map[string]uint64 {
-	f.tb.Helper()
-	out := map[string]uint64{}
-	for _, m := range f.Members() {
-		out[m.Name] = m.ID
-	}
-	return out
-}
-
-// mustHaveReplaced fails the test unless exactly the IDs of these members have
-// changed.
-func (f *Fleet) mustHaveReplaced(before map[string]uint64, names ...string) {
-	f.tb.Helper()
-	for name, id := range f.ids() {
-		if (before[name] != id) != slices.Contains(names, name) {
-			f.tb.Errorf("%s was %x and is %x; only %v were to be replaced", name, before[name], id, names)
-		}
-	}
 }

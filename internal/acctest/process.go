@@ -12,16 +12,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// process is an operating system process in /proc.
-type process struct {
-	pid, parent int
-	exe, cwd    string
+// Process is an operating system process in /proc.
+type Process struct {
+	PID, parent int
+	exe, Dir    string
 }
 
-func processes() []process {
-	var out []process
+func Processes() []Process {
+	var out []Process
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
@@ -35,9 +36,9 @@ func processes() []process {
 		if errors.Join(err1, err2) != nil || fields[0] == "Z" {
 			continue
 		}
-		p := process{pid: pid, parent: parent}
+		p := Process{PID: pid, parent: parent}
 		p.exe, _ = os.Readlink(filepath.Join(filepath.Dir(path), "exe"))
-		p.cwd, _ = os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
+		p.Dir, _ = os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
 		out = append(out, p)
 	}
 	return out
@@ -47,11 +48,18 @@ func processes() []process {
 func ProcessesIn(dir string) []string {
 	var out []string
 	for _, p := range processesIn(dir) {
-		out = append(out, fmt.Sprintf("%d %s in %s", p.pid, filepath.Base(p.exe), p.cwd))
+		out = append(out, fmt.Sprintf("%d %s in %s", p.PID, filepath.Base(p.exe), p.Dir))
 	}
 	return out
 }
 
-func processesIn(dir string) []process {
-	return slices.DeleteFunc(processes(), func(p process) bool { return p.cwd != dir && !strings.HasPrefix(p.cwd, dir+"/") })
+func processesIn(dir string) []Process {
+	return slices.DeleteFunc(Processes(), func(p Process) bool { return p.Dir != dir && !strings.HasPrefix(p.Dir, dir+"/") })
+}
+
+// AwaitEnd returns when the processes have ended.
+func AwaitEnd(pids ...int) {
+	for slices.ContainsFunc(Processes(), func(p Process) bool { return slices.Contains(pids, p.PID) }) {
+		time.Sleep(2 * time.Millisecond)
+	}
 }

@@ -31,7 +31,7 @@ func requireTerraform(t *testing.T, minor int, feature string) {
 // guide returns the configuration blocks of a guide.
 func guide(tb testing.TB, name string) []string {
 	tb.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -53,7 +53,7 @@ const requiredProviders = "terraform {\n  required_providers {\n    etcd = {\n  
 func TestAccQuery(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "lists")
-	cluster := start(t, 3, etcdtest.Options{})
+	cluster := StartCluster(t, 3, etcdtest.Options{})
 	learner := cluster.AddLearner(t, "learner1")
 	w := NewWorkspace(t, WorkspaceOptions{Mirror: true})
 	w.Write("main.tf", requiredProviders+Access{Endpoints: cluster.Endpoints()[:1]}.ProviderConfig())
@@ -86,11 +86,11 @@ func TestAccQuery(t *testing.T) {
 		}
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("found\n%s\nwant\n%s", list(got), list(want))
+		t.Errorf("found\n%s\nwant\n%s", ActionList(got), ActionList(want))
 	}
 
 	w.Run("query", "-generate-config-out=generated.tf").MustSucceed()
-	w.Plan().mustImport(len(want))
+	mustImport(w.Plan(), len(want))
 	w.Apply().MustSucceed().MustBeQuiet()
 	w.Plan().MustBeEmpty()
 
@@ -100,11 +100,11 @@ func TestAccQuery(t *testing.T) {
 	}
 	unsure := w.Run("query", "-json").MustSucceed()
 	if said := unsure.Warnings(); len(said) != 2 || said[0].Summary != "The list may be behind" || said[1].Summary != said[0].Summary {
-		t.Errorf("without a quorum it says:\n%s", unsure.diagnostics())
+		t.Errorf("without a quorum it says:\n%s", unsure.Report())
 	}
 	cluster.Members()[0].Kill()
 	for _, e := range w.Run("query", "-json").MustFail().Errors() {
-		e.mustContain(t, "Cannot list members", "The cluster does not answer.")
+		e.MustContain(t, "Cannot list members", "The cluster does not answer.")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestAccQuery(t *testing.T) {
 func TestAccActions(t *testing.T) {
 	t.Parallel()
 	requireTerraform(t, 14, "actions")
-	cluster := start(t, 3, etcdtest.Options{})
+	cluster := StartCluster(t, 3, etcdtest.Options{})
 	blocks := guide(t, "monitoring.md")
 	w := NewWorkspace(t, WorkspaceOptions{})
 	w.Write("main.tf", requiredProviders+Access{Endpoints: cluster.Endpoints()}.ProviderConfig())
@@ -139,7 +139,7 @@ action "etcd_disarm_alarm" "space" {
 	version("3.7.0")
 	w.Apply().MustSucceed().MustBeQuiet()
 	version("3.7.1")
-	w.Plan().mustRefuse("Cannot save a snapshot", "There is no directory backup on the machine that runs Terraform. Make it first, or choose another path.")
+	mustRefuse(w.Plan().Outcome, "Cannot save a snapshot", "There is no directory backup on the machine that runs Terraform. Make it first, or choose another path.")
 	if err := os.Mkdir(filepath.Join(w.Dir, "backup"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -157,37 +157,37 @@ action "etcd_disarm_alarm" "space" {
 	if err != nil || len(text) <= sha256.Size {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
-	o.mustTell("Saving the data of infra", "comparing its hash", fmt.Sprintf("the database has the SHA-256 %x.", sha256.Sum256(text[:len(text)-sha256.Size])))
+	mustTell(o, "Saving the data of infra", "comparing its hash", fmt.Sprintf("the database has the SHA-256 %x.", sha256.Sum256(text[:len(text)-sha256.Size])))
 
 	leader := cluster.Leader(t)
 	last := fmt.Sprintf("Defragmented %s (%x)", leader.Name, cluster.MemberID(t, leader))
-	apply("-invoke=action.etcd_defragment.all").mustTell("Defragmenting infra", ", 2 left after it.", ", 1 left after it.", last)
-	apply("-invoke=action.etcd_move_leader.next").mustTell("Moving leadership from "+leader.Name, " leads.")
+	mustTell(apply("-invoke=action.etcd_defragment.all"), "Defragmenting infra", ", 2 left after it.", ", 1 left after it.", last)
+	mustTell(apply("-invoke=action.etcd_move_leader.next"), "Moving leadership from "+leader.Name, " leads.")
 	if cluster.Leader(t) == leader {
 		t.Errorf("%s leads still", leader.Name)
 	}
-	apply("-invoke=action.etcd_disarm_alarm.space").mustTell("No member reports the alarm NOSPACE.", "Warning: The alarm NOSPACE will be disarmed")
+	mustTell(apply("-invoke=action.etcd_disarm_alarm.space"), "No member reports the alarm NOSPACE.", "Warning: The alarm NOSPACE will be disarmed")
 	for _, p := range cluster.Members() {
 		if p != leader {
 			p.Kill()
 		}
 	}
-	w.Apply("-invoke=action.etcd_defragment.all").mustRefuse("Cannot defragment the members", "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2.")
+	mustRefuse(w.Apply("-invoke=action.etcd_defragment.all"), "Cannot defragment the members", "The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2.")
 }
 
 // mustRefuse fails the test unless there is one error that contains these
 // texts: Terraform 1.14 replaces the summary of errors of actions.
-func (o *Outcome) mustRefuse(texts ...string) {
-	o.tb.Helper()
+func mustRefuse(o *Outcome, texts ...string) {
+	o.TB.Helper()
 	errors := o.MustFail().Errors()
 	if len(errors) != 1 {
-		o.tb.Fatalf("%s: want one error, got:\n%s", strings.Join(o.Args, " "), o.diagnostics())
+		o.TB.Fatalf("%s: want one error, got:\n%s", strings.Join(o.Args, " "), o.Report())
 	}
-	Diagnostic{Detail: errors[0].Summary + "\n" + errors[0].Detail}.mustContain(o.tb, "", texts...)
+	Diagnostic{Detail: errors[0].Summary + "\n" + errors[0].Detail}.MustContain(o.TB, "", texts...)
 }
 
 // mustTell fails the test unless the run printed these texts in this order.
-func (o *Outcome) mustTell(texts ...string) {
-	o.tb.Helper()
-	Diagnostic{Detail: string(o.Stdout)}.mustContain(o.tb, "", texts...)
+func mustTell(o *Outcome, texts ...string) {
+	o.TB.Helper()
+	Diagnostic{Detail: string(o.Stdout)}.MustContain(o.TB, "", texts...)
 }

@@ -53,7 +53,7 @@ func loseQuorum(t *testing.T, v etcdtest.Version) (*Fleet, map[string]any) {
 	if _, err := f.Client("a").Put(ctx, "kept", "value"); err != nil {
 		t.Fatal(err)
 	}
-	was := f.State(address("etcd_member", "a"))
+	was := f.State(Address("etcd_member", "a"))
 	f.Lose("b", "c")
 	return f, was
 }
@@ -63,7 +63,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 	t.Helper()
 	before := f.survivorsList(t)
 	gone := func(name string) string {
-		return fmt.Sprintf("%s (%v) does not answer", name, f.State(address("etcd_member", name))["id"])
+		return fmt.Sprintf("%s (%v) does not answer", name, f.State(Address("etcd_member", name))["id"])
 	}
 	f.Add("d")
 	f.Nodes["d"].Create = "10m"
@@ -72,7 +72,7 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 		args    []string
 	}{
 		{"Cannot configure member d", nil},
-		{"Cannot remove member c", []string{"-destroy", "-target=" + address("etcd_member", "c")}},
+		{"Cannot remove member c", []string{"-destroy", "-target=" + Address("etcd_member", "c")}},
 	} {
 		refused := f.Apply(attempt.args...).MustFail()
 		e := refused.MustSay(attempt.summary)
@@ -81,14 +81,14 @@ func (f *Fleet) mustChangeNothing(t *testing.T) {
 			gone("b"), gone("c"), "Bring at least 1 of ", " back, then apply again.",
 			"recover the cluster in two applies", "etcd_snapshot", "the argument restore of etcd_initial_cluster", `The guide "Disaster recovery" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery).`,
 		} {
-			e.mustContain(t, attempt.summary, says) // members are in the order of their IDs
+			e.MustContain(t, attempt.summary, says) // members are in the order of their IDs
 		}
 	}
 	if now := f.survivorsList(t); now != before {
 		t.Errorf("the survivor's list was %s and is %s", before, now)
 	}
 	for _, name := range []string{"a", "b", "c"} {
-		if f.State(address("etcd_member", name)) == nil {
+		if f.State(Address("etcd_member", name)) == nil {
 			t.Errorf("%s is no longer in the state", name)
 		}
 	}
@@ -114,7 +114,7 @@ func (f *Fleet) mustBeRecovered(t *testing.T, was map[string]any) {
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "value" {
 		t.Errorf("what was written is now %v (%v)", got, err)
 	}
-	now := f.State(address("etcd_member", "a"))
+	now := f.State(Address("etcd_member", "a"))
 	if now["cluster_id"] != was["cluster_id"] || now["id"] != was["id"] {
 		t.Errorf("a was %v of %v and is %v of %v", was["id"], was["cluster_id"], now["id"], now["cluster_id"])
 	}
@@ -127,7 +127,7 @@ func (f *Fleet) mustBeRecovered(t *testing.T, was map[string]any) {
 // are in other blocks and are set here.
 func (f *Fleet) follow(t *testing.T, v etcdtest.Version, section string) {
 	t.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ esac
 // etcdutl of that version and access to a's machine. It stops at the first failure.
 func (f *Fleet) command(t *testing.T, v etcdtest.Version, script string) {
 	t.Helper()
-	f.save()
+	f.Save()
 	bin := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {
@@ -207,11 +207,11 @@ func (f *Fleet) command(t *testing.T, v etcdtest.Version, script string) {
 	cmd.Dir = f.Dir
 	cmd.WaitDelay = time.Second
 	machine := filepath.Join(f.Machines, "a")
-	cmd.Env = append(cleanEnvironment(),
-		"PATH="+bin+":"+os.Getenv("PATH"), "TF_CLI_CONFIG_FILE="+f.config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
+	cmd.Env = append(CleanEnvironment(),
+		"PATH="+bin+":"+os.Getenv("PATH"), "TF_CLI_CONFIG_FILE="+f.CLIConfig, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
 		"TF_INPUT=0", "TF_CLI_ARGS_apply=-auto-approve", "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+f.Nodes["a"].Client,
 		"PEER_URL="+f.Nodes["a"].Peer, "DATA_DIR="+filepath.Join(machine, "data"),
-		"MACHINE="+machine, "MACHINE_SH="+f.machine, "ETCD_BIN="+f.Nodes["a"].Etcd,
+		"MACHINE="+machine, "MACHINE_SH="+f.MachineScript, "ETCD_BIN="+f.Nodes["a"].Etcd,
 	)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

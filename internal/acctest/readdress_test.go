@@ -58,9 +58,9 @@ resource "etcd_member" "node" {
 func byHand(t *testing.T) *Fleet {
 	t.Helper()
 	f := NewFleet(t, FleetOptions{Static: true})
-	f.boot()
-	f.configure(membersText)
-	f.Plan().mustImport(3)
+	bootAll(f)
+	replaceConfiguration(f, membersText)
+	mustImport(f.Plan(), 3)
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.Plan().MustBeEmpty()
 	return f
@@ -81,22 +81,22 @@ func listens(to string) func(line string) string {
 
 // mustSayRestart fails the test unless the only warnings are the one to restart
 // the member with its new peer URLs, and those of the CLI about -target.
-func (f *Fleet) mustSayRestart(o *Outcome, name string) {
-	f.tb.Helper()
+func mustSayRestart(f *Fleet, o *Outcome, name string) {
+	f.TB.Helper()
 	said := 0
 	for _, w := range o.Warnings() {
 		switch w.Summary {
 		case "Resource targeting is in effect", "Applied changes may be incomplete":
 		case "Restart member " + name + " with its new peer URLs":
 			said++
-			w.MustDetail(f.tb, "The cluster now reaches "+name+" at "+f.Nodes[name].Peer+
+			w.MustDetail(f.TB, "The cluster now reaches "+name+" at "+f.Nodes[name].Peer+
 				". Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), the others cannot reach it. Restart it now, before anything else changes.")
 		default:
-			f.tb.Errorf("unexpected %s", w)
+			f.TB.Errorf("unexpected %s", w)
 		}
 	}
 	if said != 1 {
-		f.tb.Errorf("%d times it is said to restart %s:\n%s", said, name, o.diagnostics())
+		f.TB.Errorf("%d times it is said to restart %s:\n%s", said, name, o.Report())
 	}
 }
 
@@ -105,14 +105,14 @@ func (f *Fleet) mustSayRestart(o *Outcome, name string) {
 func TestAccReaddress(t *testing.T) {
 	t.Parallel()
 	f := byHand(t)
-	before := f.named("a", "b", "c")
+	before := f.Named("a", "b", "c")
 	old := map[string]string{}
 	for name, n := range f.Nodes {
 		old[name] = n.Peer
 		n.Peer = fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	}
 	e := f.Plan().MustSay("Peer URLs of several members would change")
-	e.mustContain(t, e.Summary, "The peer URLs of ", " are all to change.", "Nothing has been changed. Change one, apply, restart its process, then the next.")
+	e.MustContain(t, e.Summary, "The peer URLs of ", " are all to change.", "Nothing has been changed. Change one, apply, restart its process, then the next.")
 	writer := f.Writer("a", "b", "c")
 	leader := f.Leader("a", "b", "c")
 	for _, name := range []string{leader, "a", "b", "c"} {
@@ -120,19 +120,19 @@ func TestAccReaddress(t *testing.T) {
 			continue // the leader was first
 		}
 		delete(old, name)
-		target := "-target=" + address("etcd_member", name)
+		target := "-target=" + Address("etcd_member", name)
 		plan := f.Plan(target)
-		plan.MustDo(map[string]string{address("etcd_member", name): "update"})
-		plan.MustNotKnow(address("etcd_member", name))
-		f.mustSayRestart(f.Apply(target).MustSucceed(), name)
+		plan.MustDo(map[string]string{Address("etcd_member", name): "update"})
+		plan.MustNotKnow(Address("etcd_member", name))
+		mustSayRestart(f, f.Apply(target).MustSucceed(), name)
 		f.Rewrite(name, listens(f.Nodes[name].Peer))
-		f.serves(name)
+		f.MustServe(name)
 	}
 	f.MustVote("a", "b", "c")
-	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustNotPause(writer, Pause, "a", "b", "c")
 	t.Logf("longest gap %v", writer.LongestGap())
 	f.Plan().MustBeEmpty()
-	if after := f.named("a", "b", "c"); after != before {
+	if after := f.Named("a", "b", "c"); after != before {
 		t.Errorf("the members are %s, and were %s", after, before)
 	}
 }
@@ -156,16 +156,16 @@ func TestAccPeerTLS(t *testing.T) {
 			}
 			return line
 		})
-		f.serves(name)
+		f.MustServe(name)
 	}
 	for _, name := range names {
 		f.Nodes[name].Peer = strings.Replace(f.Nodes[name].Peer, "http:", "https:", 1)
-		f.Plan().MustDo(map[string]string{address("etcd_member", name): "update"})
-		f.mustSayRestart(f.Apply().MustSucceed(), name)
+		f.Plan().MustDo(map[string]string{Address("etcd_member", name): "update"})
+		mustSayRestart(f, f.Apply().MustSucceed(), name)
 		f.Rewrite(name, listens(f.Nodes[name].Peer))
-		f.serves(name)
+		f.MustServe(name)
 	}
-	f.mustNotPause(writer, pause, names...)
+	f.MustNotPause(writer, Pause, names...)
 	f.MustVote(names...)
 	for _, m := range f.Members() {
 		if !strings.HasPrefix(m.PeerURLs[0], "https:") {

@@ -17,7 +17,7 @@ import (
 // recordVariable is connection.RecordVariable, which exists only with the build
 // tag that [ProviderBinary] uses.
 const (
-	recordTag      = "etcdrecord"
+	RecordTag      = "etcdrecord"
 	recordVariable = "ETCD_RECORD_CONNECTIONS"
 )
 
@@ -35,18 +35,18 @@ func (w *Workspace) Record() func() []Sent {
 	path := filepath.Join(filepath.Dir(w.Dir), "connections.json")
 	w.recordAt = path
 	return func() (out []Sent) {
-		w.tb.Helper()
+		w.TB.Helper()
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
-			w.tb.Fatalf("acctest: the record: %v", err)
+			w.TB.Fatalf("acctest: the record: %v", err)
 		}
 		for line := range strings.Lines(string(text)) {
 			var s Sent
 			if err := json.Unmarshal([]byte(line), &s); err != nil {
-				w.tb.Fatalf("acctest: %q in the record: %v", line, err)
+				w.TB.Fatalf("acctest: %q in the record: %v", line, err)
 			}
 			out = append(out, s)
 		}
@@ -84,23 +84,23 @@ func CheckSent(tb testing.TB, record []Sent, trusted map[string]bool, tls bool, 
 // were sent, if there are any.
 func (f *Fleet) checkSecrets() {
 	var kinds []string
-	if f.opts.TLS != nil {
+	if f.Options.TLS != nil {
 		kinds = append(kinds, "certificate")
 	}
-	if f.opts.Password != "" {
+	if f.Options.Password != "" {
 		kinds = append(kinds, "password")
 	}
 	if len(kinds) == 0 {
 		return
 	}
 	record := f.Record()
-	f.tb.Cleanup(func() {
+	f.TB.Cleanup(func() {
 		sent := record()
-		if f.auth && f.Registry != nil {
+		if f.Auth && f.Registry != nil {
 			// It also gets the password of the environment, and has no TLS.
 			registry := strings.TrimPrefix(f.Registry.Endpoints()[0], "http://")
 			sent = slices.DeleteFunc(sent, func(s Sent) bool { return s.Address == registry })
 		}
-		CheckSent(f.tb, sent, f.trusted, f.opts.TLS != nil, kinds...)
+		CheckSent(f.TB, sent, f.trusted, f.Options.TLS != nil, kinds...)
 	})
 }

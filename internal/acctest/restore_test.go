@@ -49,19 +49,19 @@ func (f *Fleet) restores(t *testing.T, r *restored) {
 		}
 		argument += "  }\n"
 	}
-	f.Write("bootstrap.tf", strings.Replace(staticText, "  members = {", argument+"  members = {", 1))
+	f.Write("bootstrap.tf", strings.Replace(StaticText, "  members = {", argument+"  members = {", 1))
 }
 
 // installUtl puts etcd and etcdutl of the fleet's version into one directory.
 func (f *Fleet) installUtl(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
-	for name, path := range map[string]string{"etcd": etcdtest.Binary(t, f.version()), "etcdutl": etcdtest.EtcdutlBinary(t, f.version())} {
+	for name, path := range map[string]string{"etcd": etcdtest.Binary(t, f.Version()), "etcdutl": etcdtest.EtcdutlBinary(t, f.Version())} {
 		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f.env["ETCD_JOIN_BIN"] = bin
+	f.MachineEnv["ETCD_JOIN_BIN"] = bin
 }
 
 // fill writes n keys to a cluster.
@@ -152,7 +152,7 @@ func TestAccRestore(t *testing.T) {
 			f.restores(t, r)
 			f.Apply().MustSucceed().MustBeQuiet()
 			f.mustBeRestored(t, r, "a", "b", "c")
-			id := f.State(initialCluster)["cluster_id"]
+			id := f.State(InitialCluster)["cluster_id"]
 
 			// Removing or changing it plans no changes.
 			f.restores(t, nil)
@@ -166,11 +166,11 @@ func TestAccRestore(t *testing.T) {
 			f.Add("d")
 			f.Apply().MustSucceed()
 			f.MustVote("a", "b", "c", "d")
-			environment, ok := f.State(address("etcd_member_config", "d"))["environment"].(map[string]any)
+			environment, ok := f.State(Address("etcd_member_config", "d"))["environment"].(map[string]any)
 			if _, has := environment["ETCD_JOIN_RESTORE"]; !ok || has {
 				t.Errorf("the environment of a new member is %v", environment)
 			}
-			if now := f.State(initialCluster)["cluster_id"]; now != id {
+			if now := f.State(InitialCluster)["cluster_id"]; now != id {
 				t.Errorf("cluster %v became %v", id, now)
 			}
 		})
@@ -189,9 +189,9 @@ func TestAccRecovery(t *testing.T) {
 	f.Form()
 	f.Apply("-refresh-only").MustSucceed()
 	f.fill(t, keys, "a")
-	old, ok := f.State(initialCluster)["cluster_id"].(string)
+	old, ok := f.State(InitialCluster)["cluster_id"].(string)
 	if !ok {
-		t.Fatalf("the cluster is %v", f.State(initialCluster))
+		t.Fatalf("the cluster is %v", f.State(InitialCluster))
 	}
 	stale := f.leaveRecords(t, old)
 
@@ -200,7 +200,7 @@ func TestAccRecovery(t *testing.T) {
 	r.replaces = old
 	f.restores(t, r)
 	e := f.Apply().MustFail().MustSay("The cluster has not lost its quorum")
-	e.mustContain(t, e.Summary, old)
+	e.MustContain(t, e.Summary, old)
 	f.MustVote("a", "b", "c")
 	f.restores(t, nil)
 
@@ -211,38 +211,38 @@ func TestAccRecovery(t *testing.T) {
 	r = &restored{file: filepath.Join(f.Dir, "survivor.db"), from: survivor, replaces: old, keys: keys}
 	f.restores(t, r)
 	e = f.Plan().MustSay("Cannot restore the cluster")
-	e.mustContain(t, e.Summary, "is not known before the apply", "terraform apply -target=")
+	e.MustContain(t, e.Summary, "is not known before the apply", "terraform apply -target=")
 	f.restores(t, nil)
 	plan := f.Plan()
 	plan.MustDo(map[string]string{survivor: "create"})
 	plan.MustKnow(survivor, "member", "a")
-	f.Apply("-target=" + survivor).MustSucceed().says("The snapshot may be behind")
+	f.Apply("-target=" + survivor).MustSucceed().Says("The snapshot may be behind")
 	f.Plan().MustBeEmpty()
 
 	// Without the confirmation nothing is replaced, and another ID is refused.
 	wrong := *r
 	wrong.replaces = ""
 	f.restores(t, &wrong)
-	f.Plan().MustDo(map[string]string{initialCluster: "update"})
+	f.Plan().MustDo(map[string]string{InitialCluster: "update"})
 	wrong.replaces = "2a"
 	f.restores(t, &wrong)
 	e = f.Apply().MustFail().MustSay("Cannot restore the cluster")
-	e.mustContain(t, e.Summary, "restore.replaces_cluster is 2a", old)
+	e.MustContain(t, e.Summary, "restore.replaces_cluster is 2a", old)
 	f.restores(t, r)
 	for _, n := range f.Nodes { // machines of the restored cluster have other addresses
 		n.Peer, n.ListenPeer = n.ListenPeer[0], nil
 	}
 	plan = f.Plan()
-	want := map[string]string{initialCluster: "delete create"}
+	want := map[string]string{InitialCluster: "delete create"}
 	for _, name := range []string{"a", "b", "c"} {
-		maps.Copy(want, changes(name, "delete create"))
+		maps.Copy(want, Changes(name, "delete create"))
 	}
 	plan.MustDo(want)
 
 	// A partial apply does not give up anything that the rest needs.
-	f.mustWarnOfRestore(t, f.Apply("-target="+address("etcd_member_config", "b")).MustSucceed(), old)
-	delete(want, initialCluster)
-	delete(want, address("etcd_member_config", "b"))
+	f.mustWarnOfRestore(t, f.Apply("-target="+Address("etcd_member_config", "b")).MustSucceed(), old)
+	delete(want, InitialCluster)
+	delete(want, Address("etcd_member_config", "b"))
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
 	f.Write("survivor.tf", "")
@@ -252,7 +252,7 @@ func TestAccRecovery(t *testing.T) {
 	f.Apply().MustSucceed()
 	f.mustBeRestored(t, r, "a", "b", "c")
 	f.mustLack(t, lost)
-	if now := f.State(initialCluster)["cluster_id"]; now == old {
+	if now := f.State(InitialCluster)["cluster_id"]; now == old {
 		t.Error("the restored cluster has the ID of the old one")
 	}
 	f.mustBeCleared(t, stale)
@@ -268,21 +268,21 @@ func TestAccRecoveryKeepsNoMember(t *testing.T) {
 	f.installUtl(t)
 	f.Form()
 	f.Nodes["c"].Joins = "none"
-	f.Run("state", "rm", address("etcd_member", "c")).MustSucceed()
-	f.Write("outside.tf", fmt.Sprintf("resource \"etcd_member\" \"outside\" {\n  name = \"c\"\n  peer_urls = [%q]\n}\n", f.Nodes["c"].Peer)+importBlock("etcd_member.outside", "c"))
+	f.Run("state", "rm", Address("etcd_member", "c")).MustSucceed()
+	f.Write("outside.tf", fmt.Sprintf("resource \"etcd_member\" \"outside\" {\n  name = \"c\"\n  peer_urls = [%q]\n}\n", f.Nodes["c"].Peer)+ImportBlock("etcd_member.outside", "c"))
 	f.Apply().MustSucceed()
 	r := f.backup(t, 0, "a")
-	r.replaces = fmt.Sprint(f.State(initialCluster)["cluster_id"])
+	r.replaces = fmt.Sprint(f.State(InitialCluster)["cluster_id"])
 	f.Lose("b", "c")
 	f.restores(t, r)
 	e := f.Plan().MustSay("Member of an abandoned cluster")
-	e.mustContain(t, e.Summary, "c is a member of cluster "+r.replaces, "remove the member from the configuration")
+	e.MustContain(t, e.Summary, "c is a member of cluster "+r.replaces, "remove the member from the configuration")
 	f.Write("outside.tf", "")
-	want := map[string]string{initialCluster: "delete create", "etcd_member.outside": "delete"}
+	want := map[string]string{InitialCluster: "delete create", "etcd_member.outside": "delete"}
 	for _, name := range []string{"a", "b", "c"} {
-		maps.Copy(want, changes(name, "delete create"))
+		maps.Copy(want, Changes(name, "delete create"))
 	}
-	delete(want, address("etcd_member", "c"))
+	delete(want, Address("etcd_member", "c"))
 	f.Plan().MustDo(want)
 }
 
@@ -301,7 +301,7 @@ func TestAccRecoveryKilled(t *testing.T) {
 	f.fill(t, keys, "a")
 	steps := []string{
 		"etcd_member.node[\\\"a\\\"]: Destroying", "etcd_member.node[\\\"a\\\"]: Destruction complete", "terraform_data.machine[\\\"b\\\"]: Destruction complete",
-		"etcd_member_config.node[\\\"c\\\"]: Destruction complete", initialCluster + ": Destruction complete", initialCluster + ": Creation complete",
+		"etcd_member_config.node[\\\"c\\\"]: Destruction complete", InitialCluster + ": Destruction complete", InitialCluster + ": Creation complete",
 		"etcd_member_config.node[\\\"a\\\"]: Creation complete", "terraform_data.machine[\\\"a\\\"]: Creating", "terraform_data.machine[\\\"c\\\"]: Creation complete",
 		"etcd_member.node[\\\"b\\\"]: Creating", "etcd_member.node[\\\"b\\\"]: Creation complete",
 	}
@@ -311,7 +311,7 @@ func TestAccRecoveryKilled(t *testing.T) {
 	for range 4 {
 		f.Apply("-refresh-only").MustSucceed()
 		r := f.backup(t, keys, "a")
-		r.replaces = fmt.Sprint(f.State(initialCluster)["cluster_id"])
+		r.replaces = fmt.Sprint(f.State(InitialCluster)["cluster_id"])
 		f.Lose("b", "c")
 		f.restores(t, r)
 		for ended := true; ended; {
@@ -401,7 +401,7 @@ func (f *Fleet) linkPeers(t *testing.T) map[string]*etcdtest.Link {
 func (f *Fleet) loseAhead(t *testing.T, links map[string]*etcdtest.Link, survivor string, others ...string) (lost []string) {
 	t.Helper()
 	f.Signal(survivor, syscall.SIGSTOP)
-	etcdtest.Until(t, survivor+" has stopped", func() bool { return etcdtest.Frozen(f.pid(survivor, "etcd.pid")) })
+	etcdtest.Until(t, survivor+" has stopped", func() bool { return etcdtest.Frozen(f.PID(survivor, "etcd.pid")) })
 	links[survivor].Cut()
 	for _, l := range links {
 		l.Reset() // it has dialled the others as well
@@ -442,8 +442,8 @@ func (f *Fleet) mustLack(t *testing.T, lost []string) {
 // mustWarnOfRestore checks the warning about what is given up.
 func (f *Fleet) mustWarnOfRestore(t *testing.T, o *Outcome, old string) {
 	t.Helper()
-	w := o.says("A snapshot takes the place of a cluster")
-	w.mustContain(t, w.Summary, old, "a, b, c", "Writes after revision ", "without -target")
+	w := o.Says("A snapshot takes the place of a cluster")
+	w.MustContain(t, w.Summary, old, "a, b, c", "Writes after revision ", "without -target")
 }
 
 func fileSum(t *testing.T, file string) string {

@@ -16,30 +16,30 @@ import (
 
 // replaceUnreachableAfter sets replace_unreachable_after for every node.
 func (f *Fleet) replaceUnreachableAfter(d time.Duration) {
-	f.tb.Helper()
+	f.TB.Helper()
 	f.Write("lost_override.tf", fmt.Sprintf("resource \"etcd_member_config\" \"node\" {\n  replace_unreachable_after = %q\n}\n", d))
 }
 
-// rollout passes a value for every node through etcd_rollout; see [Fleet.want].
+// Rollout passes a value for every node through etcd_rollout; see [Fleet.Want].
 // A value that is a version of etcd selects the etcd of the machine.
-func (f *Fleet) rollout(value string) {
-	f.tb.Helper()
+func (f *Fleet) Rollout(value string) {
+	f.TB.Helper()
 	f.Write("rollout.tf", f.rolloutBlock(""))
 	f.rolloutAgain()
 	f.rolloutBinaries("main.tf")
-	f.want(value)
+	f.Want(value)
 }
 
 // rolloutBlock returns the rollout over all nodes of its module.
 func (f *Fleet) rolloutBlock(arguments string) string {
-	f.tb.Helper()
+	f.TB.Helper()
 	binaries := map[string]string{}
 	for _, v := range etcdtest.Versions() {
-		binaries[string(v)] = etcdtest.Binary(f.tb, v)
+		binaries[string(v)] = etcdtest.Binary(f.TB, v)
 	}
 	text, err := json.Marshal(binaries)
 	if err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 	return fmt.Sprintf(`
 variable "want" {
@@ -58,52 +58,52 @@ resource "etcd_rollout" "this" {
 
 // rolloutBinaries makes the machines run the version of the rollout.
 func (f *Fleet) rolloutBinaries(file string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	was := f.Read(file)
 	now := strings.Replace(was, "= each.value.etcd\n", "= lookup(local.binaries, etcd_rollout.this.effective[each.key], each.value.etcd)\n", 1)
 	if now == was {
-		f.tb.Fatal("the machines do not say which etcd they run")
+		f.TB.Fatal("the machines do not say which etcd they run")
 	}
 	f.Write(file, now)
 }
 
-// rolloutInTurn is [Fleet.rollout] with a rollout in the module of each node;
+// RolloutInTurn is [Fleet.Rollout] with a rollout in the module of each node;
 // these take turns in one apply. The layout must be one with modules.
-func (f *Fleet) rolloutInTurn(value string) {
-	f.tb.Helper()
+func (f *Fleet) RolloutInTurn(value string) {
+	f.TB.Helper()
 	f.Write("want.tf", "variable \"want\" {\n  type = string\n}\n")
 	f.Write("node/rollout.tf", f.rolloutBlock("  single_apply = true\n"))
 	f.Write("node/rollout_override.tf", rolloutOverride)
 	f.rolloutBinaries("node/main.tf")
-	layout := f.layout
-	f.layout = func() {
+	layout := f.Layout
+	f.Layout = func() {
 		layout()
 		f.Write("main.tf", strings.ReplaceAll(f.Read("main.tf"), "  source      = \"./node\"\n", "  source      = \"./node\"\n  want        = var.want\n"))
 	}
-	f.want(value)
+	f.Want(value)
 }
 
 const rolloutOverride = "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n"
 
 // rolloutAgain makes the rollout control the configurations.
 func (f *Fleet) rolloutAgain() {
-	f.tb.Helper()
+	f.TB.Helper()
 	f.Write("rollout_override.tf", rolloutOverride)
 }
 
-// want changes the desired value of all nodes.
-func (f *Fleet) want(value string) {
-	f.tb.Helper()
+// Want changes the desired value of all nodes.
+func (f *Fleet) Want(value string) {
+	f.TB.Helper()
 	f.Write("want.auto.tfvars", fmt.Sprintf("want = %q\n", value))
 }
 
 // Lose kills the processes of machines and deletes their directories.
 func (f *Fleet) Lose(names ...string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	f.Crash(names...)
 	for _, name := range names {
 		if err := os.RemoveAll(filepath.Join(f.Machines, name)); err != nil {
-			f.tb.Fatal(err)
+			f.TB.Fatal(err)
 		}
 	}
 }
@@ -111,29 +111,29 @@ func (f *Fleet) Lose(names ...string) {
 // Recreate boots a machine again with an empty disk, as if it had been
 // recreated outside Terraform from the same user data.
 func (f *Fleet) Recreate(name string) {
-	f.tb.Helper()
+	f.TB.Helper()
 	f.Crash(name)
 	if err := os.RemoveAll(filepath.Join(f.Machines, name, "data")); err != nil {
-		f.tb.Fatal(err)
+		f.TB.Fatal(err)
 	}
 	f.Repair(name)
 }
 
-// pids returns the process IDs of the nodes' etcd, for a later comparison.
-func (f *Fleet) pids(names ...string) map[string]int {
-	f.tb.Helper()
+// PIDs returns the process IDs of the nodes' etcd, for a later comparison.
+func (f *Fleet) PIDs(names ...string) map[string]int {
+	f.TB.Helper()
 	out := map[string]int{}
 	for _, name := range names {
-		if out[name] = f.pid(name, "etcd.pid"); out[name] == 0 {
-			f.tb.Fatalf("%s has no etcd.pid", name)
+		if out[name] = f.PID(name, "etcd.pid"); out[name] == 0 {
+			f.TB.Fatalf("%s has no etcd.pid", name)
 		}
 	}
 	return out
 }
 
-// says returns the only diagnostic with that summary.
-func (o *Outcome) says(summary string) Diagnostic {
-	o.tb.Helper()
+// Says returns the only diagnostic with that summary.
+func (o *Outcome) Says(summary string) Diagnostic {
+	o.TB.Helper()
 	var found []Diagnostic
 	for _, d := range o.Diagnostics {
 		if d.Summary == summary {
@@ -141,17 +141,17 @@ func (o *Outcome) says(summary string) Diagnostic {
 		}
 	}
 	if len(found) != 1 {
-		o.tb.Fatalf("%s: %d times %q, want once, in:\n%s", strings.Join(o.Args, " "), len(found), summary, o.diagnostics())
+		o.TB.Fatalf("%s: %d times %q, want once, in:\n%s", strings.Join(o.Args, " "), len(found), summary, o.Report())
 	}
 	return found[0]
 }
 
-// mustNotSay fails the test if a summary contains the text.
-func (o *Outcome) mustNotSay(text string) {
-	o.tb.Helper()
+// MustNotSay fails the test if a summary contains the text.
+func (o *Outcome) MustNotSay(text string) {
+	o.TB.Helper()
 	for _, d := range o.Diagnostics {
 		if strings.Contains(d.Summary, text) {
-			o.tb.Errorf("%s: unexpected %s", strings.Join(o.Args, " "), d)
+			o.TB.Errorf("%s: unexpected %s", strings.Join(o.Args, " "), d)
 		}
 	}
 }
@@ -162,3 +162,13 @@ func (d Diagnostic) node() string {
 	key, _, _ := strings.Cut(rest, "\"]")
 	return key
 }
+
+// Rolled returns the actions of a plan that changes one node.
+func Rolled(name string) map[string]string {
+	out := Changes(name, "delete create")
+	out["etcd_rollout.this"] = "update"
+	return out
+}
+
+// HandedOver is the log message of a leader that transferred its leadership.
+const HandedOver = "leadership transfer finished"

@@ -13,23 +13,23 @@ const rolloutTakes = "Rollout does not know what members have"
 
 // leadOut runs the first command of a diagnostic that begins with prefix, on
 // the rollout, after applying edit to it.
-func (f *Fleet) leadOut(d Diagnostic, prefix string, edit func(string) string) {
-	f.tb.Helper()
-	for _, c := range d.commands() {
+func leadOut(f *Fleet, d Diagnostic, prefix string, edit func(string) string) {
+	f.TB.Helper()
+	for _, c := range commandsIn(d) {
 		if !strings.HasPrefix(c, prefix) {
 			continue
 		}
 		if edit != nil {
 			c = edit(c)
 		}
-		args, _ := shellWords(f.tb, fillIn(c, d.Address))
+		args, _ := shellWords(f.TB, fillIn(c, d.Address))
 		if args[0] == "import" {
 			args = append([]string{"import", "-input=false"}, args[1:]...)
 		}
 		f.Run(args...).MustSucceed()
 		return
 	}
-	f.tb.Fatalf("no command begins with %q:\n%s", prefix, d)
+	f.TB.Fatalf("no command begins with %q:\n%s", prefix, d)
 }
 
 // A rollout over members that it does not know changes no member, whatever the
@@ -38,38 +38,38 @@ func TestAccRolloutIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
 	f.Form()
-	before := f.pids("a", "b", "c")
+	before := f.PIDs("a", "b", "c")
 	const rollout = "etcd_rollout.this"
 	refused := func(args ...string) Diagnostic {
 		t.Helper()
 		e := f.Plan(args...).MustSay(rolloutTakes)
-		e.mustContain(t, e.Summary, "members a, b, c already", "Nothing has been changed")
-		e.mustBeComplete(t)
+		e.MustContain(t, e.Summary, "members a, b, c already", "Nothing has been changed")
+		mustBeComplete(e, t)
 		return e
 	}
 	forget := func() { t.Helper(); f.Run("state", "rm", rollout).MustSucceed() }
-	rolling := func(args ...string) { t.Helper(); f.Plan(args...).MustDo(rolled("a")) }
+	rolling := func(args ...string) { t.Helper(); f.Plan(args...).MustDo(Rolled("a")) }
 
 	t.Log("members that are older than the rollout, with what it says")
-	f.rollout("1")
+	f.Rollout("1")
 	refused("-refresh=false")
 	refused("-target=" + rollout)
-	f.leadOut(refused(), "terraform import", nil)
+	leadOut(f, refused(), "terraform import", nil)
 	f.Plan().MustBeEmpty()
 
 	t.Log("the same with an import block")
 	forget()
 	f.Write("import.tf", "import {\n  to = etcd_rollout.this\n  id = jsonencode({ for name in keys(var.nodes) : name => var.want })\n}\n")
-	f.Plan().mustImport(1)
+	mustImport(f.Plan(), 1)
 	f.Apply().MustSucceed().MustBeQuiet()
 	f.Write("import.tf", "")
-	rolled2 := func() { t.Helper(); f.want("2"); rolling() }
+	rolled2 := func() { t.Helper(); f.Want("2"); rolling() }
 	rolled2()
 
 	t.Log("the state is lost, and something else is wanted")
 	forget()
 	refused("-refresh=false")
-	f.leadOut(refused(), "terraform import", func(c string) string { return strings.ReplaceAll(c, `:"2"`, `:"1"`) })
+	leadOut(f, refused(), "terraform import", func(c string) string { return strings.ReplaceAll(c, `:"2"`, `:"1"`) })
 	rolling()
 
 	t.Log("another address")
@@ -87,15 +87,15 @@ func TestAccRolloutIsMadeAgain(t *testing.T) {
 
 	t.Log("tainted")
 	f.Run("taint", rollout).MustSucceed()
-	f.leadOut(refused(), "terraform untaint", nil)
+	leadOut(f, refused(), "terraform untaint", nil)
 	rolling()
 
 	t.Log("replaced")
 	for _, args := range [][]string{{"-replace=" + rollout}, {"-replace=" + rollout, "-refresh=false"}} {
 		e := f.Plan(args...).MustSay("A rollout cannot be replaced")
-		e.mustBeComplete(t)
+		mustBeComplete(e, t)
 	}
-	f.want("1")
+	f.Want("1")
 	f.Apply().MustSucceed()
 
 	t.Log("a member comes to a rollout that exists")
@@ -104,18 +104,18 @@ func TestAccRolloutIsMadeAgain(t *testing.T) {
 	f.Write("main.tf", strings.ReplaceAll(main, "etcd_rollout.this.effective[each.key]", `lookup(etcd_rollout.this.effective, each.key, "")`))
 	f.Apply().MustSucceed()
 	f.Write("rollout.tf", text)
-	f.want("2")
+	f.Want("2")
 	e := f.Plan().MustSay(rolloutTakes)
-	e.mustContain(t, e.Summary, "the member b already")
-	e.mustBeComplete(t)
-	f.leadOut(e, "terraform state rm", nil)
-	f.leadOut(e, "terraform import", func(c string) string { return strings.ReplaceAll(c, `:"2"`, `:"1"`) })
+	e.MustContain(t, e.Summary, "the member b already")
+	mustBeComplete(e, t)
+	leadOut(f, e, "terraform state rm", nil)
+	leadOut(f, e, "terraform import", func(c string) string { return strings.ReplaceAll(c, `:"2"`, `:"1"`) })
 	f.Write("rollout_override.tf", override)
 	f.Write("main.tf", main)
 	rolling()
 
 	t.Log("and the cluster cannot be observed")
-	if now := f.pids("a", "b", "c"); !maps.Equal(now, before) {
+	if now := f.PIDs("a", "b", "c"); !maps.Equal(now, before) {
 		t.Errorf("processes were %v and are %v", before, now)
 	}
 	forget()

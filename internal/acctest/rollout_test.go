@@ -15,21 +15,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// rolled returns the actions of a plan that changes one node.
-func rolled(name string) map[string]string {
-	out := changes(name, "delete create")
-	out["etcd_rollout.this"] = "update"
-	return out
-}
-
-// handedOver is the log message of a leader that transferred its leadership.
-const handedOver = "leadership transfer finished"
-
 // mustHandOver fails the test unless the node transferred its leadership since
 // then, or lost it to another member before.
 func (f *Fleet) mustHandOver(t *testing.T, name string, since time.Time) {
 	t.Helper()
-	for _, msg := range []string{handedOver, "became follower"} {
+	for _, msg := range []string{HandedOver, "became follower"} {
 		for _, line := range f.Log(name, msg) {
 			if line.At.After(since) {
 				t.Logf("%s: %s at %s", name, msg, line.At.Format("15:04:05.000"))
@@ -47,19 +37,19 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(f.Nodes))
 	effective, _ := f.State("etcd_rollout.this")["effective"].(map[string]any)
-	f.want(value)
+	f.Want(value)
 	for _, name := range names {
 		leads, since := f.Leader(names...) == name, time.Now()
 		writer := f.Writer(names...)
 		p := f.Plan()
-		p.MustDo(rolled(name))
+		p.MustDo(Rolled(name))
 		effective[name] = value
 		p.MustKnow("etcd_rollout.this", "effective", effective)
-		p.says("Rollout: " + name + " is next")
+		p.Says("Rollout: " + name + " is next")
 		begin := time.Now()
 		f.Apply().MustSucceed()
 		took := time.Since(begin)
-		f.mustNotPause(writer, pause, names...)
+		f.MustNotPause(writer, Pause, names...)
 		t.Logf("%s has %q after %v, longest gap between writes %v", name, value, took.Round(time.Millisecond), writer.LongestGap())
 		if leads {
 			f.mustHandOver(t, name, since)
@@ -76,16 +66,16 @@ func (f *Fleet) roll(t *testing.T, value string, each func(name string)) {
 func TestAccRolloutOfAnImage(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: rolloutSize()})
-	f.rollout("one")
+	f.Rollout("one")
 	f.Form()
 	f.Plan().MustBeEmpty()
 	machines := map[string]any{}
 	for name := range f.Nodes {
-		machines[name] = f.State(address("terraform_data.machine", name))["id"]
+		machines[name] = f.State(Address("terraform_data.machine", name))["id"]
 	}
 	f.roll(t, "two", func(name string) {
 		for other, id := range machines {
-			now := f.State(address("terraform_data.machine", other))["id"]
+			now := f.State(Address("terraform_data.machine", other))["id"]
 			if replaced := now != id; replaced != (other == name) {
 				t.Errorf("after %s: machine of %s replaced: %v", name, other, replaced)
 			}
@@ -94,24 +84,24 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 	})
 
 	t.Log("names that come hold the others up, and have what is wanted at once")
-	f.want("three")
+	f.Want("three")
 	f.Add("x")
 	p := f.Plan()
-	grown := changes("x", "create")
+	grown := Changes("x", "create")
 	grown["etcd_rollout.this"] = "update"
 	p.MustDo(grown)
-	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "The plan adds or removes members")
+	p.Says("Rollout: no member is replaced by this plan").MustContain(t, "Rollout: no member is replaced by this plan", "The plan adds or removes members")
 	f.Apply().MustSucceed()
-	f.Plan().MustDo(rolled("a"))
+	f.Plan().MustDo(Rolled("a"))
 
 	t.Log("a member that is not well holds everybody up")
 	f.Crash("x")
 	p = f.Plan()
 	p.MustDo(map[string]string{})
-	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "because not every member is healthy: x (", "does not answer")
+	p.Says("Rollout: no member is replaced by this plan").MustContain(t, "Rollout: no member is replaced by this plan", "because not every member is healthy: x (", "does not answer")
 	f.Repair("x")
 	etcdtest.Eventually(t, "x is back", func() error {
-		if got := f.Plan().Actions(); !maps.Equal(got, rolled("a")) {
+		if got := f.Plan().Actions(); !maps.Equal(got, Rolled("a")) {
 			return fmt.Errorf("planned: %v", got)
 		}
 		return nil
@@ -124,12 +114,12 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 func TestAccRolloutCutShort(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.rollout("one")
+	f.Rollout("one")
 	tap := etcdtest.NewTap(t)
 	f.clients = map[string]*clientv3.Client{}
 	f.reachThrough(tap)
 	f.Form()
-	f.want("two")
+	f.Want("two")
 	started := make(chan *Running, 1)
 	tap.Watch(etcdtest.Call{Method: "MemberPromote", Nth: 1}, etcdtest.Before, func() bool {
 		return providerKilled.act(<-started)
@@ -141,17 +131,17 @@ func TestAccRolloutCutShort(t *testing.T) {
 	}
 	tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
 	f.MustList("a (learner)", "b", "c")
-	f.expireLock()
+	f.ExpireLock()
 
 	p := f.Plan()
-	if got := p.Actions(); got[address("etcd_member", "b")] != "" || got[address("etcd_member", "c")] != "" {
+	if got := p.Actions(); got[Address("etcd_member", "b")] != "" || got[Address("etcd_member", "c")] != "" {
 		t.Errorf("planned before a has its vote: %v", got)
 	}
-	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "a (", "is not a voting member yet")
+	p.Says("Rollout: no member is replaced by this plan").MustContain(t, "Rollout: no member is replaced by this plan", "a (", "is not a voting member yet")
 	f.Apply().MustSucceed()
 	f.MustVote("a", "b", "c")
 	for _, name := range []string{"b", "c"} {
-		f.Plan().MustDo(rolled(name))
+		f.Plan().MustDo(Rolled(name))
 		f.Apply().MustSucceed()
 	}
 	f.MustVote("a", "b", "c")
@@ -170,12 +160,12 @@ func rolloutSize() []string {
 func TestAccRolloutBypassed(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.rollout("one")
+	f.Rollout("one")
 	f.Form()
-	before := f.pids("a", "b", "c")
+	before := f.PIDs("a", "b", "c")
 	untouched := func(names ...string) {
 		t.Helper()
-		now := f.pids(names...)
+		now := f.PIDs(names...)
 		for _, name := range names {
 			if now[name] != before[name] {
 				t.Errorf("%s runs as %d, and was %d", name, now[name], before[name])
@@ -200,25 +190,25 @@ func TestAccRolloutBypassed(t *testing.T) {
 		n.Image = ""
 	}
 	f.Write("rollout_override.tf", "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = var.want\n}\n")
-	f.want("two")
-	f.Plan().mustEndanger("It replaces ", "A member counts as replaced if its etcd_member_config is", "Nothing has been changed.", "etcd_rollout")
+	f.Want("two")
+	f.Plan().MustEndanger("It replaces ", "A member counts as replaced if its etcd_member_config is", "Nothing has been changed.", "etcd_rollout")
 	f.Apply().MustFail()
 	untouched("a", "b", "c")
 
 	t.Log("a saved plan, and another member dies")
 	f.rolloutAgain()
 	p := f.Plan()
-	p.MustDo(rolled("a"))
-	c := f.named("c")
+	p.MustDo(Rolled("a"))
+	c := f.Named("c")
 	f.Crash("c")
 	late := f.Run("apply", "-json", "-input=false", p.File)
 	e := late.MustSay("Cannot remove member a")
-	e.mustContain(t, e.Summary, "A live member is removed for its replacement only while every other member is active. "+c+" does not answer", "Nothing was changed.")
+	e.MustContain(t, e.Summary, "A live member is removed for its replacement only while every other member is active. "+c+" does not answer", "Nothing was changed.")
 	untouched("a", "b")
 	f.MustList("a", "b", "c")
 	f.Repair("c")
 	f.MustVote("a", "b", "c")
-	f.Plan().MustDo(rolled("a"))
+	f.Plan().MustDo(Rolled("a"))
 }
 
 // A machine that Terraform no longer knows, or that was recreated without its
@@ -228,20 +218,20 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	f := NewFleet(t, FleetOptions{})
 	f.replaceUnreachableAfter(lostAfter)
 	f.Form()
-	before := f.pids("a", "b", "c")
+	before := f.PIDs("a", "b", "c")
 
 	t.Log("forgotten by the state: the plan would make a new one")
-	machine := address("terraform_data.machine", "b")
+	machine := Address("terraform_data.machine", "b")
 	f.Run("state", "rm", machine).MustSucceed()
 	p := f.Plan()
 	e := p.MustSay("Machine of member b would be replaced alone")
-	e.mustContain(t, e.Summary, "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
-	if now := f.pids("a", "b", "c"); !maps.Equal(now, before) {
+	e.MustContain(t, e.Summary, "Nothing has been changed.", "terraform apply -replace='ADDRESS'")
+	if now := f.PIDs("a", "b", "c"); !maps.Equal(now, before) {
 		t.Errorf("processes were %v and are %v", before, now)
 	}
-	replace := "-replace=" + address("etcd_member_config", "b")
+	replace := "-replace=" + Address("etcd_member_config", "b")
 	f.Plan(replace).MustDo(func() map[string]string {
-		want := changes("b", "delete create")
+		want := Changes("b", "delete create")
 		want[machine] = "create"
 		return want
 	}())
@@ -251,7 +241,7 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	f.Plan().MustBeEmpty()
 
 	t.Log("recreated with an empty disk and the same addresses")
-	id := fmt.Sprint(f.State(address("etcd_member", "c"))["id"])
+	id := fmt.Sprint(f.State(Address("etcd_member", "c"))["id"])
 	writer := f.Writer("a", "b")
 	starts := len(f.Events("c"))
 	f.Recreate("c")
@@ -269,7 +259,7 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 	}
 	f.mustProposeReplacement(t, "c", id)
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustNotPause(writer, Pause, "a", "b", "c")
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
 }
@@ -278,24 +268,24 @@ func TestAccMachineBehindTerraformsBack(t *testing.T) {
 func TestAccOnlyVoterIsReplacedAmongThree(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a"}})
-	f.rollout("one")
+	f.Rollout("one")
 	f.Form()
-	f.want("two")
-	f.Plan().mustEndanger("It replaces "+f.named("a")+", the only voter:", "Nothing has been changed.", "Add members until there are three voters")
+	f.Want("two")
+	f.Plan().MustEndanger("It replaces "+f.Named("a")+", the only voter:", "Nothing has been changed.", "Add members until there are three voters")
 	for _, name := range []string{"b", "c"} {
 		f.Add(name)
-		grown := changes(name, "create")
+		grown := Changes(name, "create")
 		grown["etcd_rollout.this"] = "update"
 		f.Plan().MustDo(grown)
 		f.Apply().MustSucceed()
 		if name == "b" {
-			f.Plan().mustEndanger("It replaces "+f.named("a")+", and the cluster has two voters", "Add members until there are three voters")
+			f.Plan().MustEndanger("It replaces "+f.Named("a")+", and the cluster has two voters", "Add members until there are three voters")
 		}
 	}
 	writer := f.Writer("b", "c")
-	f.Plan().MustDo(rolled("a"))
+	f.Plan().MustDo(Rolled("a"))
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustNotPause(writer, Pause, "a", "b", "c")
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
 }
@@ -305,35 +295,35 @@ func TestAccOnlyVoterIsReplacedAmongThree(t *testing.T) {
 func TestAccRolloutOfAnImageThatDoesNotBoot(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.rollout("one")
+	f.Rollout("one")
 	f.Form()
 	mended := f.Nodes["a"].Etcd
 	_ = f.Break("a")
 	f.Nodes["a"].Create = "8s"
-	before := f.pids("b", "c")
+	before := f.PIDs("b", "c")
 	writer := f.Writer("b", "c")
-	f.want("two")
-	f.Plan().MustDo(rolled("a"))
+	f.Want("two")
+	f.Plan().MustDo(Rolled("a"))
 	f.Apply().MustSay("Member a did not join in time")
 
 	t.Log("the others wait, and a goes on trying")
 	p := f.Plan()
-	p.MustDo(map[string]string{address("etcd_member", "a"): "create"})
-	p.says("Rollout: no member is replaced by this plan")
+	p.MustDo(map[string]string{Address("etcd_member", "a"): "create"})
+	p.Says("Rollout: no member is replaced by this plan")
 
 	t.Log("corrected by another image")
 	f.Nodes["a"].Etcd, f.Nodes["a"].Create = mended, "90s"
-	f.want("three")
-	want := rolled("a")
-	want[address("etcd_member", "a")] = "create"
+	f.Want("three")
+	want := Rolled("a")
+	want[Address("etcd_member", "a")] = "create"
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustNotPause(writer, Pause, "a", "b", "c")
 	f.MustVote("a", "b", "c")
-	if now := f.pids("b", "c"); !maps.Equal(now, before) {
+	if now := f.PIDs("b", "c"); !maps.Equal(now, before) {
 		t.Errorf("processes were %v and are %v", before, now)
 	}
-	f.Plan().MustDo(rolled("b"))
+	f.Plan().MustDo(Rolled("b"))
 }
 
 // Members are upgraded to the next minor version of etcd one by one.
@@ -341,22 +331,22 @@ func TestAccRolloutOfVersions(t *testing.T) {
 	t.Parallel()
 	// 3.5 does not support discovery by the v3 API.
 	f := NewFleet(t, FleetOptions{Version: etcdtest.V35, Static: true})
-	f.rollout(string(etcdtest.V35))
+	f.Rollout(string(etcdtest.V35))
 	f.Form()
 
-	f.want(string(etcdtest.V37))
-	f.Plan().MustSay("Rollout: a cannot go from 3.5 to 3.7").mustContain(t, "Rollout: a cannot go from 3.5 to 3.7",
-		f.named("a", "b", "c")+" run etcd 3.5.", "Nothing has been changed.", "Roll out 3.6 to every member first")
+	f.Want(string(etcdtest.V37))
+	f.Plan().MustSay("Rollout: a cannot go from 3.5 to 3.7").MustContain(t, "Rollout: a cannot go from 3.5 to 3.7",
+		f.Named("a", "b", "c")+" run etcd 3.5.", "Nothing has been changed.", "Roll out 3.6 to every member first")
 
 	for _, v := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
 		f.roll(t, string(v), func(name string) {
-			f.opts.Version = v
+			f.Options.Version = v
 			f.mustMatchState(t, name)
 		})
 	}
 
-	f.want(string(etcdtest.V36))
-	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").mustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6, then restart")
+	f.Want(string(etcdtest.V36))
+	f.Plan().MustSay("Rollout: a cannot go from 3.7 to 3.6").MustContain(t, "Rollout: a cannot go from 3.7 to 3.6", "Nothing has been changed.", "etcdctl downgrade enable 3.6, then restart")
 	ctx := etcdtest.WaitContext(t)
 	// Every few seconds the leader checks whether all members run the newer version, and
 	// then makes it the cluster version. Before that, there is nothing to downgrade.
@@ -365,6 +355,6 @@ func TestAccRolloutOfVersions(t *testing.T) {
 		return err
 	})
 	summary := "Rollout: a cannot be replaced now"
-	f.Plan().MustSay(summary).mustContain(t, summary, "The cluster is being downgraded to 3.6, as ", "no new one starts in it. Nothing has been changed.", "etcdctl downgrade cancel")
+	f.Plan().MustSay(summary).MustContain(t, summary, "The cluster is being downgraded to 3.6, as ", "no new one starts in it. Nothing has been changed.", "etcdctl downgrade cancel")
 	f.MustVote("a", "b", "c")
 }

@@ -43,7 +43,7 @@ func TestAccSeveralAtOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", name, i+1), func(t *testing.T) {
 				t.Parallel()
 				f := NewFleet(t, FleetOptions{})
-				f.useLayout(c.layout)
+				useLayout(f, c.layout)
 				f.Form()
 				growByTwo(t, f, c.layout, c.args...)
 				c.then(t, f, c.layout, c.args...)
@@ -59,7 +59,7 @@ func growByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	f.Plan().MustDo(l.changes("create", "d", "e")) // and no changes of the others
 	writer := f.Writer(f.Founders...)
 	grown := f.Apply(args...).MustSucceed().MustBeQuiet()
-	f.mustNotPause(writer, pause, f.Founders...)
+	f.MustNotPause(writer, Pause, f.Founders...)
 	t.Logf("two joins in %v, longest gap %v", grown.Took.Round(time.Millisecond), writer.LongestGap())
 	f.MustVote("a", "b", "c", "d", "e")
 	f.Plan().MustBeEmpty()
@@ -75,13 +75,13 @@ func shrinkByTwo(t *testing.T, f *Fleet, l layout, args ...string) {
 	f.Drop(gone...)
 	f.Plan().MustDo(l.changes("delete", gone...))
 	// A shorter interval than elsewhere: this test is about the gap.
-	writer := etcdtest.NewWriter(t, f.clientConfig(left...), etcdtest.WriterOptions{Interval: 10 * time.Millisecond})
+	writer := etcdtest.NewWriter(t, f.ClientConfig(left...), etcdtest.WriterOptions{Interval: 10 * time.Millisecond})
 	shrunk := f.Apply(args...).MustSucceed().MustBeQuiet()
-	f.mustNotPause(writer, pause, left...)
+	f.MustNotPause(writer, Pause, left...)
 	t.Logf("two removals, the leader %s among them, in %v: %d writes acknowledged, longest gap %v",
 		leader, shrunk.Took.Round(time.Millisecond), len(writer.Acknowledged()), writer.LongestGap())
 	f.MustVote(left...)
-	if len(f.Log(leader, handedOver)) == 0 {
+	if len(f.Log(leader, HandedOver)) == 0 {
 		t.Errorf("the log of %s does not say that it handed leadership over", leader)
 	}
 	f.Plan().MustBeEmpty()
@@ -99,7 +99,7 @@ func growAndShrink(t *testing.T, f *Fleet, l layout, args ...string) {
 	f.Plan().MustDo(want)
 	writer := f.Writer(left...)
 	f.Apply(args...).MustSucceed().MustBeQuiet()
-	f.mustNotPause(writer, pause, left...)
+	f.MustNotPause(writer, Pause, left...)
 	f.MustVote(append(left, "f")...)
 	f.Plan().MustBeEmpty()
 }
@@ -123,13 +123,13 @@ func TestAccTwoJoinsByEnvironmentAlone(t *testing.T) {
 	if e[0].Summary == "Member e did not join in time" {
 		late = "e"
 	}
-	e[0].mustContain(t, "Member "+late+" did not join in time",
+	e[0].MustContain(t, "Member "+late+" did not join in time",
 		"has not started",
 		"The environment of its etcd_member_config was made for other members and can no longer start it",
 		"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.")
 	plan := f.Plan()
-	plan.MustDo(map[string]string{address("etcd_member", late): "create"})
-	if status := plan.Drift()[address("etcd_member_config", late)].After["status"]; status != "announced" {
+	plan.MustDo(map[string]string{Address("etcd_member", late): "create"})
+	if status := plan.Drift()[Address("etcd_member_config", late)].After["status"]; status != "announced" {
 		t.Errorf("the status of %s is %v", late, status)
 	}
 

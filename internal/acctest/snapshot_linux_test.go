@@ -19,7 +19,7 @@ func TestAccSnapshotReadOnly(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a file system can be mounted by root only")
 	}
-	b := start(t, 1, etcdtest.Options{})
+	b := StartCluster(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	disk := filepath.Join(s.Dir, "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {
@@ -39,7 +39,7 @@ func TestAccSnapshotReadOnly(t *testing.T) {
 	s.write(3)
 	s.configureAt("disk/etcd.db", `triggers = { day = "tuesday" }`)
 	e := s.Apply().MustFail().MustSay("Cannot save a snapshot")
-	e.mustContain(t, e.Summary, "read-only file system")
+	e.MustContain(t, e.Summary, "read-only file system")
 	if after, _ := s.mustHold("disk/etcd.db"); after != before {
 		t.Errorf("the file was %+v and is %+v", before, after)
 	}

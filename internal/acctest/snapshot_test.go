@@ -141,7 +141,7 @@ func TestAccSnapshot(t *testing.T) {
 	for _, v := range versions {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
-			b := start(t, 3, etcdtest.Options{Version: v})
+			b := StartCluster(t, 3, etcdtest.Options{Version: v})
 			s := newSnapshots(t, b)
 			s.write(50)
 			s.configure(`triggers = { day = "monday" }`)
@@ -181,7 +181,7 @@ func TestAccSnapshot(t *testing.T) {
 // data is saved if it is selected.
 func TestAccSnapshotOfSurvivor(t *testing.T) {
 	t.Parallel()
-	b := start(t, 3, etcdtest.Options{})
+	b := StartCluster(t, 3, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	learner := b.AddLearner(t, "learner1")
 	b.Track(learner)
@@ -207,7 +207,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 		most = "learner1"
 	}
 	s.configureAt("etcd2.db", "")
-	s.Apply().MustFail().MustSay("Cannot save a snapshot").mustContain(t, "Cannot save a snapshot", "has lost its quorum", "To save what "+most, fmt.Sprintf("set member = %q", most))
+	s.Apply().MustFail().MustSay("Cannot save a snapshot").MustContain(t, "Cannot save a snapshot", "has lost its quorum", "To save what "+most, fmt.Sprintf("set member = %q", most))
 	s.mustHaveFiles("etcd.db")
 
 	s.Write("survivor.tf", "data \"etcd_cluster\" \"this\" {}\n")
@@ -220,7 +220,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 		plan := s.Plan()
 		plan.MustDo(map[string]string{theSnapshot: "update"})
 		plan.MustKnow(theSnapshot, "member", want)
-		s.Apply().MustSucceed().mustWarn("The snapshot may be behind")
+		mustWarn(s.Apply().MustSucceed(), "The snapshot may be behind")
 		if status, of := s.mustHold(path); of != want || status.TotalKey < 20 {
 			t.Errorf("of %s %+v was saved", of, status)
 		}
@@ -232,7 +232,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 // The states of the file, and an existing file at its path.
 func TestAccSnapshotFile(t *testing.T) {
 	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
+	b := StartCluster(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	path := filepath.Join(s.Dir, "etcd.db")
 	other := func(text string) {
@@ -274,7 +274,7 @@ func TestAccSnapshotFile(t *testing.T) {
 	plan = s.Plan()
 	plan.MustDo(map[string]string{theSnapshot: "update"})
 	plan.MustNotKnow(theSnapshot, ofSnapshot...)
-	plan.mustWarn("The snapshot file has changed")
+	mustWarn(plan.Outcome, "The snapshot file has changed")
 	s.Apply("-refresh-only").MustSucceed()
 	s.Plan().MustDo(map[string]string{theSnapshot: "update"})
 	s.Apply().MustSucceed()
@@ -319,7 +319,7 @@ func TestAccSnapshotFile(t *testing.T) {
 // delete it. A file that may not be overwritten blocks the replacement.
 func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
+	b := StartCluster(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	const before = "\n  delete_file = true\n  lifecycle {\n    create_before_destroy = true\n  }"
 	s.configure(before)
@@ -341,12 +341,12 @@ func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 // Invalid paths are refused at plan, and the destroy keeps a file that has changed.
 func TestAccSnapshotRefused(t *testing.T) {
 	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
+	b := StartCluster(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	s.configureAt("no/etcd.db", "")
 	s.Plan().MustSay("Cannot save a snapshot").MustDetail(t, "There is no directory no on the machine that runs Terraform. Make it first, or choose another path.")
 	s.configureAt(s.Dir, "overwrite = true")
-	s.Plan().MustSay("Cannot save a snapshot").mustContain(t, "Cannot save a snapshot", "is a directory. Choose the path of a file in it.")
+	s.Plan().MustSay("Cannot save a snapshot").MustContain(t, "Cannot save a snapshot", "is a directory. Choose the path of a file in it.")
 	s.configure("")
 	main := s.Read("main.tf")
 	s.Write("main.tf", main+fmt.Sprintf("resource \"etcd_snapshot\" \"other\" {\n  path = %q\n}\n", filepath.Join(s.Dir, "x", "..", "etcd.db")))
@@ -369,7 +369,7 @@ func TestAccSnapshotRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "etcd.db"), []byte("another's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Destroy().MustSucceed().mustWarn("The snapshot file was kept")
+	mustWarn(s.Destroy().MustSucceed(), "The snapshot file was kept")
 	s.mustHaveFiles("etcd.db")
 }
 
@@ -377,7 +377,7 @@ func TestAccSnapshotRefused(t *testing.T) {
 // final name. The next apply removes the remains of a kill.
 func TestAccSnapshotKilled(t *testing.T) {
 	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
+	b := StartCluster(t, 1, etcdtest.Options{})
 	client := b.Client(t)
 	for i := range 16 {
 		if _, err := client.Put(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 1<<20)); err != nil {
@@ -411,7 +411,7 @@ func TestAccSnapshotKilled(t *testing.T) {
 
 	r = underway()
 	link.Reset() // the connection breaks
-	r.Wait().MustFail().MustSay("Cannot save a snapshot").mustContain(t, "Cannot save a snapshot", "could not be saved", "No file was made.")
+	r.Wait().MustFail().MustSay("Cannot save a snapshot").MustContain(t, "Cannot save a snapshot", "could not be saved", "No file was made.")
 	s.mustHaveFiles()
 
 	r = underway()

@@ -32,7 +32,7 @@ type actor struct {
 	// known are the client URLs of all members that ever existed.
 	known  map[string]bool
 	writer *etcdtest.Writer
-	watch  *quorumWatch
+	watch  *QuorumWatch
 	// below is the number of earlier reports of the watch.
 	below int
 	// going are the members for which a command has started to destroy the
@@ -90,15 +90,15 @@ func (a *actor) form(tr *trial, s sequence, provider string) {
 	names := []string{"a", "b", "c", "d", "e"}[:s.size]
 	l := &lab{in: s.layout, size: s.size, t: tr, members: names, urls: map[string]string{}}
 	*a = actor{
-		lab: l, tr: tr, texts: map[layout]string{flat: fleetText, counted: countedText(tr)}, known: map[string]bool{},
+		lab: l, tr: tr, texts: map[layout]string{flat: FleetText, counted: countedText(tr)}, known: map[string]bool{},
 		going: map[string]bool{}, frozen: map[string]bool{}, done: map[string]int{}, used: map[string]bool{}, forgotten: map[string]bool{}, tried: map[string]bool{},
 	}
 	l.Fleet = NewFleet(tr, FleetOptions{Founders: names, Version: s.version, Static: true})
 	if provider != "" {
 		a.useProvider(provider)
 	}
-	l.env["ETCD_HEARTBEAT_INTERVAL"], l.env["ETCD_ELECTION_TIMEOUT"] = "50", "500"
-	l.useLayout(s.layout)
+	l.MachineEnv["ETCD_HEARTBEAT_INTERVAL"], l.MachineEnv["ETCD_ELECTION_TIMEOUT"] = "50", "500"
+	useLayout(l.Fleet, s.layout)
 	if s.layout == moduleEach {
 		a.texts[moduleEach] = l.Read("node/main.tf")
 	}
@@ -116,27 +116,27 @@ func (a *actor) form(tr *trial, s sequence, provider string) {
 	l.Form()
 	a.runs++
 	a.base = a.now.clone()
-	a.watch = newQuorumWatch(tr, l.Fleet)
-	a.watch.follow(a.byName())
+	a.watch = NewQuorumWatch(tr, l.Fleet)
+	a.watch.Follow(a.byName())
 	a.writer = etcdtest.NewWriter(tr, l.config(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 }
 
 // useProvider makes the CLI use another build of the provider.
 func (a *actor) useProvider(binary string) {
-	text, err := os.ReadFile(a.Workspace.config)
+	text, err := os.ReadFile(a.Workspace.CLIConfig)
 	if err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
-	was := filepath.Dir(ProviderBinary(a.tb))
-	if err := os.WriteFile(a.Workspace.config, []byte(substitute(a.tb, string(text), was, filepath.Dir(binary))), 0o600); err != nil {
-		a.tb.Fatal(err)
+	was := filepath.Dir(ProviderBinary(a.TB))
+	if err := os.WriteFile(a.Workspace.CLIConfig, []byte(substitute(a.TB, string(text), was, filepath.Dir(binary))), 0o600); err != nil {
+		a.TB.Fatal(err)
 	}
 }
 
 // cli runs a command and waits for its end.
 func (a *actor) cli(args ...string) *Outcome {
 	a.write()
-	a.save()
+	a.Save()
 	before := a.look()
 	var o *Outcome
 	if args[0] == "apply" || args[0] == "destroy" {
@@ -184,15 +184,15 @@ func (a *actor) look() scene {
 	for to, from := range a.pending() { // a plan already shows the new address
 		s.members[to] = entries[from].member
 	}
-	_, below := a.watch.result()
+	_, below := a.watch.Result()
 	s.below = len(below)
 	return s
 }
 
 // runsEtcd reports whether a machine runs an etcd now.
 func (a *actor) runsEtcd(name string) bool {
-	pid := a.pid(name, "etcd.pid")
-	return pid != 0 && slices.ContainsFunc(processes(), func(p process) bool { return p.pid == pid })
+	pid := a.PID(name, "etcd.pid")
+	return pid != 0 && slices.ContainsFunc(Processes(), func(p Process) bool { return p.PID == pid })
 }
 
 // leadsOn matches the text of an error that says what to do.
@@ -230,7 +230,7 @@ func (a *actor) judge(before scene, outcomes ...*Outcome) {
 				a.tr.find("no way out: "+d.Summary, "%s: the text says nothing of what to do: %s", command, d)
 			}
 		}
-		if begun && (a.excused || o.warnsOfEnd()) {
+		if begun && (a.excused || warnsOfEnd(o)) {
 			a.ended = true
 		}
 	}
@@ -243,7 +243,7 @@ func (a *actor) judge(before scene, outcomes ...*Outcome) {
 
 // checkQuorum reports a violation if the watch has seen less than a quorum.
 func (a *actor) checkQuorum(outcomes []*Outcome) {
-	_, below := a.watch.result()
+	_, below := a.watch.Result()
 	if len(below) > a.below {
 		a.tr.find("below quorum", "%s: %s", commandsOf(outcomes), strings.Join(below[a.below:], "\n"))
 	}
@@ -332,7 +332,7 @@ func (a *actor) askOne(url string, f func(ctx context.Context, c *clientv3.Clien
 		return err
 	}
 	_ = conn.Close()
-	cfg := a.clientConfig()
+	cfg := a.ClientConfig()
 	cfg.Endpoints = []string{url}
 	client, err := clientv3.New(cfg)
 	if err != nil {

@@ -27,7 +27,7 @@ func (a *actor) checkMembers() {
 	}
 	want = slices.DeleteFunc(want, func(name string) bool { return a.leftToOthers(name) })
 	slices.Sort(want)
-	if got := summary(a.list()); !slices.Equal(got, want) {
+	if got := Summary(a.list()); !slices.Equal(got, want) {
 		a.tr.find("other members", "the plan is empty, the members are %v, and the configuration has %v", got, want)
 	}
 	for _, m := range a.list() {
@@ -97,7 +97,7 @@ func (a *actor) orphans(keys map[string]string) error {
 		if !strings.HasPrefix(key, "members/") {
 			return fmt.Errorf("nobody is at work, and there is %s = %s", key, keys[key])
 		}
-		var r record
+		var r OwnershipRecord
 		if err := json.Unmarshal([]byte(keys[key]), &r); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}

@@ -106,15 +106,15 @@ func (a *actor) savePlan(s deed) bool {
 		args = append(args, each("-replace", a.targets(s)[:1]...)...)
 	}
 	o := a.cli(args...)
-	a.saved, a.savedEnd = "", o.warnsOfEnd()
+	a.saved, a.savedEnd = "", warnsOfEnd(o)
 	if o.ExitCode == 0 {
 		a.saved = file
 	}
 	return true
 }
 
-func (o *Outcome) warnsOfEnd() bool {
-	return slices.ContainsFunc(o.Diagnostics, func(d Diagnostic) bool { return d.Summary == everyVoterGoes })
+func warnsOfEnd(o *Outcome) bool {
+	return slices.ContainsFunc(o.Diagnostics, func(d Diagnostic) bool { return d.Summary == EveryVoterGoes })
 }
 
 func (a *actor) applySaved(deed) bool {
@@ -214,7 +214,7 @@ func (a *actor) begin(s deed) (*Running, scene) {
 	if s.part != "" && (s.part != "terraform_data.machine" || !a.unbound()) {
 		args = append(args, "-replace="+a.targets(s)[0])
 	}
-	a.save()
+	a.Save()
 	run := a.Workspace.Start(args...)
 	end := time.Now().Add(time.Duration(s.ms) * time.Millisecond)
 	for !run.Ended() && time.Now().Before(end) {
@@ -257,9 +257,9 @@ func (a *actor) twoRuns(s deed) bool {
 	if other == "" || a.now.layout == moduleEach || a.now.removed || slices.ContainsFunc(a.now.keys(), added) {
 		return false
 	}
-	a.save()
+	a.Save()
 	before := a.look()
-	g := a.sibling()
+	g := a.Sibling()
 	first := a.Workspace.Start("apply", "-replace="+a.addr("etcd_member_config", one))
 	second := g.Start("apply", "-replace="+a.addr("etcd_member_config", other))
 	a.judge(before, first.Wait(), second.Wait())
@@ -325,7 +325,7 @@ func (a *actor) merge(g *Fleet, member string, entries map[string]entry) {
 	state.Serial++
 	text, err3 := json.MarshalIndent(state, "", "  ")
 	if err := errors.Join(err1, err2, err3); err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
 	a.Write("terraform.tfstate", string(text))
 }

@@ -38,7 +38,7 @@ func event(happen func(a *actor, name string)) func(*actor, deed) bool {
 
 // spares reports whether a member runs and the cluster has a quorum without it.
 func (a *actor) spares(name string) bool {
-	if !a.runsEtcd(name) || a.pid(name, "supervisor.pid") == 0 || a.frozen[name] {
+	if !a.runsEtcd(name) || a.PID(name, "supervisor.pid") == 0 || a.frozen[name] {
 		return false
 	}
 	voters, others := 0, 0
@@ -59,7 +59,7 @@ func (a *actor) killMachine(name string) { a.Crash(name) }
 func (a *actor) wipe(name string) {
 	a.Crash(name)
 	if err := os.RemoveAll(a.dataOf(name)); err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
 	a.boot(name)
 }
@@ -77,10 +77,10 @@ func (a *actor) boot(name string) {
 	dir := filepath.Join(a.Machines, name)
 	env, err := os.ReadFile(filepath.Join(dir, "etcd.env"))
 	if err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
 	join, _ := os.ReadFile(filepath.Join(dir, "join.sh"))
-	a.sh("up", name, "ETCD_BIN="+etcdtest.Binary(a.tb, a.version()), "MACHINE_ENV="+string(env), machineJoin(string(join)))
+	a.RunMachine("up", name, "ETCD_BIN="+etcdtest.Binary(a.TB, a.Version()), "MACHINE_ENV="+string(env), MachineJoin(string(join)))
 }
 
 // oldDisk replaces a node and gives the new machine the disk of the old one,
@@ -98,7 +98,7 @@ func (a *actor) oldDisk(s deed) bool {
 	err := os.CopyFS(kept, os.DirFS(a.dataOf(name)))
 	a.Signal(name, syscall.SIGCONT)
 	if err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(kept) }()
 	a.cli("apply", "-replace="+a.addr("etcd_member_config", key))
@@ -114,7 +114,7 @@ func (a *actor) oldDisk(s deed) bool {
 		err = os.Chmod(a.dataOf(name), 0o700)
 	}
 	if err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
 	a.boot(name)
 	return true
@@ -136,18 +136,18 @@ func (a *actor) heal() {
 	clear(a.frozen)
 	entries, err := os.ReadDir(a.Machines)
 	if err != nil {
-		a.tb.Fatal(err)
+		a.TB.Fatal(err)
 	}
-	running := processes()
+	running := Processes()
 	for _, e := range entries {
 		dir := filepath.Join(a.Machines, e.Name())
 		if _, err := os.Stat(filepath.Join(dir, ".machine")); err != nil {
 			continue
 		}
-		_ = a.signal(e.Name(), "etcd.pid", syscall.SIGCONT)
+		_ = a.SignalFile(e.Name(), "etcd.pid", syscall.SIGCONT)
 		_, never := os.Stat(filepath.Join(dir, "never"))
-		pid := a.pid(e.Name(), "supervisor.pid")
-		if never != nil && !slices.ContainsFunc(running, func(p process) bool { return p.pid == pid }) {
+		pid := a.PID(e.Name(), "supervisor.pid")
+		if never != nil && !slices.ContainsFunc(running, func(p Process) bool { return p.PID == pid }) {
 			a.boot(e.Name())
 		}
 	}

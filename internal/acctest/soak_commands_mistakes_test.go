@@ -113,7 +113,7 @@ func (m mistake) overlay(t testing.TB, root, dir string) string {
 // build builds a provider with the mistake and returns its path.
 func (m mistake) build(t testing.TB) string {
 	t.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,19 +121,19 @@ func (m mistake) build(t testing.TB) string {
 	overlay := m.overlay(t, root, dir)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", recordTag, "-overlay", overlay, "-o", dir+string(filepath.Separator), ".")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", RecordTag, "-overlay", overlay, "-o", dir+string(filepath.Separator), ".")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: go build: %v\n%s", m.name, err, out)
 	}
-	return filepath.Join(dir, providerName)
+	return filepath.Join(dir, ProviderName)
 }
 
 // The pattern of each mistake still matches the code.
 func TestCommandMistakesFit(t *testing.T) {
 	t.Parallel()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestAccCommandMistakes(t *testing.T) {
 	if !etcdtest.Full() {
 		t.Skip("the search for planted mistakes takes hours: set ETCD_TEST_FULL=1")
 	}
-	limit, seed := soakSettings(t)
+	limit, seed := SoakSettings(t)
 	if os.Getenv("SOAK") == "" {
 		limit = 30 * time.Minute
 	}

@@ -70,11 +70,11 @@ func (a *actor) round() string {
 	if o.ExitCode != 0 {
 		a.follow(o)
 		a.replaceFailed()
-		return fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.diagnostics())
+		return fmt.Sprintf("apply: exit code %d\n%s", o.ExitCode, o.Report())
 	}
 	p := a.cli("plan", "-json", "-input=false", "-detailed-exitcode")
 	if p.ExitCode != 0 {
-		return fmt.Sprintf("plan: exit code %d\n%s\n%v", p.ExitCode, p.diagnostics(), p.changes())
+		return fmt.Sprintf("plan: exit code %d\n%s\n%v", p.ExitCode, p.Report(), changesOf(p))
 	}
 	if failed := a.replaceFailed(); failed != "" {
 		return failed + " does not run"
@@ -96,10 +96,10 @@ func (a *actor) replaceFailed() string {
 	return failed
 }
 
-// changes returns the lines that describe a plan.
-func (o *Outcome) changes() []string {
+// changesOf returns the lines that describe a plan.
+func changesOf(o *Outcome) []string {
 	var out []string
-	for _, m := range o.messages {
+	for _, m := range o.Messages {
 		if _, what, found := strings.Cut(m, " "); found && strings.Contains(what, "Plan") {
 			out = append(out, what)
 		}
@@ -172,7 +172,7 @@ func (a *actor) follow(o *Outcome) {
 // previous steps.
 func (a *actor) lead(e Diagnostic) {
 	a.write()
-	entries, commands := a.entries(), e.commands()
+	entries, commands := a.entries(), commandsIn(e)
 	command := func(prefix string) string {
 		i := slices.IndexFunc(commands, func(c string) bool { return strings.Contains(c, prefix) && c != destroyInstead })
 		if i < 0 {
@@ -295,7 +295,7 @@ const oneTooMany = "ADDRESS is the address of the one that the configuration doe
 // does not have, or either of them if it has both.
 func (a *actor) dropOne(e Diagnostic) {
 	a.t.Helper()
-	commands := e.commands()
+	commands := commandsIn(e)
 	which := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "terraform state list -id=") })
 	drop := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "terraform state rm ") })
 	if which < 0 || drop < 0 {

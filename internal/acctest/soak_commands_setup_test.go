@@ -53,7 +53,7 @@ func (a *actor) write() {
 		before, rest, found := strings.Cut(text, "resource \"etcd_member\" \"node\"")
 		_, after, ends := strings.Cut(rest, "\n}\n")
 		if !found || !ends {
-			a.tb.Fatal("acctest: there is no block of etcd_member")
+			a.TB.Fatal("acctest: there is no block of etcd_member")
 		}
 		text = before + after
 	}
@@ -73,7 +73,7 @@ func (a *actor) write() {
 	a.Write(a.file("dropped_override.tf"), dropped)
 	a.Write(a.file("removed.tf"), removed)
 	a.Write("moved.tf", "# nothing\n"+a.now.moved)
-	a.watch.follow(a.byName())
+	a.watch.Follow(a.byName())
 }
 
 // byName returns the nodes by the names of their members, which are also the
@@ -149,7 +149,7 @@ func (a *actor) entries() map[string]entry {
 	}
 	out := map[string]entry{}
 	if err := json.Unmarshal([]byte(a.Read("terraform.tfstate")), &doc); err != nil {
-		a.tb.Fatalf("acctest: the state: %v", err)
+		a.TB.Fatalf("acctest: the state: %v", err)
 	}
 	for _, r := range doc.Resources {
 		if r.Mode != "managed" {

@@ -75,7 +75,7 @@ type failure struct {
 // maximum number of repetitions to make a failed sequence shorter.
 func TestAccCommandSoak(t *testing.T) {
 	t.Parallel()
-	limit, seed := soakSettings(t)
+	limit, seed := SoakSettings(t)
 	c := &campaign{tb: t, seed: seed, kinds: map[string]int{}}
 	begin := time.Now()
 	only, err := strconv.Atoi(os.Getenv("SOAK_ONLY"))
@@ -94,7 +94,7 @@ func TestAccCommandSoak(t *testing.T) {
 	t.Logf("SOAK=%s SOAK_SEED=%d", os.Getenv("SOAK"), c.seed)
 	c.run(parallelSequences())
 	t.Logf("command soak of %v, seed %d: %d sequences, %d commands, %d kinds of steps: %s",
-		time.Since(begin).Round(time.Second), c.seed, c.sequences, c.commands, len(c.kinds), tally(c.kinds))
+		time.Since(begin).Round(time.Second), c.seed, c.sequences, c.commands, len(c.kinds), Tally(c.kinds))
 	c.report()
 }
 

@@ -88,14 +88,14 @@ func (s *soak) inflict(ctx context.Context, fault soakFault, run *Running) bool 
 	switch fault.kind {
 	case "kill":
 		s.watch.excuse(fault.who)
-		return s.fleet.signal(fault.who, "etcd.pid", syscall.SIGKILL) == nil
+		return s.fleet.SignalFile(fault.who, "etcd.pid", syscall.SIGKILL) == nil
 	case "freeze":
 		s.watch.excuse(fault.who)
-		if s.fleet.signal(fault.who, "etcd.pid", syscall.SIGSTOP) != nil {
+		if s.fleet.SignalFile(fault.who, "etcd.pid", syscall.SIGSTOP) != nil {
 			return false
 		}
 		wait()
-		return s.fleet.signal(fault.who, "etcd.pid", syscall.SIGCONT) == nil
+		return s.fleet.SignalFile(fault.who, "etcd.pid", syscall.SIGCONT) == nil
 	case "kill the CLI", "interrupt":
 		if run.Ended() {
 			return false

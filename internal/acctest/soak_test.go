@@ -4,7 +4,6 @@
 package acctest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,20 +20,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// soakFor is the duration of the rounds without SOAK.
-const soakFor = 3 * time.Minute
-
-// soakSeed is the seed without SOAK_SEED: a test that decides whether a change
-// may land does the same each time. Its first eight rounds contain every change
-// and nearly every fault.
-const soakSeed = 79055
-
 // soak is a fleet that is changed round by round under faults.
 type soak struct {
 	tb    testing.TB
 	fleet *Fleet
 	wires *wires
-	watch *quorumWatch
+	watch *QuorumWatch
 
 	image   int
 	applies int
@@ -55,19 +46,19 @@ type soak struct {
 // seed), and SOAK_ETCD the version (3.5, 3.6, 3.7).
 func TestAccSoak(t *testing.T) {
 	t.Parallel()
-	limit, seed := soakSettings(t)
+	limit, seed := SoakSettings(t)
 	// Every version understands a static bootstrap.
 	f := NewFleet(t, FleetOptions{Version: etcdtest.Version(os.Getenv("SOAK_ETCD")), Static: true})
 	s := &soak{tb: t, fleet: f, wires: newWires(t), changes: map[string]int{}, faults: map[string]int{}}
-	t.Logf("SOAK=%v SOAK_SEED=%d SOAK_ETCD=%s", limit, seed, f.version())
+	t.Logf("SOAK=%v SOAK_SEED=%d SOAK_ETCD=%s", limit, seed, f.Version())
 	for _, name := range f.Founders {
 		s.wires.wire(f, name)
 	}
-	f.rollout("image-0")
+	f.Rollout("image-0")
 	f.replaceUnreachableAfter(15 * time.Second)
 	f.Form()
-	s.watch = newQuorumWatch(t, f)
-	s.watch.follow(f.Nodes)
+	s.watch = NewQuorumWatch(t, f)
+	s.watch.Follow(f.Nodes)
 	writer := f.Writer(f.Founders...)
 	clients := newHistorian(t, s.clients(), 4, seed)
 	script := newSoakScript(seed, f.Founders)
@@ -96,7 +87,7 @@ func TestAccSoak(t *testing.T) {
 	if err != nil || len(lost) > 0 {
 		t.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
 	}
-	looks, below := s.watch.result()
+	looks, below := s.watch.Result()
 	for _, moment := range below {
 		t.Errorf("below quorum: %s", moment)
 	}
@@ -105,34 +96,18 @@ func TestAccSoak(t *testing.T) {
 	f.MustBeGone()
 
 	t.Logf("soak of %v, seed %d, etcd %s: %d rounds, %d applies, of which %d repeated one that a fault had ended",
-		took.Round(time.Second), seed, f.version(), script.round, s.applies, s.repeats)
-	t.Logf("changes: %s", tally(s.changes))
-	t.Logf("faults: %s", tally(s.faults))
+		took.Round(time.Second), seed, f.Version(), script.round, s.applies, s.repeats)
+	t.Logf("changes: %s", Tally(s.changes))
+	t.Logf("faults: %s", Tally(s.faults))
 	t.Logf("writes acknowledged %d, lost %d, longest time without one %v", len(writer.Acknowledged()), len(lost), writer.LongestGap())
 	t.Logf("operations whose history was checked %d (%d writes, %d reads, %d writes of unknown outcome)", operations, clients.acknowledged, clients.read, clients.unknown)
 	t.Logf("looks at the quorum %d, lost %d; orphans %d", looks, len(below), s.orphans)
 }
 
-func soakSettings(t *testing.T) (time.Duration, uint64) {
-	t.Helper()
-	limit, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), soakFor.String()))
-	if err != nil {
-		t.Fatalf("SOAK: %v", err)
-	}
-	if os.Getenv("SOAK_SEED") == "random" {
-		return limit, uint64(time.Now().UnixNano())
-	}
-	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("SOAK_SEED"), strconv.Itoa(soakSeed)), 10, 64)
-	if err != nil {
-		t.Fatalf("SOAK_SEED: %v", err)
-	}
-	return limit, seed
-}
-
 // clients returns a function with the configuration of a client of all watched
 // nodes. It does not use the wires, which are only for members and Terraform.
 func (s *soak) clients() func() clientv3.Config {
-	base := s.fleet.clientConfig()
+	base := s.fleet.ClientConfig()
 	return func() clientv3.Config {
 		cfg := base
 		s.watch.mu.Lock()
@@ -154,17 +129,17 @@ func (s *soak) round(r soakRound) {
 	var args []string
 	switch r.change {
 	case "replace":
-		args = []string{"-replace=" + address("etcd_member_config", r.lost)}
+		args = []string{"-replace=" + Address("etcd_member_config", r.lost)}
 	case "lose":
 		s.watch.excuse(r.lost)
 		f.Lose(r.lost)
 	case "rollout":
 		s.image++
-		f.want(fmt.Sprintf("image-%d", s.image))
+		f.Want(fmt.Sprintf("image-%d", s.image))
 	}
 
 	run := f.Start(append([]string{"apply"}, args...)...)
-	s.watch.follow(f.Nodes)
+	s.watch.Follow(f.Nodes)
 	ctx, cancel := context.WithCancel(context.Background())
 	var faults sync.WaitGroup
 	happened := make([]bool, len(r.faults))
@@ -183,14 +158,14 @@ func (s *soak) round(r soakRound) {
 		}
 	}
 	if !disturbed && outcome.ExitCode != 0 {
-		s.tb.Fatalf("nothing went wrong, and yet:\n%s", outcome.diagnostics())
+		s.tb.Fatalf("nothing went wrong, and yet:\n%s", outcome.Report())
 	}
 	s.wait("every member that has a machine answers", func() error {
 		for name, n := range f.Nodes {
-			if f.pid(name, "etcd.pid") == 0 {
+			if f.PID(name, "etcd.pid") == 0 {
 				continue // not added yet
 			}
-			cfg := f.clientConfig()
+			cfg := f.ClientConfig()
 			cfg.Endpoints = []string{n.dial()}
 			if err := answers(s.tb, cfg); err != nil && !strings.Contains(err.Error(), "learner") {
 				return fmt.Errorf("%s: %w", name, err)
@@ -222,15 +197,15 @@ func (s *soak) converge(brokenOff bool, lost string) {
 		case p.ExitCode != 0:
 			s.applies++
 			f.Apply().MustSucceed()
-		case lost == "" || f.pid(lost, "etcd.pid") != 0:
+		case lost == "" || f.PID(lost, "etcd.pid") != 0:
 			s.settled()
 			return
 		default:
-			s.tb.Logf("%s is lost, and nothing was planned:\n%s", lost, p.diagnostics())
+			s.tb.Logf("%s is lost, and nothing was planned:\n%s", lost, p.Report())
 		}
 	}
 	f.Plan().MustBeEmpty()
-	if lost != "" && f.pid(lost, "etcd.pid") == 0 {
+	if lost != "" && f.PID(lost, "etcd.pid") == 0 {
 		s.tb.Fatalf("%s was lost and has not been replaced", lost)
 	}
 	s.settled()
@@ -242,7 +217,7 @@ func (s *soak) settled() {
 	f := s.fleet
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	client, err := clientv3.New(f.clientConfig())
+	client, err := clientv3.New(f.ClientConfig())
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -252,7 +227,7 @@ func (s *soak) settled() {
 		s.tb.Fatal(err)
 	}
 	want := slices.Sorted(maps.Keys(f.Nodes))
-	if got := summary(list.Members); !slices.Equal(got, want) {
+	if got := Summary(list.Members); !slices.Equal(got, want) {
 		s.orphans++
 		s.tb.Fatalf("the members are %v, want %v", got, want)
 	}
@@ -271,12 +246,4 @@ func (s *soak) settled() {
 func (s *soak) wait(what string, f func() error) {
 	s.tb.Helper()
 	etcdtest.Eventually(s.tb, what, f)
-}
-
-func tally(counts map[string]int) string {
-	var out []string
-	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, fmt.Sprintf("%s %d", kind, counts[kind]))
-	}
-	return strings.Join(out, ", ")
 }

@@ -30,7 +30,7 @@ func TestAccSlowRegistry(t *testing.T) {
 	w.disturb("registry", "cut")
 	p := f.Plan()
 	if p.ExitCode == 1 {
-		t.Fatalf("a silent registry ends the plan:\n%s", p.diagnostics())
+		t.Fatalf("a silent registry ends the plan:\n%s", p.Report())
 	}
 	if action, ok := p.Actions()["etcd_discovery_token.this"]; ok {
 		t.Errorf("the token would change: %s", action)
@@ -67,7 +67,7 @@ func TestAccCertificateExpires(t *testing.T) {
 	// Connections survive; new ones are necessary after the members restart.
 	for _, name := range []string{"a", "b", "c"} {
 		f.Signal(name, syscall.SIGKILL)
-		etcdtest.Eventually(t, name+" is back", func() error { return answers(t, f.clientConfig(name)) })
+		etcdtest.Eventually(t, name+" is back", func() error { return answers(t, f.ClientConfig(name)) })
 	}
 	open()
 	e := run.Wait().MustSay("Cannot add member d")
@@ -116,7 +116,7 @@ func TestAccClocksApart(t *testing.T) {
 	open()
 	writer := f.Writer("a", "b", "c")
 	f.Apply().MustSucceed()
-	f.mustNotPause(writer, pause, "a", "b", "c")
+	f.MustNotPause(writer, Pause, "a", "b", "c")
 	f.MustVote("a", "b", "c", "d")
 	if now := f.idOf("d", f.Nodes["d"].Peer); now != id {
 		t.Errorf("d was announced as %x and is %x", id, now)
@@ -126,19 +126,19 @@ func TestAccClocksApart(t *testing.T) {
 	members := []string{"a", "b", "c", "d"}
 	members = remove(t, f, members, f.Leader(members...))
 	f.Plan().MustBeEmpty()
-	mustForgetLast(t, f.Destroy().MustSucceed(), members...)
+	MustForgetLast(t, f.Destroy().MustSucceed(), members...)
 	f.MustBeGone()
 }
 
 // idOf returns the ID of the member with that peer URL, started or not.
 func (f *Fleet) idOf(name, peer string) uint64 {
-	f.tb.Helper()
+	f.TB.Helper()
 	for _, m := range f.Members("a", "b", "c") {
 		if len(m.PeerURLs) == 1 && m.PeerURLs[0] == peer {
 			return m.ID
 		}
 	}
-	f.tb.Fatalf("%s is not in the list", name)
+	f.TB.Fatalf("%s is not in the list", name)
 	return 0
 }
 
@@ -148,7 +148,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	const quota = 1 << 20
-	f.env["ETCD_QUOTA_BACKEND_BYTES"] = fmt.Sprint(quota)
+	f.MachineEnv["ETCD_QUOTA_BACKEND_BYTES"] = fmt.Sprint(quota)
 	f.Form()
 	f.Add("d")
 	f.Nodes["d"].Create = "45s"
@@ -169,7 +169,7 @@ func TestAccQuotaDuringJoin(t *testing.T) {
 	if o := run.Wait(); o.ExitCode != 0 {
 		errors := o.Errors()
 		if len(errors) != 1 || !strings.Contains(errors[0].Detail, "NOSPACE") {
-			t.Errorf("it does not say why:\n%s", o.diagnostics())
+			t.Errorf("it does not say why:\n%s", o.Report())
 		}
 	}
 	id := f.idOf("d", f.Nodes["d"].Peer)

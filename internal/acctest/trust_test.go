@@ -45,7 +45,7 @@ data "etcd_cluster" "two" {
 }
 `, c.Endpoints()[0])
 	w := NewWorkspace(t, WorkspaceOptions{})
-	w.takeAuth()
+	w.TakeAuth()
 	record := w.Record()
 	w.Write("main.tf", config)
 	w.Write("provider.tf", access.ProviderConfig())
@@ -53,7 +53,7 @@ data "etcd_cluster" "two" {
 	if warnings := p.MustSucceed().Warnings(); len(warnings) != 1 {
 		t.Fatalf("want one warning, got %v", warnings)
 	}
-	p.Warnings()[0].mustContain(t, warning, `  trusted_hosts = ["127.7.0.1"]`, "http://"+plainAt)
+	p.Warnings()[0].MustContain(t, warning, `  trusted_hosts = ["127.7.0.1"]`, "http://"+plainAt)
 	if n := plain.Load() + other.Load(); n != 0 {
 		t.Errorf("%d connections to addresses that no argument names", n)
 	}

@@ -29,32 +29,32 @@ func rolledInTurn(names ...string) map[string]string {
 func TestAccRolloutInOneApply(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.useLayout(moduleEach)
-	f.rolloutInTurn("one")
+	useLayout(f, moduleEach)
+	f.RolloutInTurn("one")
 	f.Form()
 	f.Plan().MustBeEmpty()
 
 	names := slices.Sorted(maps.Keys(f.Nodes))
-	f.want("two")
+	f.Want("two")
 	p := f.Plan()
 	p.MustDo(rolledInTurn(names...))
 	for _, name := range names {
-		p.says("Rollout: "+name+" is replaced in turn").mustContain(t, "Rollout: "+name+" is replaced in turn", "they take turns")
+		p.Says("Rollout: "+name+" is replaced in turn").MustContain(t, "Rollout: "+name+" is replaced in turn", "they take turns")
 	}
 	writer := f.Writer(names...)
 	begin := time.Now()
 	applied := f.Apply().MustSucceed()
 	took := time.Since(begin)
-	f.mustNotPause(writer, pause, names...)
+	f.MustNotPause(writer, Pause, names...)
 	t.Logf("all of %v replaced in %v, longest gap between writes %v", names, took.Round(time.Millisecond), writer.LongestGap())
-	f.mustTakeTurns(t, applied, names...)
+	mustTakeTurns(f, t, applied, names...)
 	f.MustVote(names...)
 	f.Plan().MustBeEmpty()
 }
 
 // mustTakeTurns fails the test unless each member was removed only after the
 // previous one had joined again.
-func (f *Fleet) mustTakeTurns(t *testing.T, o *Outcome, names ...string) {
+func mustTakeTurns(f *Fleet, t *testing.T, o *Outcome, names ...string) {
 	t.Helper()
 	left := func(name string) time.Time {
 		return o.At("apply_complete", moduleEach.address("etcd_member", name), "delete")
@@ -79,38 +79,38 @@ func (f *Fleet) mustTakeTurns(t *testing.T, o *Outcome, names ...string) {
 func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.useLayout(moduleEach)
-	f.rolloutInTurn("one")
+	useLayout(f, moduleEach)
+	f.RolloutInTurn("one")
 	f.Form()
-	before := f.pids("a", "c")
+	before := f.PIDs("a", "c")
 	mended := f.Nodes["b"].Etcd
 	_ = f.Break("b")
 	f.Nodes["b"].Create = "8s"
 	writer := f.Writer("a", "c")
-	f.want("two")
+	f.Want("two")
 	failed := f.Apply().MustFail()
 	if len(failed.Errors()) != 2 {
-		t.Errorf("%d errors, want 2:\n%s", len(failed.Errors()), failed.diagnostics())
+		t.Errorf("%d errors, want 2:\n%s", len(failed.Errors()), failed.Report())
 	}
-	failed.says("Member b did not join in time")
-	failed.says("Cannot remove member c").mustContain(t, "Cannot remove member c",
+	failed.Says("Member b did not join in time")
+	failed.Says("Cannot remove member c").MustContain(t, "Cannot remove member c",
 		"A live member is removed for its replacement only when no other replacement is under way. b was removed at ", " by ", ", and its replacement is not a voting member yet. Nothing was changed. Let b join first")
-	now := f.pids("a", "c")
+	now := f.PIDs("a", "c")
 	if now["a"] == before["a"] || now["c"] != before["c"] {
 		t.Errorf("a and c ran as %v, and run as %v", before, now)
 	}
 
 	t.Log("nobody else may be replaced now")
 	replace := "-replace=" + moduleEach.address("etcd_member_config", "c")
-	f.Plan(replace).MustSay(endangered).mustContain(t, endangered, "It replaces "+f.named("c")+", and another replacement is not over. b was removed at ",
+	f.Plan(replace).MustSay(Endangered).MustContain(t, Endangered, "It replaces "+f.Named("c")+", and another replacement is not over. b was removed at ",
 		"Nothing has been changed. Let b join first: if no other run is at it, apply without this replacement.")
 	p := f.Plan()
 	p.MustDo(map[string]string{moduleEach.address("etcd_member", "b"): "create", "module.c.etcd_rollout.this": "update"}) // it shows that c waits
-	p.says("Rollout: no member is replaced by this plan").mustContain(t, "Rollout: no member is replaced by this plan", "b is not in the cluster")
+	p.Says("Rollout: no member is replaced by this plan").MustContain(t, "Rollout: no member is replaced by this plan", "b is not in the cluster")
 
 	t.Log("corrected by another image")
 	f.Nodes["b"].Etcd, f.Nodes["b"].Create = mended, "90s"
-	f.want("three")
+	f.Want("three")
 	want := rolledInTurn("b")
 	want[moduleEach.address("etcd_member", "b")] = "create"
 	for _, name := range []string{"a", "c"} {
@@ -118,12 +118,12 @@ func TestAccRolloutInOneApplyWithAMachineThatDoesNotBoot(t *testing.T) {
 	}
 	f.Plan().MustDo(want)
 	f.Apply().MustSucceed()
-	if also := f.pids("a", "c"); !maps.Equal(also, now) {
+	if also := f.PIDs("a", "c"); !maps.Equal(also, now) {
 		t.Errorf("a and c ran as %v, and run as %v", now, also)
 	}
 	f.Plan().MustDo(rolledInTurn("a", "c"))
-	f.mustTakeTurns(t, f.Apply().MustSucceed(), "a", "c")
-	f.mustNotPause(writer, pause, "a", "b", "c")
+	mustTakeTurns(f, t, f.Apply().MustSucceed(), "a", "c")
+	f.MustNotPause(writer, Pause, "a", "b", "c")
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()
 }
@@ -142,19 +142,19 @@ func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, FleetOptions{})
-			f.useLayout(c.layout)
-			f.rolloutInTurn("one")
+			useLayout(f, c.layout)
+			f.RolloutInTurn("one")
 			f.Form()
-			before := f.pids("a", "b", "c")
-			f.want("two")
+			before := f.PIDs("a", "b", "c")
+			f.Want("two")
 			errors := f.Apply(c.args...).MustFail().Errors()
 			for _, e := range errors {
-				e.mustContain(t, "The nodes cannot be replaced in one apply", "Nothing has been changed.", "-parallelism of at least their number")
+				e.MustContain(t, "The nodes cannot be replaced in one apply", "Nothing has been changed.", "-parallelism of at least their number")
 			}
 			if len(errors) == 0 {
 				t.Error("no error")
 			}
-			if now := f.pids("a", "b", "c"); !maps.Equal(now, before) {
+			if now := f.PIDs("a", "b", "c"); !maps.Equal(now, before) {
 				t.Errorf("processes were %v and are %v", before, now)
 			}
 			f.MustVote("a", "b", "c")
@@ -164,9 +164,9 @@ func TestAccRolloutInOneApplyEntangled(t *testing.T) {
 	t.Run("one rollout for all", func(t *testing.T) {
 		t.Parallel()
 		f := NewFleet(t, FleetOptions{})
-		f.rollout("one")
+		f.Rollout("one")
 		f.Write("single_apply_override.tf", "resource \"etcd_rollout\" \"this\" {\n  single_apply = true\n}\n")
-		f.Plan().MustSay("single_apply needs a rollout for each node").mustContain(t, "single_apply needs a rollout for each node", "desired has 3 names.")
+		f.Plan().MustSay("single_apply needs a rollout for each node").MustContain(t, "single_apply needs a rollout for each node", "desired has 3 names.")
 	})
 }
 
@@ -178,16 +178,16 @@ func TestAccRolloutInOneApplyKilled(t *testing.T) {
 	}
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
-	f.useLayout(moduleEach)
-	f.rolloutInTurn("one")
+	useLayout(f, moduleEach)
+	f.RolloutInTurn("one")
 	f.Form()
-	before := f.pids("b", "c")
+	before := f.PIDs("b", "c")
 	open := f.Gate("a")
-	f.want("two")
+	f.Want("two")
 	run := f.Start("apply")
 	f.WaitList("b", "b", "c")
 	etcdtest.Eventually(t, "the machine of a is made anew", func() error {
-		if f.pid("a", "supervisor.pid") == 0 {
+		if f.PID("a", "supervisor.pid") == 0 {
 			return errors.New("no supervisor")
 		}
 		return nil
@@ -198,11 +198,11 @@ func TestAccRolloutInOneApplyKilled(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	open()
-	if now := f.pids("b", "c"); !maps.Equal(now, before) {
+	if now := f.PIDs("b", "c"); !maps.Equal(now, before) {
 		t.Errorf("b and c ran as %v, and run as %v", before, now)
 	}
 	replace := "-replace=" + moduleEach.address("etcd_member_config", "c")
-	f.Plan(replace, "-lock=false").MustSay(endangered).mustContain(t, endangered, "a was removed at ")
+	f.Plan(replace, "-lock=false").MustSay(Endangered).MustContain(t, Endangered, "a was removed at ")
 
 	t.Log("to the end")
 	for applies := 0; f.Plan("-lock=false").ExitCode != 0; applies++ {

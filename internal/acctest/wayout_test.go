@@ -17,8 +17,8 @@ import (
 // optionally with assignments to environment variables before it.
 var commandLine = regexp.MustCompile(`(?m)^  ((?:[A-Z_]+=\S+ )*(?:terraform|tofu|etcdctl|etcdutl) .*)$`)
 
-// commands returns the commands of a diagnostic as printed.
-func (d Diagnostic) commands() []string {
+// commandsIn returns the commands of a diagnostic as printed.
+func commandsIn(d Diagnostic) []string {
 	var out []string
 	for _, m := range commandLine.FindAllStringSubmatch(d.Detail, -1) {
 		out = append(out, m[1])
@@ -32,9 +32,9 @@ var placeholder = regexp.MustCompile(`…|\.\.\.|<|>|\b(NAME|ID|OLD|NEW|TYPE|MEM
 // mustBeComplete fails the test unless the commands in the refusal of a plan
 // can be run as printed except for ADDRESS, one of them solves the problem, and
 // one destroys everything instead.
-func (d Diagnostic) mustBeComplete(tb testing.TB) {
+func mustBeComplete(d Diagnostic, tb testing.TB) {
 	tb.Helper()
-	commands := d.commands()
+	commands := commandsIn(d)
 	if !slices.Contains(commands, destroyInstead) {
 		tb.Errorf("%s: no line is %q", d.Summary, "  "+destroyInstead)
 	}
@@ -70,7 +70,7 @@ func shellWords(tb testing.TB, line string) (args, env []string) {
 		}
 	}
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Env = append(cleanEnvironment(), "STUB="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
+	cmd.Env = append(CleanEnvironment(), "STUB="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("a shell cannot run %s: %v\n%s", line, err, out)
 	}
@@ -109,7 +109,7 @@ func (l *lab) meant(d Diagnostic, resource string) string {
 // must be that of such a resource.
 func (l *lab) follow(d Diagnostic, prefix, resource string) *Outcome {
 	l.t.Helper()
-	for _, c := range d.commands() {
+	for _, c := range commandsIn(d) {
 		if !strings.Contains(c, prefix) {
 			continue
 		}
@@ -130,7 +130,7 @@ func (l *lab) shell(line string) *Outcome {
 	was := l.Env
 	l.Env = append(slices.Clone(was), env...)
 	defer func() { l.Env = was }()
-	l.save()
+	l.Save()
 	switch args[0] {
 	case "apply", "destroy":
 		return l.Workspace.Start(args...).Wait()

@@ -24,10 +24,10 @@ To destroy everything instead, run:
 
   terraform destroy -refresh=false`}
 	want := []string{"terraform apply -replace='ADDRESS'", "ETCD_FORCE_DESTROY=true terraform destroy -refresh=false", destroyInstead}
-	if got := d.commands(); !slices.Equal(got, want) {
+	if got := commandsIn(d); !slices.Equal(got, want) {
 		t.Errorf("the commands are %q, want %q", got, want)
 	}
-	d.mustBeComplete(t)
+	mustBeComplete(d, t)
 
 	l := &lab{t: t, in: flat}
 	meant := l.meant(d, "etcd_member_config")
@@ -42,7 +42,7 @@ To destroy everything instead, run:
 		t.Errorf("the arguments are %q with %q", args, env)
 	}
 	d.Detail = "ADDRESS is the etcd_member of c."
-	if got := l.meant(d, "etcd_member"); got != address("etcd_member", "c") {
+	if got := l.meant(d, "etcd_member"); got != Address("etcd_member", "c") {
 		t.Errorf("ADDRESS is %s", got)
 	}
 }

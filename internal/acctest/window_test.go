@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// window sets bootstrap_window.
-func (f *Fleet) window(window string) {
-	f.tb.Helper()
-	f.Write("bootstrap.tf", strings.Replace(staticText, "{\n", "{\n  bootstrap_window = \""+window+"\"\n", 1))
+// setWindow sets bootstrap_window.
+func setWindow(f *Fleet, window string) {
+	f.TB.Helper()
+	f.Write("bootstrap.tf", strings.Replace(StaticText, "{\n", "{\n  bootstrap_window = \""+window+"\"\n", 1))
 }
 
 // windowOf returns the window in the environment of a node, or zero times if it
 // has none.
-func (f *Fleet) windowOf(name string) (from, until time.Time) {
-	f.tb.Helper()
-	env, _ := f.State(address("etcd_member_config", name))["environment"].(map[string]any)
+func windowOf(f *Fleet, name string) (from, until time.Time) {
+	f.TB.Helper()
+	env, _ := f.State(Address("etcd_member_config", name))["environment"].(map[string]any)
 	value, ok := env["ETCD_JOIN_BOOTSTRAP_WINDOW"].(string)
 	if !ok {
 		return
@@ -29,7 +29,7 @@ func (f *Fleet) windowOf(name string) (from, until time.Time) {
 	begin, err := strconv.ParseInt(a, 10, 64)
 	end, err2 := strconv.ParseInt(b, 10, 64)
 	if err != nil || err2 != nil {
-		f.tb.Fatalf("the window of %s is %q", name, value)
+		f.TB.Fatalf("the window of %s is %q", name, value)
 	}
 	return time.Unix(begin, 0), time.Unix(end, 0)
 }
@@ -39,15 +39,15 @@ func (f *Fleet) windowOf(name string) (from, until time.Time) {
 func TestAccBootstrapWindow(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
-	f.window("1s")
+	setWindow(f, "1s")
 	begun := time.Now().Truncate(time.Second)
 	f.Apply("-target=etcd_member_config.node").MustSucceed()
-	from, until := f.windowOf("a")
+	from, until := windowOf(f, "a")
 	if from.Before(begun) || until.Sub(from) != time.Second {
 		t.Errorf("the window of a is from %v to %v, and the apply began at %v", from, until, begun)
 	}
 	for _, name := range []string{"b", "c"} {
-		if from, _ := f.windowOf(name); !from.IsZero() {
+		if from, _ := windowOf(f, name); !from.IsZero() {
 			t.Errorf("%s has a window, and is not the first", name)
 		}
 	}
@@ -57,31 +57,31 @@ func TestAccBootstrapWindow(t *testing.T) {
 		n.Create = "8s"
 	}
 	const over = "Bootstrap window of a is over"
-	told := f.Plan().says(over)
-	told.mustContain(t, over, "a, the first initial member, was allowed to form it until "+until.UTC().Format(time.RFC3339))
+	told := f.Plan().Says(over)
+	told.MustContain(t, over, "a, the first initial member, was allowed to form it until "+until.UTC().Format(time.RFC3339))
 	f.Apply().MustFail() // no cluster has formed
-	f.Plan().says(over)
+	f.Plan().Says(over)
 
 	// Changing the argument does not open the window of an existing
 	// configuration.
-	f.window("30m")
+	setWindow(f, "30m")
 	f.Plan().MustDo(map[string]string{
-		initialCluster: "update", address("etcd_member", "a"): "create", address("etcd_member", "b"): "create", address("etcd_member", "c"): "create",
+		InitialCluster: "update", Address("etcd_member", "a"): "create", Address("etcd_member", "b"): "create", Address("etcd_member", "c"): "create",
 	})
 	f.Apply().MustFail()
-	if _, now := f.windowOf("a"); !now.Equal(until) {
+	if _, now := windowOf(f, "a"); !now.Equal(until) {
 		t.Errorf("the window of a closes at %v, and closed at %v", now, until)
 	}
 	for _, n := range f.Nodes {
 		n.Create = "10m"
 	}
-	f.asPrinted(told, "destroy -refresh=false -target='ADDRESS'", initialCluster)
-	f.asPrinted(told, "apply", "")
+	asPrinted(f, told, "destroy -refresh=false -target='ADDRESS'", InitialCluster)
+	asPrinted(f, told, "apply", "")
 	f.MustVote("a", "b", "c")
-	if from, until := f.windowOf("a"); until.Sub(from) != 30*time.Minute {
+	if from, until := windowOf(f, "a"); until.Sub(from) != 30*time.Minute {
 		t.Errorf("the window of a is from %v to %v", from, until)
 	}
-	f.mustPlanNothing()
+	mustPlanNothing(f)
 	f.Destroy().MustSucceed()
 	f.MustBeGone()
 }
@@ -91,24 +91,24 @@ func TestAccBootstrapWindow(t *testing.T) {
 func TestAccBootstrapWindowOfAFormedCluster(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
-	f.window("20s")
+	setWindow(f, "20s")
 	f.Form()
-	_, until := f.windowOf("a")
+	_, until := windowOf(f, "a")
 	time.Sleep(time.Until(until.Add(time.Second)))
-	f.mustPlanNothing("-refresh=false")
+	mustPlanNothing(f, "-refresh=false")
 	// The cluster is down, and boots again.
 	f.Crash("a", "b", "c")
 	off := f.Plan()
 	off.MustBeEmpty()
-	off.mustNotSay("Bootstrap window")
+	off.MustNotSay("Bootstrap window")
 	f.Repair("a", "b", "c")
 	f.MustVote("a", "b", "c")
-	f.mustPlanNothing()
+	mustPlanNothing(f)
 }
 
 // mustPlanNothing fails the test unless the plan is empty and has no diagnostics.
-func (f *Fleet) mustPlanNothing(args ...string) {
-	f.tb.Helper()
+func mustPlanNothing(f *Fleet, args ...string) {
+	f.TB.Helper()
 	plan := f.Plan(args...)
 	plan.MustBeEmpty()
 	plan.MustBeQuiet()

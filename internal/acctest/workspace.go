@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-const providerName = "terraform-provider-etcd"
+const ProviderName = "terraform-provider-etcd"
 
 // runLimit is how long one command of the CLI may take by default before it is
 // killed and the test fails.
@@ -34,13 +34,13 @@ type Workspace struct {
 	// Env is added to the environment of the CLI.
 	Env []string
 
-	tb     testing.TB
-	cli    string
-	config string
-	limit  time.Duration
+	TB        testing.TB
+	cli       string
+	CLIConfig string
+	limit     time.Duration
 
 	// auth reports whether providers get the password of [authVariable].
-	auth bool
+	Auth bool
 	// trusted are the addresses that the configuration has named so far.
 	trusted map[string]bool
 	// recordAt is the file for recorded connections, or empty.
@@ -65,7 +65,7 @@ type WorkspaceOptions struct {
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), tb: tb, cli: CLI(tb), config: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), trusted: map[string]bool{}}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: CLI(tb), CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -96,7 +96,7 @@ for dir in "$1"/machines/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wai
 // machine is a separate session.
 func guard(tb testing.TB, dir string) {
 	tb.Helper()
-	root, err := moduleRoot()
+	root, err := ModuleRoot()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -124,34 +124,34 @@ func guard(tb testing.TB, dir string) {
 func (w *Workspace) end() {
 	for _, r := range w.runs {
 		r.Kill()
-		if w.tb.Failed() {
-			w.tb.Log(r.outcome().String())
+		if w.TB.Failed() {
+			w.TB.Log(r.outcome().String())
 		}
 	}
 }
 
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
-	w.tb.Helper()
-	w.names(text)
+	w.TB.Helper()
+	w.Trust(text)
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
-		w.tb.Fatal(err)
+		w.TB.Fatal(err)
 	}
 }
 
 // Read returns the contents of a file of the workspace.
 func (w *Workspace) Read(name string) string {
-	w.tb.Helper()
+	w.TB.Helper()
 	text, err := os.ReadFile(filepath.Join(w.Dir, name))
 	if err != nil {
-		w.tb.Fatal(err)
+		w.TB.Fatal(err)
 	}
 	return string(text)
 }
 
 // Init runs init. It is necessary only with a mirror.
 func (w *Workspace) Init(args ...string) *Outcome {
-	w.tb.Helper()
+	w.TB.Helper()
 	return w.Run(append([]string{"init", "-input=false"}, args...)...).MustSucceed()
 }
 
@@ -160,20 +160,20 @@ func (w *Workspace) Mirror() string { return mirrorIn(filepath.Dir(w.Dir)) }
 
 // Apply runs apply and accepts any result.
 func (w *Workspace) Apply(args ...string) *Outcome {
-	w.tb.Helper()
+	w.TB.Helper()
 	return w.Start(append([]string{"apply"}, args...)...).Wait()
 }
 
 // Destroy runs destroy and accepts any result.
 func (w *Workspace) Destroy(args ...string) *Outcome {
-	w.tb.Helper()
+	w.TB.Helper()
 	return w.Start(append([]string{"destroy"}, args...)...).Wait()
 }
 
 // Plan runs plan and accepts any result. Its exit code is 0 for an empty plan,
 // 1 for an error and 2 for changes.
 func (w *Workspace) Plan(args ...string) *Plan {
-	w.tb.Helper()
+	w.TB.Helper()
 	w.mu.Lock()
 	file := fmt.Sprintf("plan-%d.bin", len(w.runs))
 	w.mu.Unlock()
@@ -183,47 +183,47 @@ func (w *Workspace) Plan(args ...string) *Plan {
 // State returns the attributes of a resource in the state, or nil if it is not
 // there. It reads the file: the CLI would start the provider to print the same.
 func (w *Workspace) State(address string) map[string]any {
-	w.tb.Helper()
+	w.TB.Helper()
 	text, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
-		w.tb.Fatal(err)
+		w.TB.Fatal(err)
 	}
-	return stateOf(w.tb, text, address)
+	return stateOf(w.TB, text, address)
 }
 
 // Run runs the CLI with only these arguments.
-func (w *Workspace) Run(args ...string) *Outcome { w.tb.Helper(); return w.launch(args).Wait() }
+func (w *Workspace) Run(args ...string) *Outcome { w.TB.Helper(); return w.launch(args).Wait() }
 
 // Begin starts the CLI with only these arguments.
-func (w *Workspace) Begin(args ...string) *Running { w.tb.Helper(); return w.launch(args) }
+func (w *Workspace) Begin(args ...string) *Running { w.TB.Helper(); return w.launch(args) }
 
 // Start starts apply or destroy without confirmation and with machine-readable output.
 func (w *Workspace) Start(args ...string) *Running {
-	w.tb.Helper()
+	w.TB.Helper()
 	return w.launch(slices.Concat(args[:1], []string{"-json", "-input=false", "-auto-approve"}, args[1:]))
 }
 
 func (w *Workspace) launch(args []string) *Running {
-	w.tb.Helper()
-	r := &Running{w: w, cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
-	r.cmd.Dir = w.Dir
-	r.cmd.Env = append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
+	w.TB.Helper()
+	r := &Running{w: w, Cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
+	r.Cmd.Dir = w.Dir
+	r.Cmd.Env = append(CleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.CLIConfig, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	// The CLI starts the provider three or four times, and each time creates
 	// keys and certificates for the connection: half of the cost of a run.
-	r.cmd.Env = append(r.cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
-	r.cmd.Env = append(append(r.cmd.Env, w.environment()...), w.Env...)
-	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	r.Cmd.Env = append(r.Cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
+	r.Cmd.Env = append(append(r.Cmd.Env, w.environment()...), w.Env...)
+	r.Cmd.Stdout, r.Cmd.Stderr = &r.stdout, &r.stderr
 	// A provider whose CLI was killed holds the pipes open.
-	r.cmd.WaitDelay = time.Second
+	r.Cmd.WaitDelay = time.Second
 	r.begin = time.Now()
-	if err := r.cmd.Start(); err != nil {
-		w.tb.Fatalf("acctest: %v", err)
+	if err := r.Cmd.Start(); err != nil {
+		w.TB.Fatalf("acctest: %v", err)
 	}
 	go func() {
-		r.err = r.cmd.Wait()
+		r.err = r.Cmd.Wait()
 		r.end = time.Now()
 		close(r.done)
 	}()
@@ -233,9 +233,9 @@ func (w *Workspace) launch(args []string) *Running {
 	return r
 }
 
-// cleanEnvironment omits the variables that configure the CLI, the provider or
+// CleanEnvironment omits the variables that configure the CLI, the provider or
 // etcd.
-func cleanEnvironment() []string {
+func CleanEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "TF_") || strings.HasPrefix(s, "ETCD")
 	})
@@ -244,7 +244,7 @@ func cleanEnvironment() []string {
 // Running is one run of the CLI.
 type Running struct {
 	w          *Workspace
-	cmd        *exec.Cmd
+	Cmd        *exec.Cmd
 	args       []string
 	begin, end time.Time
 	done       chan struct{}
@@ -256,14 +256,14 @@ type Running struct {
 // Wait waits for the end of the run. It fails the test if that takes longer
 // than the limit.
 func (r *Running) Wait() *Outcome {
-	r.w.tb.Helper()
+	r.w.TB.Helper()
 	timer := time.NewTimer(r.w.limit)
 	defer timer.Stop()
 	select {
 	case <-r.done:
 	case <-timer.C:
 		r.Kill()
-		r.w.tb.Fatalf("acctest: %s did not end within %v", strings.Join(r.args, " "), r.w.limit)
+		r.w.TB.Fatalf("acctest: %s did not end within %v", strings.Join(r.args, " "), r.w.limit)
 	}
 	return r.outcome()
 }
@@ -285,28 +285,28 @@ func (r *Running) Printed(text string) bool { return bytes.Contains(r.stdout.byt
 // test ends.
 func (r *Running) Kill() {
 	if !r.Ended() {
-		_ = r.cmd.Process.Kill()
+		_ = r.Cmd.Process.Kill()
 	}
 	<-r.done
 }
 
 // Interrupt sends the CLI the signal of Ctrl-C.
-func (r *Running) Interrupt() { _ = r.cmd.Process.Signal(os.Interrupt) }
+func (r *Running) Interrupt() { _ = r.Cmd.Process.Signal(os.Interrupt) }
 
 // Providers returns the process IDs of the run's providers (Linux only).
 func (r *Running) Providers() []int {
 	var pids []int
-	for _, p := range processes() {
-		if p.parent == r.cmd.Process.Pid && strings.HasPrefix(filepath.Base(p.exe), providerName) {
-			pids = append(pids, p.pid)
+	for _, p := range Processes() {
+		if p.parent == r.Cmd.Process.Pid && strings.HasPrefix(filepath.Base(p.exe), ProviderName) {
+			pids = append(pids, p.PID)
 		}
 	}
 	return pids
 }
 
 func (r *Running) outcome() *Outcome {
-	o := &Outcome{tb: r.w.tb, Args: r.args, Stdout: r.stdout.bytes(), Stderr: r.stderr.bytes(), Took: r.end.Sub(r.begin)}
-	o.ExitCode = r.cmd.ProcessState.ExitCode()
+	o := &Outcome{TB: r.w.TB, Args: r.args, Stdout: r.stdout.bytes(), Stderr: r.stderr.bytes(), Took: r.end.Sub(r.begin)}
+	o.ExitCode = r.Cmd.ProcessState.ExitCode()
 	o.parse()
 	return o
 }

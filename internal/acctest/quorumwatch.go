@@ -14,12 +14,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// quorumWatch continuously checks whether a quorum of the voters has a process,
+// QuorumWatch continuously checks whether a quorum of the voters has a process,
 // and records when it does not. This does not depend on timing: the processes
 // are counted before and after the list is read, and a process that runs at
 // either time counts. If no member answers for silenceLimit, although the test
 // has not disturbed the cluster, the quorum is also lost.
-type quorumWatch struct {
+type QuorumWatch struct {
 	fleet *Fleet
 
 	mu      sync.Mutex
@@ -39,10 +39,10 @@ const (
 	patientLimit = 5 * time.Minute
 )
 
-// newQuorumWatch watches until the test ends.
-func newQuorumWatch(tb testing.TB, f *Fleet) *quorumWatch {
+// NewQuorumWatch watches until the test ends.
+func NewQuorumWatch(tb testing.TB, f *Fleet) *QuorumWatch {
 	tb.Helper()
-	w := &quorumWatch{fleet: f, nodes: map[string]string{}, excused: map[string]bool{}, since: time.Now()}
+	w := &QuorumWatch{fleet: f, nodes: map[string]string{}, excused: map[string]bool{}, since: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -58,8 +58,8 @@ func newQuorumWatch(tb testing.TB, f *Fleet) *quorumWatch {
 	return w
 }
 
-// follow adds nodes to the watch. Removed nodes remain in it until forget.
-func (w *quorumWatch) follow(nodes map[string]*Node) {
+// Follow adds nodes to the watch. Removed nodes remain in it until forget.
+func (w *QuorumWatch) Follow(nodes map[string]*Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, n := range nodes {
@@ -68,7 +68,7 @@ func (w *quorumWatch) follow(nodes map[string]*Node) {
 }
 
 // forget ends the watch of removed nodes.
-func (w *quorumWatch) forget(names ...string) {
+func (w *QuorumWatch) forget(names ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range names {
@@ -78,7 +78,7 @@ func (w *quorumWatch) forget(names ...string) {
 
 // excuse counts members as alive until pardon, because the test itself has
 // disturbed them.
-func (w *quorumWatch) excuse(names ...string) {
+func (w *QuorumWatch) excuse(names ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = time.Now()
@@ -88,7 +88,7 @@ func (w *quorumWatch) excuse(names ...string) {
 }
 
 // pardon ends all excuses.
-func (w *quorumWatch) pardon() {
+func (w *QuorumWatch) pardon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = time.Now()
@@ -96,22 +96,22 @@ func (w *quorumWatch) pardon() {
 }
 
 // alive adds the members that have a process or an excuse.
-func (w *quorumWatch) alive(to map[string]bool) {
+func (w *QuorumWatch) alive(to map[string]bool) {
 	running := map[int]bool{}
-	for _, p := range processes() {
-		running[p.pid] = true
+	for _, p := range Processes() {
+		running[p.PID] = true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.Copy(to, w.excused)
 	for name := range w.nodes {
-		if pid := w.fleet.pid(name, "etcd.pid"); pid != 0 && running[pid] {
+		if pid := w.fleet.PID(name, "etcd.pid"); pid != 0 && running[pid] {
 			to[name] = true
 		}
 	}
 }
 
-func (w *quorumWatch) look(ctx context.Context) {
+func (w *QuorumWatch) look(ctx context.Context) {
 	w.mu.Lock()
 	var endpoints []string
 	for _, url := range w.nodes {
@@ -149,7 +149,7 @@ func (w *quorumWatch) look(ctx context.Context) {
 	w.looks++
 	w.since, w.voters = time.Now(), voters
 	if living < len(voters)/2+1 {
-		w.lost = append(w.lost, fmt.Sprintf("%s: %d of %d voters alive: %v", time.Now().Format("15:04:05.000"), living, len(voters), summary(list.Members)))
+		w.lost = append(w.lost, fmt.Sprintf("%s: %d of %d voters alive: %v", time.Now().Format("15:04:05.000"), living, len(voters), Summary(list.Members)))
 	}
 }
 
@@ -162,7 +162,7 @@ func livingOf(voters []string, alive map[string]bool) (living int) {
 	return living
 }
 
-func (w *quorumWatch) silent(err error) {
+func (w *QuorumWatch) silent(err error) {
 	alive := map[string]bool{}
 	w.alive(alive)
 	w.mu.Lock()
@@ -177,8 +177,8 @@ func (w *quorumWatch) silent(err error) {
 	}
 }
 
-// result returns the number of checks, and the reports of missing quorums.
-func (w *quorumWatch) result() (int, []string) {
+// Result returns the number of checks, and the reports of missing quorums.
+func (w *QuorumWatch) Result() (int, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.looks, w.lost

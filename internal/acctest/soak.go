@@ -1,0 +1,48 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// soakFor is the duration of the rounds without SOAK.
+const soakFor = 3 * time.Minute
+
+// soakSeed is the seed without SOAK_SEED: a test that decides whether a change
+// may land does the same each time. Its first eight rounds contain every change
+// and nearly every fault.
+const soakSeed = 79055
+
+func SoakSettings(t *testing.T) (time.Duration, uint64) {
+	t.Helper()
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), soakFor.String()))
+	if err != nil {
+		t.Fatalf("SOAK: %v", err)
+	}
+	if os.Getenv("SOAK_SEED") == "random" {
+		return limit, uint64(time.Now().UnixNano())
+	}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("SOAK_SEED"), strconv.Itoa(soakSeed)), 10, 64)
+	if err != nil {
+		t.Fatalf("SOAK_SEED: %v", err)
+	}
+	return limit, seed
+}
+
+func Tally(counts map[string]int) string {
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%s %d", kind, counts[kind]))
+	}
+	return strings.Join(out, ", ")
+}
