@@ -72,7 +72,7 @@ var urlsInText = regexp.MustCompile(`(?i)https?://([^"/\s]+)`)
 // Trust records the addresses in a text of the configuration.
 func (w *Workspace) Trust(text string) {
 	for _, found := range urlsInText.FindAllStringSubmatch(text, -1) {
-		w.trusted[strings.ToLower(found[1])] = true
+		w.Trusted[strings.ToLower(found[1])] = true
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *Workspace) giveAuth() {
 	record := w.Record()
 	w.TB.Cleanup(func() {
 		if w.Auth {
-			CheckSent(w.TB, record(), w.trusted, false) // also with a certificate: see checkSecrets
+			CheckSent(w.TB, record(), w.Trusted, false) // also with a certificate: see checkSecrets
 		}
 	})
 }

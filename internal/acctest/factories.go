@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package acctest contains the shared parts of the acceptance tests: it runs
-// the provider under a real Terraform or OpenTofu, and configures it.
+// the provider under a real Terraform or OpenTofu, and configures it. Its own
+// tests are about the lives of members: how they join, fail, are replaced,
+// restored and removed. Those in package commands are about plans and states.
 package acctest
 
 import (

@@ -21,9 +21,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
+// FleetText is the configuration of the nodes.
+//
 //go:embed testdata/fleet.tf
 var FleetText string
 
+// StaticText is the configuration of a bootstrap without a discovery cluster.
+//
 //go:embed testdata/static.tf
 var StaticText string
 
@@ -108,15 +112,15 @@ type Fleet struct {
 	// AuthEnabled reports whether clients of the test need the password.
 	AuthEnabled bool
 
+	Options       FleetOptions
+	Layout        func() // rewrites the configuration, or nil
+	MachineScript string // the path of machine.sh
+	MachineEnv    map[string]string
+
 	// clients caches the clients of the test by endpoints. If it is nil, each
 	// call creates a new client.
 	clients map[string]*clientv3.Client
-
-	Options       FleetOptions
-	clocks        map[string]time.Duration // offset of a node's clock
-	Layout        func()                   // rewrites the configuration, or nil
-	MachineScript string                   // machine.sh
-	MachineEnv    map[string]string
+	clocks  map[string]time.Duration // offset of a node's clock
 }
 
 // NewFleet writes the configuration and starts only the discovery cluster. The
@@ -224,6 +228,7 @@ func (f *Fleet) LogMachines() {
 	}
 }
 
+// Version returns the version of the etcd on the machines.
 func (f *Fleet) Version() etcdtest.Version { return cmp.Or(f.Options.Version, etcdtest.DefaultVersion) }
 
 // Add adds nodes with new ports.
@@ -312,7 +317,7 @@ func (f *Fleet) Sibling() *Fleet {
 	f.TB.Helper()
 	g := *f
 	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{})
-	g.trusted = f.trusted
+	g.Trusted = f.Trusted
 	g.clients = nil
 	g.Nodes = map[string]*Node{}
 	for name, node := range f.Nodes {

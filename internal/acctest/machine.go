@@ -140,6 +140,7 @@ func (f *Fleet) awaitEtcd(name string) {
 	})
 }
 
+// SignalFile sends a signal to the process in a file of a machine.
 func (f *Fleet) SignalFile(name, file string, sig os.Signal) error {
 	pid := f.PID(name, file)
 	if pid == 0 {

@@ -44,6 +44,7 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 	return client
 }
 
+// ClientConfig is the configuration of [Fleet.Client].
 func (f *Fleet) ClientConfig(names ...string) clientv3.Config {
 	f.TB.Helper()
 	if len(names) == 0 {
@@ -127,6 +128,7 @@ func (f *Fleet) MustList(want ...string) {
 	}
 }
 
+// Summary returns the names of members in the format of [Fleet.MustList].
 func Summary(members []*etcdserverpb.Member) []string {
 	var out []string
 	for _, m := range members {

@@ -139,6 +139,7 @@ func (o *Outcome) MustBeQuiet() *Outcome {
 	return o
 }
 
+// Report returns all diagnostics as one text.
 func (o *Outcome) Report() string {
 	var b strings.Builder
 	for _, d := range o.Diagnostics {

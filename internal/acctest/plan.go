@@ -165,6 +165,7 @@ func (p *Plan) Actions() map[string]string {
 	return out
 }
 
+// ActionList formats the actions of a plan, a line for each address.
 func ActionList(m map[string]string) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -224,12 +225,16 @@ func (p *Plan) MustEndanger(texts ...string) {
 	e.MustContain(p.TB, e.Summary, append(texts, "terraform destroy -refresh=false")...)
 }
 
+// ImportBlock returns an import block for a resource.
 func ImportBlock(to, id string) string {
 	return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", to, id)
 }
 
+// InitialCluster is the address of the static bootstrap.
 const InitialCluster = "etcd_initial_cluster.this"
 
+// Address returns the address of a node's resource. resource is a type, or a
+// type and a name.
 func Address(resource, key string) string {
 	if !strings.Contains(resource, ".") {
 		resource += ".node"

@@ -21,6 +21,7 @@ type Process struct {
 	exe, Dir    string
 }
 
+// Processes returns all processes except zombies (Linux only).
 func Processes() []Process {
 	var out []Process
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")

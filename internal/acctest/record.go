@@ -101,6 +101,6 @@ func (f *Fleet) checkSecrets() {
 			registry := strings.TrimPrefix(f.Registry.Endpoints()[0], "http://")
 			sent = slices.DeleteFunc(sent, func(s Sent) bool { return s.Address == registry })
 		}
-		CheckSent(f.TB, sent, f.trusted, f.Options.TLS != nil, kinds...)
+		CheckSent(f.TB, sent, f.Trusted, f.Options.TLS != nil, kinds...)
 	})
 }

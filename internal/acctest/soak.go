@@ -23,6 +23,7 @@ const soakFor = 3 * time.Minute
 // and nearly every fault.
 const soakSeed = 79055
 
+// SoakSettings returns the duration and the seed of a soak.
 func SoakSettings(t *testing.T) (time.Duration, uint64) {
 	t.Helper()
 	limit, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), soakFor.String()))
@@ -39,6 +40,7 @@ func SoakSettings(t *testing.T) (time.Duration, uint64) {
 	return limit, seed
 }
 
+// Tally formats how often each kind occurred.
 func Tally(counts map[string]int) string {
 	var out []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {

@@ -18,6 +18,7 @@ import (
 	"time"
 )
 
+// ProviderName is the name of the provider's binary.
 const ProviderName = "terraform-provider-etcd"
 
 // runLimit is how long one command of the CLI may take by default before it is
@@ -34,15 +35,17 @@ type Workspace struct {
 	// Env is added to the environment of the CLI.
 	Env []string
 
-	TB        testing.TB
-	cli       string
+	TB testing.TB
+	// CLIConfig is the file of the CLI's own settings.
 	CLIConfig string
-	limit     time.Duration
 
-	// auth reports whether providers get the password of [authVariable].
+	// Auth reports whether providers get the password of [authVariable].
 	Auth bool
-	// trusted are the addresses that the configuration has named so far.
-	trusted map[string]bool
+	// Trusted are the addresses that the configuration has named so far.
+	Trusted map[string]bool
+
+	cli   string
+	limit time.Duration
 	// recordAt is the file for recorded connections, or empty.
 	recordAt string
 
@@ -65,7 +68,7 @@ type WorkspaceOptions struct {
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: CLI(tb), CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), trusted: map[string]bool{}}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: CLI(tb), CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), Trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,127 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// A name with which a machine could not start is refused at plan. An existing
+// member with such a name can be imported, shown and removed.
+func TestAccOddName(t *testing.T) {
+	t.Parallel()
+	const odd = "node(1)"
+	c := acctest.StartCluster(t, 1, etcdtest.Options{Names: []string{odd}})
+	there := acctest.Access{Endpoints: c.Endpoints()}
+	url := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+	for _, resource := range []string{
+		member("etcd_member", "new(2)", url), member("etcd_learner", "../x", url),
+		fmt.Sprintf("resource \"etcd_member_config\" \"x\" {\n  name = \"$${IFS}\"\n  peer_urls = [%q]\n}\n", url),
+	} {
+		configuration(t, there, resource).Run("plan", "-json", "-input=false").MustSay("Invalid member name")
+	}
+
+	m := c.Member(odd)
+	w := configuration(t, there, fmt.Sprintf("import {\n  to = etcd_member.x\n  id = %q\n}\nresource \"etcd_member\" \"x\" {\n  name = %q\n  peer_urls = [%q]\n}\n"+
+		"data \"etcd_cluster\" \"this\" {}\n", odd, odd, m.PeerURL()))
+	w.Apply().MustSucceed()
+	if got := w.State("etcd_member.x"); got["name"] != odd || got["role"] != "voter" {
+		t.Errorf("imported: %v", got)
+	}
+	if plan := w.Plan(); plan.ExitCode != 0 {
+		t.Errorf("the plan is not empty:\n%s", plan)
+	}
+	w.Destroy().MustSucceed()
+}
+
+// Any name of a member is shown on a terminal in printable characters, on one
+// line.
+func TestAccNameOnATerminal(t *testing.T) {
+	t.Parallel()
+	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
+	c := acctest.StartCluster(t, 1, etcdtest.Options{Names: []string{hostile}})
+	w := configuration(t, acctest.Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", c.Member(hostile).PeerURL()))
+	out := w.Apply().MustSay("Cannot add member x")
+	if text := out.Summary + out.Detail; strings.ContainsAny(text, "\x1b") || !strings.Contains(text, `m0\x1b[2J`) {
+		t.Errorf("%q", text)
+	}
+	human := w.Run("apply", "-no-color", "-input=false", "-auto-approve")
+	for line := range strings.Lines(string(human.Stdout) + string(human.Stderr)) {
+		if strings.Contains(line, "\x1b") || strings.HasPrefix(strings.TrimSpace(line), "::") {
+			t.Errorf("on the terminal: %q", line)
+		}
+	}
+}
+
+// One of three members advertises an additional URL with a server that lies:
+// first that another member has moved, then that there are members with code in
+// their names and URLs. While the configuration does not name its host, it gets
+// no connections. If its host is trusted, it is outvoted. As the only endpoint
+// it is refused, in printable characters, and nothing is rendered.
+func TestAccHostileEndpoint(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: acctest.AuthPassword})
+	liar := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
+	b.Advertise(t, b.Member("c"), liar.URL)
+	lies := etcdtest.Truth(t, b.Member("c"))
+	moved := lies
+	moved.Members = &pb.MemberListResponse{Header: lies.Members.Header}
+	for _, m := range lies.Members.Members {
+		elsewhere := &pb.Member{ID: m.ID, Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs}
+		if m.Name == "a" {
+			elsewhere.PeerURLs = []string{"http://127.0.0.66:2380"}
+		}
+		moved.Members.Members = append(moved.Members.Members, elsewhere)
+	}
+	liar.Tell(moved)
+
+	const resources = "resource \"etcd_member_config\" \"d\" {\n  name = \"d\"\n  peer_urls = [\"http://127.0.0.9:2380\"]\n}\ndata \"etcd_cluster\" \"this\" {}\n"
+	access := acctest.Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: acctest.AuthPassword}
+	for _, trusted := range []bool{false, true} {
+		access.Extra = fmt.Sprintf("trusted_hosts = [%q]", map[bool]string{false: "127.0.0.11", true: "127.0.0.10"}[trusted])
+		w := configuration(t, access, resources)
+		w.TakeAuth()
+		w.Trust(strings.Join(b.Endpoints(), " "))
+		record := w.Record()
+		w.Apply().MustSucceed()
+		if !trusted {
+			acctest.CheckSent(t, record(), w.Trusted, false, "password")
+		}
+		rendered := fmt.Sprint(w.State("etcd_member_config.d"))
+		if strings.Contains(rendered, "127.0.0.66") || !strings.Contains(rendered, "a="+b.Member("a").PeerURL()) {
+			t.Errorf("its host is trusted: %v, and d starts with %s", trusted, rendered)
+		}
+		if asked := liar.Accepted() > 0; asked != trusted {
+			t.Errorf("its host is trusted: %v, and it was asked: %v", trusted, asked)
+		}
+	}
+
+	const hostile = "\x1b[2J\nbootcmd: [reboot]\u2028"
+	for what, m := range map[string]*pb.Member{
+		"name":     {ID: 0xbad, Name: hostile, PeerURLs: []string{"http://127.0.0.66:2380"}},
+		"peer URL": {ID: 0xbad, Name: "x", PeerURLs: []string{"http://127.0.0.66:2380" + hostile}},
+	} {
+		crafted := lies
+		crafted.Members = &pb.MemberListResponse{Header: lies.Members.Header, Members: append(slices.Clone(lies.Members.Members), m)}
+		liar.Tell(crafted)
+		w := configuration(t, acctest.Access{Endpoints: []string{liar.URL}}, resources)
+		w.TakeAuth() // it gets no credentials: it has no authentication
+		out := w.Run("apply", "-no-color", "-input=false", "-auto-approve").MustFail()
+		said := string(out.Stdout) + string(out.Stderr)
+		if strings.ContainsAny(said, "\x1b\u2028") || strings.Contains(said, "\nbootcmd") || !strings.Contains(said, "it lists member bad") {
+			t.Errorf("of the %s is said: %q", what, said)
+		}
+		if s := w.State("etcd_member_config.d"); s != nil {
+			t.Errorf("a configuration was made on its word: %v", s)
+		}
+	}
+}

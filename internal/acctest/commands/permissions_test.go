@@ -1,0 +1,291 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package commands
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// documentedRoles returns the commands of the guide that create the least
+// privileged users, without "etcdctl".
+func documentedRoles(t *testing.T) [][]string {
+	t.Helper()
+	root, err := acctest.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "templates", "guides", "network-and-security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Permissions\n")
+	section, _, ok := strings.Cut(section, "\n### ")
+	var out [][]string
+	for line := range strings.Lines(section) {
+		if command, is := strings.CutPrefix(strings.TrimSpace(line), "$ etcdctl "); is {
+			out = append(out, strings.Fields(command))
+		}
+	}
+	if !ok || len(out) < 20 {
+		t.Fatalf("the guide has %d commands", len(out))
+	}
+	return out
+}
+
+// login is a method of authentication.
+type login struct {
+	options func(t *testing.T) etcdtest.Options
+	// user completes "user add NAME".
+	user func(name string) []string
+	// access returns the access of a user.
+	access func(b *secured, name string) acctest.Access
+}
+
+func byPassword(_ *secured, name string) acctest.Access {
+	return acctest.Access{Username: name, Password: name + "-pw"}
+}
+
+func withPassword(name string) []string { return []string{name + ":" + name + "-pw"} }
+
+// logins are the three methods. The JWT tokens expire so soon that every run
+// needs several.
+var logins = map[string]login{
+	"password": {
+		func(*testing.T) etcdtest.Options { return etcdtest.Options{} }, withPassword, byPassword,
+	},
+	"common name": {
+		func(t *testing.T) etcdtest.Options { return etcdtest.Options{TLS: etcdtest.NewPKI(t)} },
+		func(name string) []string { return []string{name, "--no-password"} },
+		func(b *secured, name string) acctest.Access {
+			return acctest.Access{PKI: b.tls, Cert: b.tls.Client(name)}
+		},
+	},
+	"JWT": {
+		func(t *testing.T) etcdtest.Options {
+			key, err := rsa.GenerateKey(rand.Reader, 2048)
+			if err != nil {
+				t.Fatal(err)
+			}
+			public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			write := func(name, kind string, der []byte) string {
+				file := filepath.Join(dir, name)
+				if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return file
+			}
+			return etcdtest.Options{Args: []string{
+				"--auth-token=jwt,sign-method=RS256,ttl=2s,pub-key=" + write("public.pem", "PUBLIC KEY", public) +
+					",priv-key=" + write("private.pem", "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)),
+			}}
+		}, withPassword, byPassword,
+	},
+}
+
+// secured is a cluster of n members with authentication and the users of the guide.
+type secured struct {
+	*etcdtest.Cluster
+	*acctest.Workspace
+	t     *testing.T
+	tls   *etcdtest.PKI
+	login login
+}
+
+func newSecured(t *testing.T, l login, v etcdtest.Version, n int) *secured {
+	t.Helper()
+	o := l.options(t)
+	o.Version, o.Password = v, "Tr0ub4dor"
+	b := &secured{t: t, tls: o.TLS, login: l, Cluster: etcdtest.Start(t, n, o), Workspace: acctest.NewWorkspace(t, acctest.WorkspaceOptions{})}
+	b.TakeAuth()
+	for _, command := range documentedRoles(t) {
+		if command[0] == "user" && command[1] == "add" {
+			command = append([]string{"user", "add"}, l.user(command[2])...)
+		}
+		b.etcdctl(command...)
+	}
+	return b
+}
+
+func (b *secured) etcdctl(args ...string) {
+	b.t.Helper()
+	if _, err := b.Etcdctl(args...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// as makes the provider log in as that user.
+func (b *secured) as(name string) {
+	b.t.Helper()
+	a := b.login.access(b, name)
+	a.Endpoints = b.Endpoints()
+	b.Write("provider.tf", required+a.ProviderConfig())
+}
+
+// members returns the number of members of the cluster.
+func (b *secured) members() int {
+	b.t.Helper()
+	got, err := b.Cluster.Client(b.t).MemberList(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return len(got.Members)
+}
+
+const (
+	needsRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
+	grant     = "\n\n  etcdctl role grant-permission ROLE --prefix=true "
+)
+
+// Each feature of the provider works for the user that the guide creates for
+// it. For a user with fewer permissions, the error says what is missing. (For
+// actions see TestPermissionsOfActions.)
+func TestAccPermissions(t *testing.T) {
+	t.Parallel()
+	versions := []etcdtest.Version{etcdtest.V36}
+	if etcdtest.Full() {
+		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
+	}
+	for _, v := range versions {
+		for name, l := range logins {
+			t.Run(string(v)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				b := newSecured(t, l, v, 1)
+				b.membership()
+				if name == "password" || etcdtest.Full() {
+					b.sight()
+					b.tokens()
+					b.heartbeats()
+				}
+			})
+		}
+	}
+}
+
+// membership: root can change it, a planner can plan it, other users can do neither.
+func (b *secured) membership() {
+	b.t.Helper()
+	b.Write("main.tf", `
+resource "etcd_member_config" "d" {
+  name      = "d"
+  peer_urls = ["http://127.0.0.9:2380"]
+}
+resource "etcd_learner" "d" {
+  config     = etcd_member_config.d
+  machine_id = "d"
+  wait_until = "announced"
+}
+resource "etcd_rollout" "this" {
+  desired = { d = "one" }
+}
+`)
+	b.as("planner")
+	b.Apply().MustSay("Cannot add member d").MustContain(b.t, "Cannot add member d", "permission denied", needsRoot)
+	if n := b.members(); n != 1 {
+		b.t.Fatalf("%d members", n)
+	}
+	b.as("terraform")
+	b.Apply().MustSucceed()
+	b.as("planner")
+	b.Plan().MustBeEmpty()
+	b.as("viewer")
+	got, _ := b.Plan("-refresh-only").Drift()["etcd_rollout.this"].After["reason"].(string)
+	if !strings.Contains(got, "(etcdctl role grant-permission ROLE --prefix=true read /_terraform/etcd/)") {
+		b.t.Errorf("the rollout is held up by %q", got)
+	}
+	b.as("planner")
+	b.Destroy().MustSay("Cannot remove member d").MustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
+	// Only the backstop of the configuration.
+	b.Run("state", "rm", "etcd_learner.d").MustSucceed()
+	for _, user := range []string{"planner", "viewer"} {
+		b.as(user)
+		b.Destroy().MustSay("Cannot remove member d").MustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
+	}
+	if n := b.members(); n != 2 {
+		b.t.Fatalf("%d members", n)
+	}
+	b.as("terraform")
+	b.Destroy().MustSucceed()
+	if n := b.members(); n != 1 {
+		b.t.Fatalf("%d members", n)
+	}
+}
+
+// sight: a user without a role sees that the cluster is healthy.
+func (b *secured) sight() {
+	b.t.Helper()
+	b.Write("main.tf", `
+data "etcd_cluster" "this" {}
+resource "terraform_data" "healthy" {
+  input = [data.etcd_cluster.this.healthy, data.etcd_cluster.this.leader != null, data.etcd_cluster.this.failure_tolerance]
+  lifecycle {
+    precondition {
+      condition     = data.etcd_cluster.this.healthy && data.etcd_cluster.this.leader != null
+      error_message = jsonencode(data.etcd_cluster.this)
+    }
+  }
+}
+`)
+	b.as("viewer")
+	b.Apply().MustSucceed().MustBeQuiet()
+	b.Destroy().MustSucceed()
+
+	got, err := b.Cluster.Client(b.t).MemberList(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Write("main.tf", fmt.Sprintf("resource \"etcd_initial_cluster\" \"this\" {\n  members = { %s = [%q] }\n}\n", got.Members[0].Name, got.Members[0].PeerURLs[0])+
+		acctest.ImportBlock("etcd_initial_cluster.this", fmt.Sprintf("%x", got.Header.ClusterId)))
+	b.Apply().MustSucceed().MustBeQuiet()
+	b.Plan().MustBeEmpty()
+	b.Destroy().MustSucceed()
+}
+
+// tokens: readwrite permits creating them, read permits reading them.
+func (b *secured) tokens() {
+	b.t.Helper()
+	const denied = "The discovery cluster denies access"
+	b.Write("main.tf", `resource "etcd_discovery_token" "this" { size = 3 }`)
+	b.as("auditor")
+	b.Apply().MustSay(denied).MustContain(b.t, denied, "permission denied", grant+"readwrite /_etcd/registry/")
+	b.as("discovery")
+	b.Apply().MustSucceed()
+	b.Write("data.tf", `data "etcd_discovery_token" "this" { token = etcd_discovery_token.this.token }`)
+	b.as("auditor")
+	b.Plan().MustBeEmpty()
+	b.etcdctl("role", "revoke-permission", "auditor", "--prefix=true", "/_etcd/registry/")
+	b.Write("data.tf", `data "etcd_discovery_token" "this" { token = "another" }`)
+	b.Apply("-target=data.etcd_discovery_token.this").MustSay(denied).MustContain(b.t, denied, "permission denied", grant+"read /_etcd/registry/")
+	b.Write("data.tf", "")
+	b.as("discovery")
+	b.Destroy().MustSucceed().MustBeQuiet()
+}
+
+// heartbeats: readwrite permits sending them, read permits reading them.
+func (b *secured) heartbeats() {
+	b.t.Helper()
+	b.Write("main.tf", `ephemeral "etcd_heartbeat" "this" { name = "deploy" }`)
+	b.as("deployer")
+	b.Apply().MustSucceed().MustBeQuiet()
+	b.as("watcher")
+	b.Apply().MustFail().Errors()[0].MustContain(b.t, "Cannot start the heartbeat of deploy", grant+"readwrite /running/")
+	b.Write("main.tf", `data "etcd_heartbeats" "this" { watch = "100ms" }`)
+	b.Apply().MustSucceed().MustBeQuiet()
+	b.as("viewer")
+	b.Apply().MustFail().Errors()[0].MustContain(b.t, "Cannot see who beats under /running", grant+"read /running/")
+}

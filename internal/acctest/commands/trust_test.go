@@ -1,0 +1,99 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package commands
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// A member advertises its own host without TLS and another host with TLS. A
+// plan sends the password only to the endpoint, and one warning contains the
+// line that would allow the other host.
+func TestAccNoSecretElsewhere(t *testing.T) {
+	t.Parallel()
+	const password, warning = "Tr0ub4dor", "Some addresses of members are not asked"
+	plainAt, plain := etcdtest.Trap(t, "127.0.0.1")
+	otherAt, other := etcdtest.Trap(t, "127.7.0.1")
+	pki := etcdtest.NewPKI(t)
+	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: []string{"http://" + plainAt, "https://" + otherAt}})
+	access := acctest.Access{Endpoints: c.Endpoints(), PKI: pki, Cert: pki.Client("run"), Username: "root", Password: password}
+	config := fmt.Sprintf(`
+terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+
+data "etcd_cluster" "one" {}
+
+# The member is asked at its endpoint, whatever else it advertises.
+data "etcd_cluster" "two" {
+  endpoints = [%q]
+  lifecycle {
+    postcondition {
+      condition     = self.healthy
+      error_message = "The cluster does not look healthy."
+    }
+  }
+}
+`, c.Endpoints()[0])
+	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	w.TakeAuth()
+	record := w.Record()
+	w.Write("main.tf", config)
+	w.Write("provider.tf", access.ProviderConfig())
+	p := w.Plan()
+	if warnings := p.MustSucceed().Warnings(); len(warnings) != 1 {
+		t.Fatalf("want one warning, got %v", warnings)
+	}
+	p.Warnings()[0].MustContain(t, warning, `  trusted_hosts = ["127.7.0.1"]`, "http://"+plainAt)
+	if n := plain.Load() + other.Load(); n != 0 {
+		t.Errorf("%d connections to addresses that no argument names", n)
+	}
+	trusted := map[string]bool{strings.TrimPrefix(c.Endpoints()[0], "https://"): true}
+	acctest.CheckSent(t, record(), trusted, true, "password", "certificate")
+
+	// A named host is used with TLS, but never without TLS.
+	access.Extra = `trusted_hosts = ["127.7.0.1", "127.0.0.1"]`
+	w.Write("provider.tf", access.ProviderConfig())
+	said := fmt.Sprint(w.Plan().MustSucceed().Warnings())
+	if strings.Contains(said, "trusted_hosts =") || other.Load() == 0 || plain.Load() != 0 {
+		t.Errorf("%d connections to the named host, %d in the clear: %s", other.Load(), plain.Load(), said)
+	}
+}
+
+// The host of a new member is known only from its own configuration: its
+// etcd_member sends the password there. For other resources the provider block
+// has to name the host; one warning says how.
+func TestAccOwnHostIsTrusted(t *testing.T) {
+	t.Parallel()
+	f := acctest.NewFleet(t, acctest.FleetOptions{Founders: []string{"a"}, Password: "Tr0ub4dor", Static: true})
+	block := func(more string) {
+		f.Write("provider.tf", acctest.Access{Endpoints: []string{f.Nodes["a"].Client}, Username: "root", Password: "Tr0ub4dor", Extra: more}.ProviderConfig())
+	}
+	block("")
+	f.Form()
+	f.EnableAuth()
+	f.Add("d")
+	d := f.Nodes["d"]
+	d.Listen, d.ListenPeer = []string{d.Client}, []string{d.Peer}
+	d.Client, d.Peer = strings.Replace(d.Client, "127.0.0.1", "localhost", 1), strings.Replace(d.Peer, "127.0.0.1", "localhost", 1)
+	joined := f.Apply().MustSucceed()
+	if said := fmt.Sprint(joined.Warnings()); strings.Count(said, `trusted_hosts = ["localhost"]`) != 1 {
+		t.Errorf("want one warning with the line to add, got %s", said)
+	}
+	f.MustVote("a", "d")
+
+	block(`trusted_hosts = ["localhost"]`)
+	p := f.Plan()
+	p.MustBeEmpty()
+	p.MustBeQuiet()
+}
