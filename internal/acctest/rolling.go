@@ -34,7 +34,7 @@ func (f *Fleet) Rollout(value string) {
 func (f *Fleet) rolloutBlock(arguments string) string {
 	f.TB.Helper()
 	binaries := map[string]string{}
-	for _, v := range etcdtest.Versions() {
+	for _, v := range etcdtest.AllVersions() {
 		binaries[string(v)] = etcdtest.Binary(f.TB, v)
 	}
 	text, err := json.Marshal(binaries)

@@ -34,7 +34,7 @@ func (s *slow) Anywhere(ctx context.Context, f func(context.Context, *clientv3.C
 // key, for longer than the lease lives, has lost no claim, and grants a new lease.
 func TestALeaseThatEndsBeforeTheKeyIsWritten(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v})

@@ -120,7 +120,7 @@ func TestWeSeeOthersBeatsV2(t *testing.T) {
 // etcdctl keeps a lease alive, then deletes the key or lets the lease run out.
 func TestWeSeeOthersBeatsV3(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v})

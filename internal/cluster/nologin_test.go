@@ -18,7 +18,7 @@ import (
 // a login.)
 func TestNoLoginWithoutAQuorum(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := etcdtest.Start(t, 5, etcdtest.Options{Version: v, Password: "s3cret"})

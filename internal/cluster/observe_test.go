@@ -75,7 +75,7 @@ func TestObserveFromOneEndpoint(t *testing.T) {
 // holds for 3.4, which serves every list from its own memory (etcd-io/etcd#18929).
 func TestObserveFrozenMembers(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
+	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			observeFrozenMembers(t, v)

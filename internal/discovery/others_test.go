@@ -36,7 +36,7 @@ func wantOthers(t *testing.T, err error, more int, keys ...string) {
 // keys that appear below it later are not deleted.
 func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, version := range etcdtest.Versions() {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
@@ -113,7 +113,7 @@ func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 // Test the same with v2, which has directories and hidden keys.
 func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
+	for _, version := range etcdtest.WithV2() {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})

@@ -44,7 +44,7 @@ func request(t *testing.T, method, url, form string) string {
 
 func TestV2Create(t *testing.T) {
 	t.Parallel()
-	for _, version := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
+	for _, version := range etcdtest.WithV2() {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
@@ -120,7 +120,7 @@ func v2Founder(t *testing.T, url, name string, version etcdtest.Version) *etcdte
 // Test that real members form a cluster from the URL and a fourth is rejected.
 func TestV2FormsACluster(t *testing.T) {
 	t.Parallel()
-	for _, members := range []etcdtest.Version{etcdtest.V34, etcdtest.V35, etcdtest.V36} {
+	for _, members := range append(etcdtest.WithV2(), etcdtest.V36) {
 		t.Run(string(members)+"-members", func(t *testing.T) {
 			t.Parallel()
 			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})

@@ -6,6 +6,7 @@ package etcdtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Version is a minor release of etcd, such as "3.6", for which there is a
@@ -23,8 +24,33 @@ const (
 // DefaultVersion is the version if [Options] do not name one.
 const DefaultVersion = V37
 
-// Versions returns every version, oldest first.
-func Versions() []Version { return []Version{V34, V35, V36, V37} }
+// AllVersions returns every version, oldest first.
+func AllVersions() []Version { return []Version{V34, V35, V36, V37} }
+
+// Versions returns the versions for a test that runs on each: the oldest and the
+// newest that are maintained. If [Full] it is [AllVersions].
+func Versions() []Version {
+	if Full() {
+		return AllVersions()
+	}
+	return []Version{V35, V37}
+}
+
+// Runs reports whether v is one of [Versions].
+func Runs(v Version) bool { return slices.Contains(Versions(), v) }
+
+// Maintained is [Versions] without 3.4, which is not maintained.
+func Maintained() []Version {
+	return slices.DeleteFunc(Versions(), func(v Version) bool { return v == V34 })
+}
+
+// WithV2 returns the versions that serve the v2 API: 3.5, and if [Full] 3.4 too.
+func WithV2() []Version {
+	if Full() {
+		return []Version{V34, V35}
+	}
+	return []Version{V35}
+}
 
 // servesV2 reports whether the version has --enable-v2.
 func (v Version) servesV2() bool { return v == V34 || v == V35 }

@@ -72,7 +72,7 @@ func TestChangesUnderNoSpace(t *testing.T) {
 // alarm was disarmed. No other living member is replaced in the meantime.
 func TestChangesUnderCorrupt(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := start(t, 3, etcdtest.Options{Version: v})

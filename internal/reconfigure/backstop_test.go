@@ -120,7 +120,7 @@ func TestWithdrawTheLeaderThatEnded(t *testing.T) {
 // A voter that never ran is removed: no process is at its address.
 func TestWithdrawAVoterThatNeverRan(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := start(t, 3, etcdtest.Options{Version: v})

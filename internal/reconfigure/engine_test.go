@@ -231,7 +231,7 @@ func TestJoinOverTLSWithPassword(t *testing.T) {
 // Learners do not issue tokens: their status is requested with a voter's token.
 func TestJoinWithPasswordAlone(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := start(t, 1, etcdtest.Options{Version: v, Password: "kept-to-itself"})

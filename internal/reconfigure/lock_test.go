@@ -371,7 +371,7 @@ func child() int {
 // promoting a learner that has started in the meantime.
 func TestFrozenRun(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := start(t, 1, etcdtest.Options{Version: v})

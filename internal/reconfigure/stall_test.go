@@ -18,7 +18,7 @@ import (
 // leader sends it a snapshot, however long that takes.
 func TestStallClockStandsStillDuringASnapshot(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
+	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := start(t, 1, etcdtest.Options{Version: v, Links: true, Env: map[string]string{

@@ -54,7 +54,7 @@ func mustBeTurnOf(t *testing.T, err error, name string) membership.Turn {
 // removal or the removal of a failed member.
 func TestTurnOutlivesItsRun(t *testing.T) {
 	t.Parallel()
-	for _, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V37} {
+	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := start(t, 3, etcdtest.Options{Version: v, Names: []string{"a", "b", "c"}})

@@ -18,11 +18,7 @@ import (
 // write access to all keys. Both lists need no role at all.
 func TestPermissionsOfActions(t *testing.T) {
 	t.Parallel()
-	versions := []etcdtest.Version{etcdtest.V35, etcdtest.V36} // up to 3.5 the error text differs
-	if os.Getenv("ETCD_TEST_FULL") != "" {
-		versions = append(versions, etcdtest.V37)
-	}
-	for _, v := range versions {
+	for _, v := range etcdtest.Maintained() { // up to 3.5 the error text differs
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v, Password: "Tr0ub4dor"})
