@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { Main(m) }
 
 // The whole life of a cluster: one apply forms it, one member joins by environment only
 // and one by the join script, a follower and the leader leave, and it is destroyed.
+// (With ETCD_TEST_FULL=1 also with one operation at a time.)
 func TestAccLife(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -27,6 +28,9 @@ func TestAccLife(t *testing.T) {
 		"3.6 one operation a time": {options: FleetOptions{Version: etcdtest.V36}, args: []string{"-parallelism=1"}},
 		"3.7 installed by init":    {options: FleetOptions{Version: etcdtest.V37, Mirror: true}},
 	} {
+		if !c.options.Mirror && !etcdtest.Full() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			life(t, NewFleet(t, c.options), c.args...)

@@ -24,11 +24,7 @@ import (
 // grow the cluster. (With ETCD_TEST_FULL=1 on each version.)
 func TestAccQuorumLost(t *testing.T) {
 	t.Parallel()
-	versions := []etcdtest.Version{etcdtest.V36}
-	if etcdtest.Full() {
-		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
-	}
-	for _, v := range versions {
+	for _, v := range etcdtest.Sample(etcdtest.V36) {
 		t.Run("from a survivor of "+string(v), func(t *testing.T) {
 			t.Parallel()
 			f, was := loseQuorum(t, v)

@@ -110,7 +110,7 @@ func TestAccRolloutOfAnImage(t *testing.T) {
 
 // A rollout is interrupted when the successor runs but is not promoted. It does
 // not continue before the promotion: the next apply promotes the successor, and
-// the one after that changes the next node.
+// the next plan changes the next node.
 func TestAccRolloutCutShort(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -140,12 +140,7 @@ func TestAccRolloutCutShort(t *testing.T) {
 	p.Says("Rollout: no member is replaced by this plan").MustContain(t, "Rollout: no member is replaced by this plan", "a (", "is not a voting member yet")
 	f.Apply().MustSucceed()
 	f.MustVote("a", "b", "c")
-	for _, name := range []string{"b", "c"} {
-		f.Plan().MustDo(Rolled(name))
-		f.Apply().MustSucceed()
-	}
-	f.MustVote("a", "b", "c")
-	f.Plan().MustBeEmpty()
+	f.Plan().MustDo(Rolled("b"))
 }
 
 func rolloutSize() []string {
@@ -326,19 +321,26 @@ func TestAccRolloutOfAnImageThatDoesNotBoot(t *testing.T) {
 	f.Plan().MustDo(Rolled("b"))
 }
 
-// Members are upgraded to the next minor version of etcd one by one.
+// Members are upgraded to the next minor version of etcd one by one. (With
+// ETCD_TEST_FULL=1 from 3.5, otherwise from 3.6.)
 func TestAccRolloutOfVersions(t *testing.T) {
 	t.Parallel()
+	versions := []etcdtest.Version{etcdtest.V36, etcdtest.V37}
+	if etcdtest.Full() {
+		versions = etcdtest.Maintained()
+	}
 	// 3.5 does not support discovery by the v3 API.
-	f := NewFleet(t, FleetOptions{Version: etcdtest.V35, Static: true})
-	f.Rollout(string(etcdtest.V35))
+	f := NewFleet(t, FleetOptions{Version: versions[0], Static: true})
+	f.Rollout(string(versions[0]))
 	f.Form()
 
-	f.Want(string(etcdtest.V37))
-	f.Plan().MustSay("Rollout: a cannot go from 3.5 to 3.7").MustContain(t, "Rollout: a cannot go from 3.5 to 3.7",
-		f.Named("a", "b", "c")+" run etcd 3.5.", "Nothing has been changed.", "Roll out 3.6 to every member first")
+	if versions[0] == etcdtest.V35 {
+		f.Want(string(etcdtest.V37))
+		f.Plan().MustSay("Rollout: a cannot go from 3.5 to 3.7").MustContain(t, "Rollout: a cannot go from 3.5 to 3.7",
+			f.Named("a", "b", "c")+" run etcd 3.5.", "Nothing has been changed.", "Roll out 3.6 to every member first")
+	}
 
-	for _, v := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
+	for _, v := range versions[1:] {
 		f.roll(t, string(v), func(name string) {
 			f.Options.Version = v
 			f.mustMatchState(t, name)

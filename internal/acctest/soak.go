@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // soakFor is the duration of the rounds without SOAK.
@@ -22,6 +24,14 @@ const soakFor = 3 * time.Minute
 // may land does the same each time. Its first eight rounds contain every change
 // and nearly every fault.
 const soakSeed = 79055
+
+// NeedSoak skips a soak unless SOAK or ETCD_TEST_FULL is set.
+func NeedSoak(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SOAK") == "" && !etcdtest.Full() {
+		t.Skip("a soak takes minutes: set SOAK=3m or ETCD_TEST_FULL=1")
+	}
+}
 
 // SoakSettings returns the duration and the seed of a soak.
 func SoakSettings(t *testing.T) (time.Duration, uint64) {

@@ -92,7 +92,7 @@ func mustImport(p *acctest.Plan, n int) {
 // with its machine.
 func TestAccImport(t *testing.T) {
 	t.Parallel()
-	for _, version := range etcdtest.Maintained() {
+	for _, version := range etcdtest.Sample(etcdtest.V37) {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			f := acctest.NewFleet(t, acctest.FleetOptions{Version: version, Static: true})

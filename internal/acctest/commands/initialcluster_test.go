@@ -17,7 +17,7 @@ import (
 // member joins it, although it is now among the initial members.
 func TestAccInitialCluster(t *testing.T) {
 	t.Parallel()
-	for _, v := range etcdtest.Maintained() {
+	for _, v := range etcdtest.Sample(etcdtest.V37) {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			f := acctest.NewFleet(t, acctest.FleetOptions{Version: v, Static: true})

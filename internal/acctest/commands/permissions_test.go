@@ -157,11 +157,7 @@ const (
 // actions see TestPermissionsOfActions.)
 func TestAccPermissions(t *testing.T) {
 	t.Parallel()
-	versions := []etcdtest.Version{etcdtest.V36}
-	if etcdtest.Full() {
-		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
-	}
-	for _, v := range versions {
+	for _, v := range etcdtest.Sample(etcdtest.V36) {
 		for name, l := range logins {
 			t.Run(string(v)+" "+name, func(t *testing.T) {
 				t.Parallel()

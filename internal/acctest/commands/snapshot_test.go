@@ -135,11 +135,7 @@ func (s *snapshots) write(keys int) {
 // snapshot. (With ETCD_TEST_FULL=1 on each version.)
 func TestAccSnapshot(t *testing.T) {
 	t.Parallel()
-	versions := []etcdtest.Version{etcdtest.V37}
-	if etcdtest.Full() {
-		versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
-	}
-	for _, v := range versions {
+	for _, v := range etcdtest.Sample(etcdtest.V37) {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			b := acctest.StartCluster(t, 3, etcdtest.Options{Version: v})

@@ -70,11 +70,15 @@ type failure struct {
 // advice of the refusals, must lead to an empty plan, and no rule may have been
 // broken on the way. See the checks of [actor].
 //
-// SOAK is the duration; without it a few sequences run. SOAK_SEED selects the
-// sequences ("random" for a new seed), SOAK_ONLY runs only one of them,
-// SOAK_PARALLEL is the number of concurrent sequences, and SOAK_REPLAYS the
-// maximum number of repetitions to make a failed sequence shorter.
+// SOAK is the duration; without it a few sequences run with ETCD_TEST_FULL=1,
+// and otherwise none. SOAK_SEED selects the sequences ("random" for a new seed),
+// SOAK_ONLY runs only one of them, SOAK_PARALLEL is the number of concurrent
+// sequences, and SOAK_REPLAYS the maximum number of repetitions to make a failed
+// sequence shorter.
 func TestAccCommandSoak(t *testing.T) {
+	if os.Getenv("SOAK_ONLY") == "" {
+		acctest.NeedSoak(t)
+	}
 	t.Parallel()
 	limit, seed := acctest.SoakSettings(t)
 	c := &campaign{tb: t, seed: seed, kinds: map[string]int{}}
