@@ -25,13 +25,10 @@ const password = "correct horse"
 // with the files and the user in machine_access, and a password of their own.
 func TestAccRegistryWithTLSAndPassword(t *testing.T) {
 	t.Parallel()
-	for _, version := range []etcdtest.Version{etcdtest.V36, etcdtest.V37} {
-		t.Run(string(version), func(t *testing.T) {
-			t.Parallel()
-			pki := etcdtest.NewPKI(t)
-			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: version, TLS: pki, Password: password})
-			run, machine := pki.Client("run"), pki.Client("machine")
-			config := fmt.Sprintf(`
+	pki := etcdtest.NewPKI(t)
+	registry := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
+	run, machine := pki.Client("run"), pki.Client("machine")
+	config := fmt.Sprintf(`
 provider "etcd" {
   endpoints = [%q]
   username  = "root"
@@ -52,35 +49,33 @@ resource "etcd_discovery_token" "this" {
 }
 `, registry.Endpoints()[0], password, pki.CAFile, run.CertFile, run.KeyFile, pki.CAFile, machine.CertFile, machine.KeyFile)
 
-			const address = "etcd_discovery_token.this"
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
-				Steps: []resource.TestStep{
-					{
-						Config: config,
-						ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-							plancheck.ExpectResourceAction(address, plancheck.ResourceActionCreate),
-							plancheck.ExpectUnknownValue(address, tfjsonpath.New("environment")),
-						}},
-						Check: func(s *terraform.State) error {
-							attributes := s.RootModule().Resources[address].Primary.Attributes
-							for name, value := range attributes {
-								if strings.Contains(value, password) {
-									return fmt.Errorf("the state holds the password, in %s", name)
-								}
-							}
-							return discoverytoken.Form(t, version, attributes, map[string]string{"ETCD_DISCOVERY_PASSWORD": password})
-						},
-					},
-					{
-						Config: config,
-						ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-							plancheck.ExpectEmptyPlan(),
-							plancheck.ExpectKnownValue(address, tfjsonpath.New("complete"), knownvalue.Bool(true)),
-						}},
-					},
+	const address = "etcd_discovery_token.this"
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{
+			{
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectResourceAction(address, plancheck.ResourceActionCreate),
+					plancheck.ExpectUnknownValue(address, tfjsonpath.New("environment")),
+				}},
+				Check: func(s *terraform.State) error {
+					attributes := s.RootModule().Resources[address].Primary.Attributes
+					for name, value := range attributes {
+						if strings.Contains(value, password) {
+							return fmt.Errorf("the state holds the password, in %s", name)
+						}
+					}
+					return discoverytoken.Form(t, etcdtest.DefaultVersion, attributes, map[string]string{"ETCD_DISCOVERY_PASSWORD": password})
 				},
-			})
-		})
-	}
+			},
+			{
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectEmptyPlan(),
+					plancheck.ExpectKnownValue(address, tfjsonpath.New("complete"), knownvalue.Bool(true)),
+				}},
+			},
+		},
+	})
 }
