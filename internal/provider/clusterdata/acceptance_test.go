@@ -110,23 +110,6 @@ func TestAccTLSAndPassword(t *testing.T) {
 	})
 }
 
-// A plan is possible if no endpoint responds, and the advice names the endpoints.
-func TestAccNobodyAnswers(t *testing.T) {
-	t.Parallel()
-	nobody := etcdtest.NewProcess(t, etcdtest.Options{}).ClientURL()
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
-		Steps: []resource.TestStep{{
-			Config: acctest.Access{Endpoints: []string{nobody}}.ProviderConfig() + data,
-			ConfigStateChecks: []statecheck.StateCheck{
-				has(knownvalue.Bool(false), "reachable"), has(knownvalue.Bool(false), "healthy"), has(knownvalue.Null(), "cluster_id"), has(knownvalue.Null(), "leader"),
-				has(knownvalue.Null(), "quorum"), has(list(), "members"), has(list(), "voter_endpoints"),
-				has(list("No endpoint gave a member list. "+nobody+": connection refused."), "advice"),
-			},
-		}},
-	})
-}
-
 // The data source's own endpoints; and provider endpoints that are known only
 // after the apply, for which the data source has to wait.
 func TestAccEndpoints(t *testing.T) {
