@@ -62,11 +62,14 @@ func measures() []measure {
 	}
 }
 
-// TestMeasures runs each measure against its rivals. The short form runs each
-// one once, with small sizes and in parallel: its figures mean nothing, and it
-// only shows that everything works.
+// TestMeasures runs each measure against its rivals. The short form, with
+// ETCD_TEST_FULL=1, runs each one once, with small sizes and in parallel: its
+// figures mean nothing, and it only shows that everything works.
 func TestMeasures(t *testing.T) {
 	document := os.Getenv(documentVariable)
+	if document == "" && !etcdtest.Full() {
+		t.Skip("make bench measures: set ETCD_TEST_FULL=1 for a short form")
+	}
 	c := campaign{whole: document != ""}
 	t.Run("of", func(t *testing.T) {
 		for _, m := range measures() {
