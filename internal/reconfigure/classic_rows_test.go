@@ -95,7 +95,7 @@ func followerAway(c *trial) {
 	r := b.leaveRequest(c.T, follower.Name)
 	d := b.NewJoiner(c.T, "d")
 	d.Supervise(100 * time.Millisecond)
-	c.way.away(b, follower)
+	follower.Freeze()
 
 	_, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting))
 	text := c.mustRefuse(err, membership.MemberDown)
@@ -129,47 +129,6 @@ func followerAway(c *trial) {
 	}
 }
 
-// The learner is added before the leader fails; its promotion waits, and
-// continues once the old leader is healthy again.
-func leaderAway(c *trial) {
-	b := c.voters(3)
-	d, r := c.learner(b, "d")
-	old := b.Leader(c.T)
-	rest := c.followers(b)
-	c.way.away(b, old)
-	// Wait until the others have detected it.
-	for _, p := range rest {
-		c.mustWrite(p)
-	}
-	etcdtest.Until(c.T, "the engine believes the majority", func() bool {
-		snap, err := b.engine.Cluster.Observe(within(c.T, 20*time.Second), r.Cluster)
-		id, _, ok := snap.MajorityLeader()
-		m, _ := snap.Member(id)
-		return err == nil && ok && m.Name != old.Name && m.Name != ""
-	})
-	// Another voter would leave no quorum if it failed: 2 of 4.
-	promoted := c.inBackground(b, r)
-	c.mustStay(b, promoted, 5*time.Second, "infra1", "infra2", "infra3", "d (learner)")
-	c.way.back(b, old)
-	if err := <-promoted; err != nil {
-		c.Fatal(err)
-	}
-	c.mustList(b, "infra1", "infra2", "infra3", "d")
-	b.Track(d)
-
-	// Four members without the leader have a quorum, and remove it.
-	old = b.Leader(c.T)
-	gone := b.leaveRequest(c.T, old.Name)
-	c.way.away(b, old)
-	if _, err := b.engine.Leave(within(c.T, 2*time.Minute), gone); err != nil {
-		c.Fatal(err)
-	}
-	b.Untrack(old)
-	if _, still := named(b.members(c.T), old.Name); still {
-		c.Errorf("%s is still in the list", old.Name)
-	}
-}
-
 func newcomerOnEitherSide(c *trial) {
 	b := c.voters(3)
 	d, _ := c.learner(b, "d")
@@ -194,59 +153,6 @@ func newcomerOnEitherSide(c *trial) {
 	}
 }
 
-func halves(c *trial) {
-	b := c.voters(3)
-	d, r := c.learner(b, "d")
-	old, rest := b.Leader(c.T), c.followers(b)
-	b.Split(old, d)
-	for _, p := range rest {
-		c.mustWrite(p)
-	}
-	c.mustNotWrite(old)
-	promoted := c.inBackground(b, r)
-	c.mustStay(b, promoted, 5*time.Second, "infra1", "infra2", "infra3", "d (learner)")
-	c.mustWrite(rest[0])
-	b.Heal()
-	if err := <-promoted; err != nil {
-		c.Fatal(err)
-	}
-	c.mustList(b, "infra1", "infra2", "infra3", "d")
-}
-
-func splitFirst(c *trial) {
-	c.sub("one and two", func(c *trial) {
-		b := c.voters(3)
-		d := b.NewJoiner(c.T, "d")
-		old, rest := b.Leader(c.T), c.followers(b)
-		b.Split(old, d)
-		for _, p := range rest {
-			c.mustWrite(p)
-		}
-		d.Supervise(100 * time.Millisecond)
-		_, err := b.engine.Join(within(c.T, 2*time.Minute), request(d, reconfigure.Voting))
-		_ = c.mustRefuse(err, membership.MemberDown)
-		c.mustList(b, "infra1", "infra2", "infra3")
-	})
-	c.sub("two and two", func(c *trial) {
-		b := c.voters(4)
-		m := b.Members()
-		d := b.NewJoiner(c.T, "d")
-		b.Split(m[0], m[1])
-		c.mustNotWrite(m[0])
-		c.mustNotWrite(m[2])
-		_, err := b.engine.Join(within(c.T, 20*time.Second), request(d, reconfigure.Voting))
-		text := c.mustWait(err, membership.NoLeader)
-		if !strings.HasPrefix(text.Detail, "Nothing was changed in the cluster. A quorum of the voters (3 of 4) must name one leader and serve reads.") {
-			c.Errorf("got %s", text.Detail)
-		}
-		b.Heal()
-		if err := b.WaitHealthy(within(c.T, etcdtest.WaitLimit)); err != nil {
-			c.Fatal(err)
-		}
-		c.mustList(b, "infra1", "infra2", "infra3", "infra4")
-	})
-}
-
 func oneToTwo(c *trial) {
 	b := c.voters(1)
 	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
@@ -261,40 +167,4 @@ func oneToTwo(c *trial) {
 	witness.mustHaveSeen(c.T, got.Member.ID)
 	c.mustKeepWriting(b, w)
 	c.mustList(b, "infra1", "d")
-}
-
-func wrongURL(c *trial, n int) {
-	b := c.voters(n)
-	d := b.NewJoiner(c.T, "d")
-	w := b.NewWriter(c.T, etcdtest.WriterOptions{})
-	wrong := request(d, reconfigure.Voting)
-	wrong.PeerURLs = []string{"http://127.0.0.1:1"}
-	ctx := limited{c.Context(), make(chan struct{})}
-	joined := make(chan error, 1)
-	go func() {
-		_, err := b.engine.Join(ctx, wrong)
-		joined <- err
-	}()
-	etcdtest.Until(c.T, "d is announced", func() bool { return len(b.members(c.T)) == n+1 })
-	select {
-	case err := <-joined:
-		c.Fatalf("it did not wait: %v", err)
-	case <-time.After(3 * time.Second):
-		close(ctx.over)
-	}
-	text := c.mustWait(<-joined, "")
-	if !strings.Contains(text.Detail, "was added with peer URLs http://127.0.0.1:1 as a learner and has not started. The quorum of the cluster has not changed") {
-		c.Errorf("got %s", text.Detail)
-	}
-	d.Supervise(100 * time.Millisecond)
-	if _, err := b.engine.Join(etcdtest.WaitContext(c.T), request(d, reconfigure.Voting)); err != nil {
-		c.Fatal(err)
-	}
-	c.mustKeepWriting(b, w)
-	if m := b.members(c.T); len(m) != n+1 {
-		c.Errorf("%d members, want %d", len(m), n+1)
-	}
-	if _, ok := named(b.members(c.T), "d"); !ok {
-		c.Error("d is not in the list")
-	}
 }
