@@ -141,22 +141,6 @@ func TestWithdrawAVoterThatNeverRan(t *testing.T) {
 	}
 }
 
-// Without quorum the member cannot be changed, and the error says so within
-// seconds.
-func TestWithdrawWithoutQuorum(t *testing.T) {
-	t.Parallel()
-	b := start(t, 3, etcdtest.Options{})
-	m, _ := named(b.members(t), "infra3")
-	r := reconfigure.WithdrawRequest{Owner: "founder3-1", Name: m.Name, PeerURLs: m.PeerURLs}
-	b.forge(t, r.Owner, record(r.Owner, m))
-	b.Member("infra2").Kill()
-	b.Member("infra3").Kill()
-	_, err := b.engine.Withdraw(etcdtest.WaitContext(t), r)
-	if err == nil || !reconfigure.Undecidable(err) {
-		t.Errorf("without quorum: %v", err)
-	}
-}
-
 // A record is only a hint. A forged or stale record removes no member, whatever
 // it has in common with a correct one: d is a learner that another user added
 // and that has not started, the easiest to lose; c is a failed voter.

@@ -347,20 +347,6 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 	}
 }
 
-// A join that cannot be decided fails soon, with the reason.
-func TestJoinWithoutQuorum(t *testing.T) {
-	t.Parallel()
-	b := start(t, 3, etcdtest.Options{})
-	d := b.NewJoiner(t, "d")
-	b.Member("infra2").Kill()
-	b.Member("infra3").Kill()
-	_, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
-	var refused *reconfigure.Refusal
-	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
-		t.Fatalf("joining without quorum: %v", err)
-	}
-}
-
 // Without a cluster, a join fails soon, with the answer of each endpoint.
 func TestNoClusterToJoin(t *testing.T) {
 	t.Parallel()
