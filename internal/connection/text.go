@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // Limits of texts that came over the wire, in bytes: of the part that is shown,
@@ -18,14 +20,13 @@ const (
 	name  = 253
 )
 
-// Quote returns a text that came over the wire in a form safe to display:
-// quoted, in ASCII, and cut after 200 bytes.
+// Quote returns a text that came over the wire in a form safe to display: quoted and
+// in ASCII, if it may be shown; see [membership.Shown].
 func Quote(s string) string {
-	cut := Cut(s)
-	if len(cut) < len(s) {
-		return strconv.QuoteToASCII(cut) + "…"
+	if shown, ok := membership.Shown(s); ok {
+		return strconv.QuoteToASCII(shown)
 	}
-	return strconv.QuoteToASCII(cut)
+	return membership.Hidden(s)
 }
 
 // Cut returns at most the first 200 bytes of a text. It does not split a character.

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // TLSMaterial gives the source of the CA, the client certificate and its key:
@@ -54,7 +56,8 @@ type TLSError struct {
 	// with _pem.
 	Argument string
 	Problem  TLSProblem
-	// Path is the file, "" for inline text.
+	// Path is the file, "" for inline text and for the key: what is given as its
+	// path may be the key itself.
 	Path string
 	// When is the end or the beginning of the certificate's validity.
 	When time.Time
@@ -66,8 +69,8 @@ type TLSError struct {
 func (e *TLSError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Argument)
-	if e.Path != "" {
-		fmt.Fprintf(&b, " %q", e.Path)
+	if path, ok := membership.Shown(e.Path); ok && path != "" {
+		fmt.Fprintf(&b, " %q", path)
 	}
 	b.WriteString(": " + string(e.Problem))
 	if e.Err != nil {
@@ -95,7 +98,7 @@ func (m TLSMaterial) Check() error {
 	case cert && !key:
 		return &TLSError{Argument: named("cert", m.CertPEM), Problem: CertWithoutKey, Path: m.Cert}
 	case key && !cert:
-		return &TLSError{Argument: named("key", m.KeyPEM.Reveal()), Problem: KeyWithoutCert, Path: m.Key}
+		return &TLSError{Argument: named("key", m.KeyPEM.Reveal()), Problem: KeyWithoutCert}
 	}
 	return nil
 }
@@ -179,7 +182,10 @@ func read(name, path, inline string) (part, error) {
 	case path == "":
 		return part{}, nil
 	}
-	p := part{argument: name, path: path}
+	p := part{argument: name}
+	if name != "key" {
+		p.path = path
+	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*os.PathError](err); ok {

@@ -36,8 +36,8 @@ const (
 // Debug writes a line at debug level. event is a constant text, facts are pairs
 // of a name and a value. A value is a string, a number, a boolean, a duration, an
 // error, a fmt.Stringer or a slice of strings. For any other value Debug writes
-// only the type, so that no line holds a whole model. It leaves out a nil value,
-// and masks a password in a URL.
+// only the type, so that no line holds a whole model. It leaves out a nil value, and
+// shows of a value what [membership.Shown] allows.
 func Debug(ctx context.Context, s Subsystem, event string, facts ...any) {
 	fields := make(map[string]any, len(facts)/2)
 	for i := 0; i+1 < len(facts); i += 2 {
@@ -57,20 +57,27 @@ func printable(value any) any {
 	case bool, int, int64, uint64, float64:
 		return v
 	case string:
-		return membership.Masked(v)
+		return shown(v)
 	case []string:
 		masked := make([]string, len(v))
 		for i, s := range v {
-			masked[i] = membership.Masked(s)
+			masked[i] = shown(s)
 		}
 		return masked
 	case time.Duration:
 		return v.String()
 	case error:
-		return membership.Masked(v.Error())
+		return membership.Redacted(membership.Masked(v.Error()))
 	case fmt.Stringer:
-		return membership.Masked(v.String())
+		return membership.Redacted(membership.Masked(v.String()))
 	default:
 		return fmt.Sprintf("%T", v)
 	}
+}
+
+func shown(value string) string {
+	if shown, ok := membership.Shown(membership.Masked(value)); ok {
+		return shown
+	}
+	return membership.Hidden(value)
 }

@@ -116,13 +116,31 @@ func TestBadSettings(t *testing.T) {
 		},
 		"no file": {
 			block{"ca_cert": missing}, nil, "Cannot read TLS file",
-			"ca_cert (" + missing + "): no such file or directory. The file must be there when the provider is configured, also for a plan; what is made in the same apply goes into ca_cert_pem.",
+			"ca_cert (" + missing + "): no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into ca_cert_pem.",
 			"ca_cert",
 		},
 		"no file of the environment's": {
 			nil, map[string]string{"ETCDCTL_CACERT": missing}, "Cannot read TLS file",
-			"ETCDCTL_CACERT (" + missing + "): no such file or directory. The file must be there when the provider is configured, also for a plan; what is made in the same apply goes into ca_cert_pem.",
+			"ETCDCTL_CACERT (" + missing + "): no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into ca_cert_pem.",
 			"",
+		},
+		"PEM text in place of a path": {
+			block{"cert": cert.CertFile, "key": inline}, nil, "Cannot read TLS file",
+			"key: no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into key_pem.",
+			"key",
+		},
+		"a key without its PEM header": {
+			nil, map[string]string{"ETCDCTL_CERT": cert.CertFile, "ETCDCTL_KEY": "MC4CAQAwBQYDK2VwBCIEIB"}, "Cannot read TLS file",
+			"ETCDCTL_KEY: no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into key_pem.",
+			"",
+		},
+		"a key without its certificate": {
+			block{"key": inline}, nil, "Private key without its certificate",
+			"key is set, and the client certificate is not. Set cert or cert_pem as well, next to the key.", "key",
+		},
+		"a bundle in place of the path of a certificate": {
+			block{"cert": inline}, nil, "Client certificate without its key",
+			"cert is set, and its private key is not. Set key or key_pem as well, next to the certificate.", "cert",
 		},
 		"no CA": {
 			block{"ca_cert_pem": inline}, nil, "Invalid TLS material",
@@ -134,11 +152,11 @@ func TestBadSettings(t *testing.T) {
 		},
 		"no key": {
 			block{"cert": cert.CertFile, "key": cert.CertFile}, nil, "Invalid TLS material",
-			"key (" + cert.CertFile + ") holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "key",
+			"key holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "key",
 		},
 		"another key": {
 			block{"cert": cert.CertFile, "key": other.KeyFile}, nil, "Private key of another certificate",
-			"key (" + other.KeyFile + ") is not the key of the client certificate. Give the certificate and the key that were made together.", "key",
+			"key is not the key of the client certificate. Give the certificate and the key that were made together.", "key",
 		},
 		"encrypted key": {
 			block{"cert": cert.CertFile, "key_pem": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n"}, nil, "Encrypted private key",

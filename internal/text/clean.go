@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // Names, URLs, errors of servers, holders of locks, values of records and user
@@ -29,17 +31,14 @@ const (
 // incomplete token is a capability, so only its beginning is shown.
 var tokens = regexp.MustCompile(`\b([0-9a-f]{8})[0-9a-f]{24}\b`)
 
-// userinfo matches the user and the password of a URL.
-var userinfo = regexp.MustCompile(`://[^\s,;]*@`)
-
 // word matches a part of a text that cannot be wrapped.
 var word = regexp.MustCompile(`[^\s,;]+`)
 
 // Clean returns a text from outside in displayable form: one line of printable
 // characters. Other characters become \xNN, \uNNNN or \UNNNNNNNN, line breaks
-// and tabs become spaces. A word is cut after 200 characters and a discovery
-// token after 8. The user and the password of a URL are masked.
-func Clean(s string) string { return strings.TrimSpace(clean(s)) }
+// and tabs become spaces. A discovery token is cut after 8 characters. A word of more
+// than 200 characters and secrets are not shown, see [membership.Redacted].
+func Clean(s string) string { return strings.TrimSpace(clean(membership.Redacted(s))) }
 
 func clean(s string) string {
 	var b strings.Builder
@@ -64,11 +63,13 @@ func clean(s string) string {
 	return brief(b.String())
 }
 
-// brief cuts long words and hides secrets.
+// brief hides long words and secrets.
 func brief(s string) string {
-	return word.ReplaceAllStringFunc(s, func(w string) string {
-		w = userinfo.ReplaceAllString(w, "://***@")
-		return cut(tokens.ReplaceAllString(w, "$1…"), longestWord)
+	return word.ReplaceAllStringFunc(membership.Redacted(s), func(w string) string {
+		if utf8.RuneCountInString(w) > longestWord {
+			return membership.Hidden(w)
+		}
+		return tokens.ReplaceAllString(w, "$1…")
 	})
 }
 
@@ -97,7 +98,7 @@ func cut(s string, most int) string {
 // Lines returns a finished text in displayable form. It keeps line breaks,
 // which are our own, and leading spaces; otherwise see [Clean].
 func Lines(s string) string {
-	lines := strings.Split(s, "\n")
+	lines := strings.Split(membership.Redacted(s), "\n")
 	for i, line := range lines {
 		lines[i] = clean(line)
 	}
@@ -149,11 +150,15 @@ type outside string
 // Format implements [fmt.Formatter].
 func (o outside) Format(f fmt.State, verb rune) {
 	format := fmt.FormatString(f, verb)
-	if verb == 'q' { // %q has its own escapes for unprintable characters
-		_, _ = io.WriteString(f, clean(fmt.Sprintf(format, brief(string(o)))))
-		return
+	value, ok := membership.Shown(string(o))
+	switch {
+	case verb == 'q' && ok: // %q has its own escapes for unprintable characters
+		_, _ = io.WriteString(f, clean(fmt.Sprintf(format, brief(value))))
+	case verb == 'q' || strings.ContainsAny(string(o), "\n\r"):
+		_, _ = io.WriteString(f, membership.Hidden(string(o)))
+	default:
+		_, _ = fmt.Fprintf(f, format, clean(string(o)))
 	}
-	_, _ = fmt.Fprintf(f, format, clean(string(o)))
 }
 
 // cleaned is like [clean] for a list.

@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // DiscoveryTokenExists returns the error for a token that already exists. size
@@ -133,12 +132,12 @@ func DiscoveryForgotten(token, prefix string, err error) Message {
 		begun(token), prefix, begun(token), registryAnswers(err))
 }
 
-// DiscoveryImportID returns the error for an invalid import ID.
-func DiscoveryImportID(id, problem string) Message {
+// DiscoveryImportID returns the error for an invalid import ID, which may be a token.
+func DiscoveryImportID(problem string) Message {
 	return newMessage("Invalid import ID",
-		"%q %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
+		"The ID %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
 			"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.",
-		membership.Masked(id), problem)
+		problem)
 }
 
 // DiscoveryImportMissing returns the error for the import of a missing token.

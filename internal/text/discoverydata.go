@@ -3,8 +3,6 @@
 
 package text
 
-import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-
 // DiscoveryTokenOrURL is the error unless exactly one of token and url is set.
 var DiscoveryTokenOrURL = newMessage("Either token or url",
 	"Set token to read it from the discovery cluster at the provider's endpoints, or url to a discovery URL. Set one of them, not both.")
@@ -21,10 +19,11 @@ func DiscoveryBesideURL(name string) Message {
 		"%s cannot be combined with url: it follows from the URL.", name)
 }
 
-// DiscoveryURLInvalid returns the error for an invalid discovery URL.
-func DiscoveryURLInvalid(url, problem string) Message {
+// DiscoveryURLInvalid returns the error for an invalid discovery URL, which may hold
+// a token.
+func DiscoveryURLInvalid(problem string) Message {
 	return newMessage("Invalid discovery URL",
-		"url = %q %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", membership.Masked(url), problem)
+		"url %s. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", problem)
 }
 
 // EndpointsUnknown is the error for a data source that is read too early.

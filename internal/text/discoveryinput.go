@@ -99,11 +99,12 @@ func DiscoveryAdvertisedInvalid(endpoint, problem string) Message {
 		"advertised_endpoints holds %q, which %s.", endpoint, problem)
 }
 
-// MachinePathInvalid returns the error for an invalid path in machine_access.
-func MachinePathInvalid(name, value string) Message {
+// MachinePathInvalid returns the error for an invalid path in machine_access, which
+// may be a key.
+func MachinePathInvalid(name string) Message {
 	return newMessage("Invalid path in machine_access",
-		"machine_access.%s = %q is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".",
-		name, value)
+		"machine_access.%s is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".",
+		name)
 }
 
 // MachineUserPassword is the error for a user with a password. It omits the value.

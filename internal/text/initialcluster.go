@@ -13,7 +13,7 @@ var NoFounders = newMessage("No members", "members is empty; a cluster is formed
 // ClusterTokenInvalid returns the error for a cluster token. problem ends the sentence.
 func ClusterTokenInvalid(token, problem string) Message {
 	return newMessage("Invalid cluster token",
-		"cluster_token = %q %s. It may hold letters, digits, \"-\", \"_\" and \".\" only. Leave it out to have one made.", token, problem)
+		"cluster_token = %q %s. It may hold letters, digits, \"-\", \"_\" and \".\" only. Leave it out to have one made.", begun(token), problem)
 }
 
 // LoopbackFounder returns the error for an initial member with a loopback URL

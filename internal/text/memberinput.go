@@ -89,7 +89,7 @@ func memberNameDetail(err *membership.NameError) string {
 	case membership.NameSeparator:
 		return sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
 	case membership.NameLong:
-		return sprintf("The member name %.20q… has %d bytes; at most 253 are taken. Choose a shorter name.", err.Name, len(err.Name))
+		return sprintf("The member name has %d bytes; at most 253 are taken. Choose a shorter name.", len(err.Name))
 	case membership.NameAlphabet:
 		return sprintf("The member name %q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. "+
 			"The join script and the data directory take no other. Choose another name.", err.Name)
@@ -110,7 +110,11 @@ func InitialCluster(err *membership.EntryError) Message {
 	case errors.Is(err, membership.ErrDuplicateURL):
 		t.Detail = "Its peer URL is in the list twice; each belongs to one member."
 	case errors.As(err, &urlErr):
-		t.Detail = peerURLDetail(urlErr)
+		problem := *urlErr
+		if shown, ok := membership.Shown(err.Entry); !ok || shown != err.Entry { // what is hidden may be in the URL
+			problem.URL = "The URL"
+		}
+		t.Detail = peerURLDetail(&problem)
 	case errors.As(err, &nameErr):
 		t.Detail = memberNameDetail(nameErr)
 	default:

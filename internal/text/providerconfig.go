@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // In the functions below, source is the origin of a value: an argument of the
@@ -65,8 +66,9 @@ var TwoPasswords = newMessage("Two passwords in the environment",
 // TLSMaterial returns the error for an invalid CA, client certificate or key.
 // source is the origin of err.Argument.
 func TLSMaterial(source string, err *connection.TLSError) Message {
-	if err.Path != "" {
-		source = sprintf("%s (%s)", source, err.Path)
+	source = sprintf("%s", source)
+	if path, ok := membership.Shown(err.Path); ok && path != "" {
+		source += sprintf(" (%s)", path)
 	}
 	switch err.Problem {
 	case connection.BothGiven:
@@ -77,7 +79,7 @@ func TLSMaterial(source string, err *connection.TLSError) Message {
 		return Message{"Private key without its certificate", source + " is set, and the client certificate is not. Set cert or cert_pem as well, next to the key."}
 	case connection.Unreadable:
 		return newMessage("Cannot read TLS file", "%s: %v. The file must be there when the provider is configured, also for a plan; "+
-			"what is made in the same apply goes into %s_pem.",
+			"PEM text, and what is made in the same apply, goes into %s_pem.",
 			source, err.Err, err.Argument)
 	case connection.EncryptedKey:
 		return Message{"Encrypted private key", source + " is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."}

@@ -233,17 +233,22 @@ func (r *reader) text(path string, v any) string {
 	return s
 }
 
-// path returns an absolute path that needs no quotes in a unit.
+// path returns an absolute path; see [isPath].
 func (r *reader) path(name string, v any) string {
 	s := r.text(name, v)
 	if s == "" && (v == nil || !r.is(v) || r.err != nil) {
 		return s
 	}
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+@-"
-	if !path.IsAbs(s) || path.Clean(s) != s || s == "/" || strings.Trim(s, plain) != "" {
+	if !isPath(s) {
 		r.fail(name, NotPath, s)
 	}
 	return s
+}
+
+// isPath reports whether a text is an absolute path that needs no quotes in a unit.
+func isPath(s string) bool {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+@-"
+	return path.IsAbs(s) && path.Clean(s) == s && s != "/" && strings.Trim(s, plain) == ""
 }
 
 func (r *reader) etcd(o *Options, v any) {
@@ -306,11 +311,10 @@ func (r *reader) file(name string, m map[string]any, key string, types ...string
 		return s
 	}
 	if !isPEM(s) {
-		if strings.Contains(s, "\n") { // it may be a key, so the value is not shown
+		if !isPath(s) { // it may be a key, so the value is not shown
 			r.fail(at(name, key), NotPEM, "")
-			return s
 		}
-		return r.path(at(name, key), v)
+		return s
 	}
 	for rest := []byte(s); ; {
 		var block *pem.Block

@@ -55,6 +55,7 @@ func TestParse(t *testing.T) {
 		"key missing":                {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b"}}, path: "tls.key", problem: MissingOption},
 		"key that is no key":         {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": certificate}}, path: "tls.key", problem: NotPEM},
 		"key whose begin is lost":    {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret\nsecret"}}, path: "tls.key", problem: NotPEM},
+		"key in base64":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret+/="}}, path: "tls.key", problem: NotPEM},
 		"key and more":               {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": certificate + "more"}}, path: "tls.cert", problem: NotPEM},
 		"key not known":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": Unknown{}}}, unknown: true},
 		"variable":                   {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},

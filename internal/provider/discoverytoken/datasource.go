@@ -131,7 +131,7 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 	}
 	if attribute.IsGiven(m.URL) {
 		if _, err := discovery.ParseURL(m.URL.ValueString()); err != nil {
-			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
+			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(err.Error()))
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	if !m.URL.IsNull() {
 		place, err := discovery.ParseURL(m.URL.ValueString())
 		if err != nil {
-			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(m.URL.ValueString(), err.Error()))
+			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(err.Error()))
 			return nil
 		}
 		m.Token = types.StringValue(place.Token)

@@ -27,7 +27,7 @@ type imported struct{ protocol, prefix, serviceURL, token, url string }
 func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	what, problem := parseImportID(req.ID)
 	if problem != "" {
-		report.Error(&resp.Diagnostics, text.DiscoveryImportID(req.ID, problem))
+		report.Error(&resp.Diagnostics, text.DiscoveryImportID(problem))
 		return
 	}
 	for name, value := range map[string]string{

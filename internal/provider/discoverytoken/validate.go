@@ -59,7 +59,7 @@ func validateAccess(ctx context.Context, config model, diags *diag.Diagnostics) 
 		value types.String
 	}{{"ca_cert", access.CACert}, {"cert", access.Cert}, {"key", access.Key}} {
 		if p := file.value.ValueString(); attribute.IsGiven(file.value) && (!strings.HasPrefix(p, "/") || !isPrintable(p)) {
-			refuse(file.name, text.MachinePathInvalid(file.name, p))
+			refuse(file.name, text.MachinePathInvalid(file.name))
 		}
 	}
 	user := access.Username.ValueString()
