@@ -200,12 +200,14 @@ func InputAttribute() schema.SingleNestedAttribute {
 
 // describe returns the attributes of the object, either computed or optional.
 func describe(computed bool) map[string]schema.Attribute {
-	text := func(description string, validators ...validator.String) schema.Attribute {
+	text := func(description string, validators ...validator.String) schema.StringAttribute {
 		return schema.StringAttribute{Computed: computed, Optional: !computed, MarkdownDescription: description, Validators: validators}
 	}
+	token := text("Discovery token, or token of the static cluster.")
+	token.Sensitive = true
 	return map[string]schema.Attribute{
 		"protocol": text("`v3`, `v2`, `service` or `static`."),
-		"token":    text("Discovery token, or token of the static cluster."),
+		"token":    token,
 		"founders": text("Names of the initial members, sorted and separated by commas. Null while only their number is known."),
 		"size": schema.Int64Attribute{
 			Computed: computed, Optional: !computed,
@@ -216,7 +218,7 @@ func describe(computed bool) map[string]schema.Attribute {
 			MarkdownDescription: "Whether the bootstrap is complete. Once `true` it stays `true`, and every further member joins the existing cluster.",
 		},
 		"environment": schema.MapAttribute{
-			Computed: computed, Optional: !computed, ElementType: types.StringType,
+			Computed: computed, Optional: !computed, ElementType: types.StringType, Sensitive: true,
 			MarkdownDescription: "The `ETCD_*` variables that an initial member needs to bootstrap, in addition to its name and its URLs.",
 		},
 		"cluster_id": text("ID of the cluster in hexadecimal. Null with a discovery token: the ID follows from the members that register.", attribute.ClusterID()),

@@ -126,6 +126,7 @@ func whatTheRegistryHas() map[string]schema.Attribute {
 		"environment": schema.MapAttribute{
 			ElementType: types.StringType,
 			Computed:    true,
+			Sensitive:   true,
 			MarkdownDescription: "Variables that an initial member needs to find the others. With `v3`: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access`. With `v2` " +
 				"and `service`: `ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK`.",
 		},

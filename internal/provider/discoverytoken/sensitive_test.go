@@ -10,15 +10,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 )
 
-// A token is a capability until it is complete. The values for user data are
-// still not sensitive, because Terraform would then hide all of the user data
-// in plans.
+// A token is a capability until it is complete, and so is what contains it.
 func TestSensitive(t *testing.T) {
 	var made resource.SchemaResponse
 	(&tokenResource{}).Schema(t.Context(), resource.SchemaRequest{}, &made)
 	var read datasource.SchemaResponse
 	NewDataSource().Schema(t.Context(), datasource.SchemaRequest{}, &read)
-	secret := map[string]bool{"token": true, "url": true, "id": true}
+	secret := map[string]bool{"token": true, "url": true, "id": true, "environment": true}
 	for name, attribute := range made.Schema.Attributes {
 		if attribute.IsSensitive() != secret[name] {
 			t.Errorf("resource: %s is sensitive: %v", name, attribute.IsSensitive())

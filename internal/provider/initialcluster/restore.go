@@ -131,9 +131,10 @@ func restoreAttribute() schema.SingleNestedAttribute {
 func snapshotAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"snapshot": schema.StringAttribute{
-			Required: true,
+			Required:  true,
+			Sensitive: true,
 			MarkdownDescription: "Where the machines find the snapshot: an `https` or `http` URL, or an absolute path on each machine. A URL is part of the state and of the user data, " +
-				"and so is a signature in it; the join script prints it nowhere." + kept,
+				"and so is a signature in it. Neither a plan nor the join script prints it." + kept,
 			Validators: []validator.String{attribute.Checked("must be a URL or an absolute path", func(_, value string) *text.Message {
 				if p := snapshotProblem(value); p != "" {
 					return new(text.RestoreSnapshotInvalid(p))

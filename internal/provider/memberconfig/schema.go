@@ -172,6 +172,7 @@ func machineAttributes() map[string]schema.Attribute {
 		"environment": schema.MapAttribute{
 			ElementType: types.StringType,
 			Computed:    true,
+			Sensitive:   true, // it may hold a discovery token or the signed URL of a snapshot
 			MarkdownDescription: "The `ETCD_*` variables of the process: name, addresses, initial state and bootstrap. Variables that begin with `ETCD_JOIN_` are for the join script only. Without " +
 				"the join script, a new member starts with them only if the membership does not change before.",
 			PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
