@@ -31,7 +31,7 @@ func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
 				t.Fatal(out, err)
 			}
 			p := b.Members()[0]
-			s := settings(p.ClientURL())
+			s := settings(b.Endpoints()...)
 			s.Username, s.Password = "viewer", connection.Secret("look")
 			c := clientFor(t, s)
 			if snap := mustSeeTheSame(t, c, 0); !snap.Healthy() || !snap.Linearizable || snap.FailureTolerance() != 1 {

@@ -20,6 +20,9 @@ type Refusal string
 const (
 	// PlainText: the URL is http, but the configured endpoints are https.
 	PlainText Refusal = "it is http, and the configured endpoints are https"
+	// UnknownURL: a password is configured, the URL is http, and no argument names
+	// the URL itself.
+	UnknownURL Refusal = "it is http, and it is not in endpoints or address_map itself"
 	// UnknownHost: a password is configured, and no argument names the host.
 	UnknownHost Refusal = "its host is not in endpoints, address_map or trusted_hosts"
 	// UnverifiedHost: a client certificate is configured without a CA, and no
@@ -34,6 +37,7 @@ type facts struct {
 	plain    bool // the URL is http
 	secured  bool // the endpoints are https
 	named    bool // an argument names the host
+	exact    bool // an argument names the URL itself
 	verified bool // its certificate is verified with a configured CA
 	// The request carries a password (or a token obtained with one), or a
 	// client certificate.
@@ -43,9 +47,10 @@ type facts struct {
 // judge decides whether a URL is asked. If so, it gets all configured credentials:
 // without them, a server that requires credentials would appear to be down.
 //
-// A password and a token are sent only to named hosts. If an endpoint is https,
-// they are sent unencrypted only to an http endpoint, and other unencrypted answers
-// are not trusted, except through the address map. A certificate does not reveal
+// A password and a token are sent only to named hosts. Unencrypted they are sent only
+// to a URL that is named itself, because anyone on a host can listen on another port,
+// and if an endpoint is https, only to an http endpoint. Other unencrypted answers are
+// not trusted then, except through the address map. A certificate does not reveal
 // its key, so a host whose certificate the configured CA verifies may see it.
 func judge(f facts) Refusal {
 	switch {
@@ -53,6 +58,8 @@ func judge(f facts) Refusal {
 		return ""
 	case f.plain && f.secured && (f.password || !f.mapped):
 		return PlainText
+	case f.password && f.plain && !f.exact:
+		return UnknownURL
 	case f.password && !f.named:
 		return UnknownHost
 	case f.certificate && !f.plain && !f.named && !f.verified:
@@ -75,6 +82,7 @@ func (s Settings) facts(ctx context.Context, endpoint string) facts {
 		plain:    !isHTTPS(endpoint),
 		secured:  s.secured(),
 		named:    s.names(hostnameOf(endpoint)) || slices.Contains(namedIn(ctx), hostnameOf(endpoint)),
+		exact:    s.names(endpoint) || slices.Contains(namedIn(ctx), endpoint),
 		verified: s.TLS != nil && s.TLS.RootCAs != nil && !s.TLS.InsecureSkipVerify,
 		password: s.Username != "", certificate: s.hasCertificate(),
 	}
@@ -97,9 +105,9 @@ func (s Settings) hasCertificate() bool {
 }
 
 // names reports whether an argument of the provider, or the endpoints of a
-// resource, name the host.
+// resource, name the host, or the http URL.
 func (s Settings) names(host string) bool {
-	is := func(u string) bool { return hostnameOf(u) == host }
+	is := func(u string) bool { return u == host || hostnameOf(u) == host }
 	if !s.Learned && slices.ContainsFunc(s.Endpoints, is) || slices.ContainsFunc(s.Named, is) {
 		return true
 	}
@@ -148,7 +156,7 @@ func (s Settings) withoutCertificate() Settings {
 
 type namedKey struct{}
 
-// Naming returns a context in which the hosts of urls count as named. They are
+// Naming returns a context in which urls and their hosts count as named. They are
 // the URLs that a resource's configuration gives for the member it manages.
 // Trust belongs to the call and not to the process, because the order in which
 // Terraform visits resources is unknown. Texts that are not URLs are ignored.
@@ -157,6 +165,9 @@ func Naming(ctx context.Context, urls ...string) context.Context {
 	for _, u := range urls {
 		if host := hostnameOf(u); host != "" {
 			hosts = append(hosts, host)
+		}
+		if e, err := ParseEndpoint(u, false); err == nil && !isHTTPS(e) {
+			hosts = append(hosts, e)
 		}
 	}
 	slices.Sort(hosts)
@@ -177,10 +188,10 @@ func (s Settings) Trust(ctx context.Context) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(namedIn(ctx)), s.names), " ")
 }
 
-// Untrusted returns what would allow all of the URLs to be asked: hosts to
-// name, and http URLs that must become https. Both are sorted. Hosts that
+// Untrusted returns what would allow all of the URLs to be asked: hosts to name,
+// http URLs that must become https, and http URLs to name. All are sorted. Hosts that
 // [ParseHostPattern] rejects are left out.
-func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
+func (s Settings) Untrusted(urls []string) (hosts, plain, unnamed []string) {
 	for _, raw := range urls {
 		u, err := ParseEndpoint(raw, false)
 		if err != nil {
@@ -193,11 +204,15 @@ func (s Settings) Untrusted(urls []string) (hosts, plain []string) {
 			}
 		case PlainText:
 			plain = append(plain, u)
+		case UnknownURL:
+			unnamed = append(unnamed, u)
 		}
 	}
-	slices.Sort(hosts)
-	slices.Sort(plain)
-	return slices.Compact(hosts), slices.Compact(plain)
+	for _, list := range []*[]string{&hosts, &plain, &unnamed} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return hosts, plain, unnamed
 }
 
 // allow returns the refusal as an [*Error] of kind [NotAsked], or nil.

@@ -14,7 +14,7 @@ import (
 
 // mayAsk is an independent implementation of the rule, for each secret.
 func mayAsk(f facts) bool {
-	mayPassword := f.endpoint || f.named && (!f.plain || !f.secured)
+	mayPassword := f.endpoint || !f.plain && f.named || f.plain && !f.secured && f.exact
 	mayShow := f.endpoint || f.named || f.verified
 	mayBelieve := f.endpoint || f.mapped || !f.plain || !f.secured
 	if f.password && !mayPassword {
@@ -27,20 +27,21 @@ func mayAsk(f facts) bool {
 }
 
 func TestTrustTable(t *testing.T) {
-	const bits = 8
+	const bits = 9
 	refused := map[Refusal]int{}
 	for n := range 1 << bits {
 		bit := func(i int) bool { return n>>i&1 == 1 }
-		f := facts{bit(0), bit(1), bit(2), bit(3), bit(4), bit(5), bit(6), bit(7)}
-		// The hosts of endpoints and of the address map are named.
-		f.named = f.named || f.endpoint || f.mapped
+		f := facts{bit(0), bit(1), bit(2), bit(3), bit(4), bit(5), bit(6), bit(7), bit(8)}
+		// Endpoints and the address map are named, and so are their hosts.
+		f.exact = f.exact || f.endpoint || f.mapped
+		f.named = f.named || f.exact
 		got := judge(f)
 		refused[got]++
 		if (got == "") != mayAsk(f) {
 			t.Errorf("%+v: got %q, the naive rule says %v", f, got, mayAsk(f))
 		}
 	}
-	for _, r := range []Refusal{"", PlainText, UnknownHost, UnverifiedHost} {
+	for _, r := range []Refusal{"", PlainText, UnknownURL, UnknownHost, UnverifiedHost} {
 		if refused[r] == 0 {
 			t.Errorf("%q was never the outcome", r)
 		}
@@ -93,8 +94,18 @@ func TestRefusal(t *testing.T) {
 		"nothing secret":                      {with(ca), "https://10.9.9.9:2379", nil, ""},
 		"nothing secret, in the clear":        {with(ca), "http://10.9.9.9:2379", nil, PlainText},
 		"plain endpoints":                     {plain, "http://10.9.9.9:2379", nil, ""},
-		"plain endpoints, password":           {password(plain), "http://10.9.9.9:2379", nil, UnknownHost},
-		"plain endpoints, password, named":    {password(plain), "http://10.0.0.1:2381", nil, ""},
+		"plain endpoints, password":           {password(plain), "http://10.9.9.9:2379", nil, UnknownURL},
+		"plain, endpoint":                     {password(plain), "http://10.0.0.1:2379", nil, ""},
+		"plain, other port":                   {password(plain), "http://10.0.0.1:2381", nil, UnknownURL},
+		"plain, trusted host":                 {password(plain), "http://10.0.1.1:2379", nil, UnknownURL},
+		"plain, address map, left":            {password(plain), "http://c.internal:2379", nil, ""},
+		"plain, address map, right":           {password(plain), "http://bastion:12380", nil, ""},
+		"plain, other port of a map target":   {password(plain), "http://bastion:12379", nil, UnknownURL},
+		"plain, the resource's own":           {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2379"}, ""},
+		"plain, port of the resource's own":   {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2380"}, UnknownURL},
+		"plain, own host by https":            {password(plain), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2379"}, UnknownURL},
+		"plain, from the state":               {password(plain).Where([]string{"http://e:2379"}), "http://e:2379", nil, UnknownURL},
+		"plain, the provider's beside it":     {password(plain).Where([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, ""},
 		"a resource's endpoint":               {password(with(ca)).At([]string{"https://e:2379"}), "https://e:2379", nil, ""},
 		"the provider's beside a resource's":  {password(with(ca)).At([]string{"https://e:2379"}), "https://10.0.0.1:2379", nil, ""},
 		"http next to the provider's https":   {password(with(ca)).At([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, PlainText},
@@ -179,7 +190,10 @@ func TestTrustOfACall(t *testing.T) {
 	if got := s.Trust(context.Background()); got != "" {
 		t.Errorf("another call: got %q", got)
 	}
-	hosts, plain := s.Untrusted([]string{"https://c:2379", "https://a:1", "http://b:2379", "https://b:2379", "https://b:2381", "%"})
+	if got := s.Trust(Naming(ctx, "http://a:1", "http://a:2379")); got != "b c http://a:1 http://a:2379" {
+		t.Errorf("in the clear: got %q", got)
+	}
+	hosts, plain, _ := s.Untrusted([]string{"https://c:2379", "https://a:1", "http://b:2379", "https://b:2379", "https://b:2381", "%"})
 	if !reflect.DeepEqual(hosts, []string{"b", "c"}) || !reflect.DeepEqual(plain, []string{"http://b:2379"}) {
 		t.Errorf("untrusted: got %q and %q", hosts, plain)
 	}

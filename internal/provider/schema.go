@@ -87,7 +87,7 @@ func attributes() map[string]schema.Attribute {
 		"trusted_hosts": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Hosts that may receive the credentials, in addition to those in `endpoints` and `address_map`: host names, IP addresses and CIDRs, such as `[\"etcd4.example.com\", " +
-				"\"10.0.1.0/24\"]`. Names are compared, not resolved. If a password is set, the provider does not connect to a member that advertises another host. With a client " +
+				"\"10.0.1.0/24\"]`. Names are compared, not resolved. Over `http` only the exact URLs in `endpoints` and `address_map` receive a password. If a password is set, the provider does not connect to a member that advertises another host. With a client " +
 				"certificate alone, it connects if `ca_cert` verifies the member. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
 				"`endpoints`, for its own requests.",
 		},

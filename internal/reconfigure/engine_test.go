@@ -234,8 +234,10 @@ func TestJoinWithPasswordAlone(t *testing.T) {
 	for _, v := range etcdtest.Maintained() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
-			b := start(t, 1, etcdtest.Options{Version: v, Password: "kept-to-itself"})
+			opts := etcdtest.Options{Version: v, Password: "kept-to-itself"}
+			b := start(t, 1, opts)
 			d := b.NewJoiner(t, "d")
+			b.engine = engineFor(t, opts, append(b.Endpoints(), d.ClientURL())) // in clear text only named URLs are asked
 			d.Supervise(100 * time.Millisecond)
 			got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
 			if err != nil {

@@ -115,7 +115,7 @@ func TestUnreachable(t *testing.T) {
 		},
 		"not asked": {
 			[]connection.Answer{answer(a, connection.NotAsked, errors.New(string(connection.UnknownHost)))},
-			head + "Add the host to trusted_hosts in the provider block if it may get the credentials." + list + a +
+			head + "If it may get the credentials, add its host (https) to trusted_hosts or its URL (http) to endpoints in the provider block." + list + a +
 				": not asked: its host is not in endpoints, address_map or trusted_hosts",
 		},
 		"redirect": {

@@ -114,9 +114,10 @@ func TestInputTexts(t *testing.T) {
 		TwoPasswords,
 		InvalidBool("ETCD_FORCE_DESTROY", "perhaps", "force_destroy"),
 
-		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil),
-		HostsNotTrusted(nil, []string{"10.0.2.11"}, []string{"http://10.0.1.10:2379"}),
-		HostsNotTrusted(nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
+		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil, nil),
+		HostsNotTrusted(nil, []string{"10.0.2.11"}, []string{"http://10.0.1.10:2379"}, nil),
+		HostsNotTrusted(nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}, nil),
+		HostsNotTrusted(nil, nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
 		InvalidTrustedHost("trusted_hosts[0]", badHost),
 		NotVerified("insecure_skip_tls_verify"),
 		NotVerified("ETCDCTL_INSECURE_SKIP_TLS_VERIFY"),

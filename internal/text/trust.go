@@ -13,7 +13,7 @@ import (
 // HostsNotTrusted returns the warning about members that are not asked, because
 // only the members name these hosts or URLs, which must not receive the
 // credentials. trusted is what the provider block already trusts.
-func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Message {
+func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain, unnamed []string) Message {
 	var b strings.Builder
 	b.WriteString("The provider does not ask members at the addresses below. If a member has no other address, a change that needs its answer is refused.")
 	if len(hosts) > 0 {
@@ -31,6 +31,11 @@ func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain []string) Me
 	if len(plain) > 0 {
 		b.WriteString(sprintf("\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).",
 			strings.Join(plain, ", ")))
+	}
+	if len(unnamed) > 0 {
+		b.WriteString(sprintf("\n\nThese URLs are http, and no argument names them: %s. In clear text the provider sends the password only to URLs that its configuration names. "+
+			"Serve clients with TLS, or add the URLs to endpoints in the provider block.",
+			strings.Join(unnamed, ", ")))
 	}
 	return Message{"Some addresses of members are not asked", b.String()}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Test that a member at an untrusted host needs no other address.
+// Test that a member that is not trusted needs no other address.
 func TestWayToAMemberThatIsNotAsked(t *testing.T) {
 	s := membership.Snapshot{ClusterID: 1, Members: []membership.Member{{ID: 2, Name: "b", ClientURLs: []string{"https://b:2379"}}}}
 	for detail, want := range map[string]string{
-		"not asked: its host is not in endpoints, address_map or trusted_hosts": "trusted_hosts in the provider block, then apply again.",
+		"not asked: its host is not in endpoints, address_map or trusted_hosts": "to endpoints in the provider block, then apply again.",
 		"answered by member 3": "map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers), then apply again.",
 	} {
 		s.Answers = map[membership.MemberID]membership.Answer{2: {State: membership.Unprobed, Endpoint: "https://b:2379", Detail: detail}}

@@ -120,7 +120,8 @@ func TestAccAddresses(t *testing.T) {
 	c := f.Nodes["c"]
 	c.Peers, c.Clients = []string{v6()}, []string{host(), "http://10.255.0.99:2379"}
 	c.Listen = []string{c.Client, c.Clients[0]}
-	f.Write("provider_override.tf", "provider \"etcd\" {\n  trusted_hosts = [\"10.255.0.99\", \"127.0.0.1\"]\n}\n")
+	// With a password, the URLs that are in no argument would not be asked.
+	f.Write("provider_override.tf", fmt.Sprintf("provider \"etcd\" {\n  address_map = { %[1]q = %[1]q, %[2]q = %[2]q }\n}\n", c.Clients[0], c.Clients[1]))
 	f.Form()
 	f.MustVote("a", "b", "c")
 	f.Plan().MustBeEmpty()

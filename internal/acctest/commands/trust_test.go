@@ -75,9 +75,12 @@ data "etcd_cluster" "two" {
 // has to name the host; one warning says how.
 func TestAccOwnHostIsTrusted(t *testing.T) {
 	t.Parallel()
-	f := acctest.NewFleet(t, acctest.FleetOptions{Founders: []string{"a"}, Password: "Tr0ub4dor", Static: true})
+	pki := etcdtest.NewPKI(t)
+	f := acctest.NewFleet(t, acctest.FleetOptions{Founders: []string{"a"}, TLS: pki, Password: "Tr0ub4dor", Static: true})
+	access := acctest.Access{Endpoints: []string{f.Nodes["a"].Client}, PKI: pki, Cert: pki.Client("root"), Username: "root", Password: "Tr0ub4dor"}
 	block := func(more string) {
-		f.Write("provider.tf", acctest.Access{Endpoints: []string{f.Nodes["a"].Client}, Username: "root", Password: "Tr0ub4dor", Extra: more}.ProviderConfig())
+		access.Extra = more
+		f.Write("provider.tf", access.ProviderConfig())
 	}
 	block("")
 	f.Form()

@@ -87,11 +87,11 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostic
 	for _, m := range snap.Members {
 		urls = append(urls, m.ClientURLs...)
 	}
-	hosts, plain := c.settings.Untrusted(urls)
-	if len(hosts)+len(plain) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
+	hosts, plain, unnamed := c.settings.Untrusted(urls)
+	if len(hosts)+len(plain)+len(unnamed) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
 		return
 	}
-	report.Warn(diags, text.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain))
+	report.Warn(diags, text.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain, unnamed))
 }
 
 // FirstTime is [Backend.FirstTime].

@@ -306,8 +306,8 @@ func TestWithPassword(t *testing.T) {
 	const password = "swordfish-1618033988"
 	b := etcdtest.Start(t, 3, etcdtest.Options{Password: password})
 	fill(t, b)
-	b.AddLearner(t, "learner1")
-	f := newTerraform(t, b.Endpoints(), map[string]tftypes.Value{"username": text("root"), "password": text(password)})
+	learner := b.AddLearner(t, "learner1")
+	f := newTerraform(t, append(b.Endpoints(), learner.ClientURL()), map[string]tftypes.Value{"username": text("root"), "password": text(password)})
 	path := filepath.Join(t.TempDir(), "etcd.db")
 	var all []string
 	for name, arguments := range map[string]map[string]tftypes.Value{
