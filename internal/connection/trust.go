@@ -4,12 +4,16 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // Refusal is the reason why a URL is not asked, or "" if it is asked. It
@@ -117,6 +121,19 @@ func (s Settings) names(host string) bool {
 		}
 	}
 	return slices.ContainsFunc(s.TrustedHosts, func(p HostPattern) bool { return p.matches(host) })
+}
+
+// InTheClear returns the endpoints, and the URLs of the address map, at which the
+// password is sent unencrypted. Data sent to a loopback address stays on this machine
+// (a tunnel, a test), so the address that is dialled counts.
+func (s Settings) InTheClear() (urls []string) {
+	for _, u := range append(slices.Clone(s.Endpoints), slices.Sorted(maps.Keys(s.AddressMap))...) {
+		f := s.facts(context.Background(), u)
+		if f.password && f.plain && judge(f) == "" && !membership.IsLoopback(cmp.Or(s.AddressMap[u], u)) && !slices.Contains(urls, u) {
+			urls = append(urls, u)
+		}
+	}
+	return urls
 }
 
 // At returns the settings for endpoints that an argument of a resource names.

@@ -198,3 +198,29 @@ func TestTrustOfACall(t *testing.T) {
 		t.Errorf("untrusted: got %q and %q", hosts, plain)
 	}
 }
+
+// Endpoints of the provider and of a resource count alike, and so does the address map.
+func TestInTheClear(t *testing.T) {
+	t.Parallel()
+	const far, near = "http://10.0.0.1:2379", "http://127.0.0.1:2379"
+	for name, c := range map[string]struct {
+		s    Settings
+		want []string
+	}{
+		"endpoints":              {Settings{Endpoints: []string{near, far}}, []string{far}},
+		"a resource's":           {Settings{Endpoints: []string{near}}.At([]string{far, near}), []string{far}},
+		"known from the state":   {Settings{Endpoints: []string{near}}.Where([]string{far}), nil},
+		"through a tunnel":       {Settings{Endpoints: []string{far}, AddressMap: map[string]string{far: near}}, nil},
+		"mapped":                 {Settings{Endpoints: []string{near}, AddressMap: map[string]string{"http://b:1": far}}, []string{"http://b:1"}},
+		"mapped, https endpoint": {Settings{Endpoints: []string{"https://a:1"}, AddressMap: map[string]string{"http://b:1": far}}, nil},
+		"https":                  {Settings{Endpoints: []string{"https://10.0.0.1:2379"}}, nil},
+	} {
+		if got := c.s.InTheClear(); got != nil {
+			t.Errorf("%s, no password: got %q", name, got)
+		}
+		c.s.Username = "root"
+		if got := c.s.InTheClear(); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -5,13 +5,11 @@ package provider
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -33,24 +31,12 @@ func (r *reader) trustedHosts(v types.List) []connection.HostPattern {
 	return out
 }
 
-// warn records settings that are insecure but allowed. Data sent to a loopback address
-// stays on this machine (a tunnel, a test), so a cleartext password to such an address
-// is not reported. For an endpoint in the address map, the mapped address counts.
+// warn records settings that are insecure but allowed.
 func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, sources map[string]string, secure bool) {
 	if material.InsecureSkipVerify {
 		r.warnings = append(r.warnings, text.NotVerified(sources[skipVerify]))
 	}
-	var plain []string
-	for _, e := range s.Endpoints {
-		dialled := e
-		if mapped, ok := s.AddressMap[e]; ok {
-			dialled = mapped
-		}
-		if strings.HasPrefix(e, "http:") && !membership.IsLoopback(dialled) {
-			plain = append(plain, e)
-		}
-	}
-	if s.Username != "" && len(plain) > 0 {
+	if plain := s.InTheClear(); len(plain) > 0 {
 		r.warnings = append(r.warnings, text.PasswordInTheClear(plain))
 	}
 	if (s.Username != "" || secure) && len(r.bare) > 0 {

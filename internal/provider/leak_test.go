@@ -5,8 +5,8 @@ package provider_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -207,12 +207,7 @@ func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
 // argument is covered by itself.
 func TestNoSecretIsShown(t *testing.T) {
 	t.Parallel()
-	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := closed.Addr().String()
-	_ = closed.Close()
+	dead := fmt.Sprintf("127.0.0.1:%d", etcdtest.ReservePort(t))
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pem")
 	if err := os.WriteFile(file, []byte(forms(dead, "", false)["PEM"]), 0o600); err != nil {

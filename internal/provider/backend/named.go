@@ -5,6 +5,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -92,6 +93,22 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostic
 		return
 	}
 	report.Warn(diags, text.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain, unnamed))
+}
+
+// At is [Backend.Cluster] for the endpoints that a resource gives, if it gives any. It
+// warns once if the password is sent to them unencrypted, as the provider does about
+// its own.
+func (b *Backend) At(endpoints []string, diags *diag.Diagnostics) (*Cluster, error) {
+	c, err := b.Cluster(endpoints)
+	if err != nil || len(endpoints) == 0 {
+		return c, err
+	}
+	reported := b.Settings.InTheClear()
+	plain := slices.DeleteFunc(c.settings.InTheClear(), func(u string) bool { return slices.Contains(reported, u) })
+	if len(plain) > 0 && b.FirstTime(fmt.Sprint("in the clear: ", plain)) {
+		report.Warn(diags, text.PasswordInTheClear(plain))
+	}
+	return c, nil
 }
 
 // FirstTime is [Backend.FirstTime].

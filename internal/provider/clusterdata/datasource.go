@@ -81,7 +81,7 @@ func (m model) clusterOf(b *backend.Backend) (*backend.Cluster, diag.Diagnostics
 		report.Error(&diags, text.LookUnknown)
 		return nil, diags
 	}
-	c, err := b.Cluster(attribute.Texts(m.Endpoints))
+	c, err := b.At(attribute.Texts(m.Endpoints), &diags)
 	var invalid *connection.EndpointError
 	switch {
 	case errors.As(err, &invalid):

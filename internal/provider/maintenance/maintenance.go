@@ -68,7 +68,7 @@ func (c *configured) at(doing string, given types.List, diags *diag.Diagnostics)
 		report.Error(diags, text.UnknownProvider(doing))
 		return nil
 	}
-	cluster, err := c.backend.Cluster(attribute.Texts(given))
+	cluster, err := c.backend.At(attribute.Texts(given), diags)
 	if err != nil {
 		report.Error(diags, text.Maintenance(doing, err))
 	}

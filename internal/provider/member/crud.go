@@ -88,7 +88,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 		diags.Append(asWarnings(badIDs)...)
 		return true
 	}
-	c, bad, err := m.reach(b)
+	c, bad, err := m.reach(b, diags)
 	if bad != nil {
 		report.Warn(diags, text.EndpointNotUsed(m.Name.ValueString(), bad))
 	}
@@ -150,7 +150,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	force := reason == deleteRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
 	var bad diag.Diagnostics
 	id, cluster := m.ids(&bad)
-	c, _, err := m.reach(b)
+	c, _, err := m.reach(b, diags)
 	switch {
 	case force && bad.HasError():
 		diags.Append(asWarnings(bad)...)

@@ -33,16 +33,16 @@ type lostVoters struct {
 func (m model) lookForLost(ctx context.Context, b *backend.Backend, resp *resource.ReadResponse) {
 	var seen lostVoters
 	if m.Failover.ValueBool() && m.Role.ValueString() == string(roleLearner) && !b.Unknown {
-		seen = m.lost(ctx, b)
+		seen = m.lost(ctx, b, &resp.Diagnostics)
 	}
 	private.Keep(ctx, resp.Private, failoverKey, seen, &resp.Diagnostics)
 }
 
 // lost observes from Terraform and from the leader, for as long as an election may take.
-func (m model) lost(ctx context.Context, b *backend.Backend) lostVoters {
+func (m model) lost(ctx context.Context, b *backend.Backend, diags *diag.Diagnostics) lostVoters {
 	var bad diag.Diagnostics
 	_, id := m.ids(&bad)
-	c, _, err := m.reach(b)
+	c, _, err := m.reach(b, diags)
 	if err != nil || bad.HasError() {
 		return lostVoters{}
 	}

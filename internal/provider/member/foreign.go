@@ -61,7 +61,7 @@ func (g *guard) asked() *backend.Cluster {
 	if g.b == nil || g.b.Unknown || g.step == removed || g.resp.Diagnostics.HasError() || attribute.SomeUnknown(g.now.Endpoints) {
 		return nil
 	}
-	c, err := g.b.Cluster(attribute.Texts(g.now.Endpoints))
+	c, err := g.b.At(attribute.Texts(g.now.Endpoints), &g.resp.Diagnostics)
 	if err != nil {
 		return nil
 	}

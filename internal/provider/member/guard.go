@@ -315,7 +315,7 @@ func (g *guard) guardOf(ctx context.Context) *backend.Guard {
 // reach returns the cluster at the endpoints, nil after an error. A new member
 // without endpoints is an error; a member in the state can be read without.
 func (g *guard) reach(at types.List) *backend.Cluster {
-	c, err := g.b.Cluster(attribute.Texts(at))
+	c, err := g.b.At(attribute.Texts(at), &g.resp.Diagnostics)
 	if err == nil {
 		return c
 	}

@@ -107,7 +107,7 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 	if l.backend == nil || l.backend.Unknown {
 		return fail(text.UnknownProvider("list members"))
 	}
-	c, err := l.backend.Cluster(attribute.Texts(m.Endpoints))
+	c, err := l.backend.At(attribute.Texts(m.Endpoints), &diags)
 	if err != nil {
 		return fail(text.Maintenance("list members", err))
 	}

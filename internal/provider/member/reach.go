@@ -21,7 +21,7 @@ import (
 // clusterOf returns the cluster at the model's endpoints or the provider's. It
 // is for a planned model, whose endpoints were validated.
 func (m model) clusterOf(b *backend.Backend, diags *diag.Diagnostics) *backend.Cluster {
-	c, err := b.Cluster(attribute.Texts(m.Endpoints))
+	c, err := b.At(attribute.Texts(m.Endpoints), diags)
 	if err != nil {
 		report.Error(diags, text.Explain(reconfigure.ActionReach, m.Name.ValueString(), err))
 	}
@@ -33,7 +33,7 @@ func (m model) clusterOf(b *backend.Backend, diags *diag.Diagnostics) *backend.C
 // cannot be used and returns it as bad. If none is left, it uses the provider's
 // endpoints, then the client URLs at which the member was reached, which do not
 // add a trusted host.
-func (m model) reach(b *backend.Backend) (c *backend.Cluster, bad *connection.EndpointError, err error) {
+func (m model) reach(b *backend.Backend, diags *diag.Diagnostics) (c *backend.Cluster, bad *connection.EndpointError, err error) {
 	var endpoints []string
 	for _, e := range attribute.Texts(m.Endpoints) {
 		if _, err := connection.ParseEndpoint(e, false); err == nil {
@@ -42,7 +42,7 @@ func (m model) reach(b *backend.Backend) (c *backend.Cluster, bad *connection.En
 			errors.As(err, &bad)
 		}
 	}
-	c, err = b.Cluster(endpoints)
+	c, err = b.At(endpoints, diags)
 	if !errors.Is(err, cluster.ErrNoEndpoints) {
 		return c, bad, err
 	}

@@ -86,7 +86,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, own bool, time
 		report.Error(diags, text.UnknownProvider(saving))
 		return
 	}
-	c, err := r.backend.Cluster(attribute.Texts(plan.Endpoints))
+	c, err := r.backend.At(attribute.Texts(plan.Endpoints), diags)
 	if err != nil {
 		report.Error(diags, text.Maintenance(saving, err))
 		return
