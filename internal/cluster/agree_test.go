@@ -90,13 +90,13 @@ func TestListsAreCounted(t *testing.T) {
 	}
 }
 
-// The number of endpoints asked, in total and concurrently, is limited.
+// The number of learned endpoints asked, in total and concurrently, is limited.
 func TestAskerIsBounded(t *testing.T) {
 	a, stop := New(connection.Settings{}, nil).asker(t.Context())
 	defer stop()
 	var now, most, asked atomic.Int32
 	for i := range 2000 {
-		a.ask(fmt.Sprint("http://", i), func(context.Context, string) probe {
+		a.learn(fmt.Sprint("http://", i), func(context.Context, string) probe {
 			asked.Add(1)
 			n := now.Add(1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -109,7 +109,7 @@ func TestAskerIsBounded(t *testing.T) {
 	for ; a.pending > 0; a.pending-- {
 		<-a.answers
 	}
-	if asked.Load() != maxEndpoints || most.Load() > maxAtOnce || most.Load() < 2 {
+	if asked.Load() != maxLearned || most.Load() > maxAtOnce || most.Load() < 2 {
 		t.Errorf("%d were asked, %d at a time", asked.Load(), most.Load())
 	}
 }

@@ -5,17 +5,23 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Limits of one observation: the number of endpoints asked concurrently and in
-// total, and its duration in request timeouts.
+// Limits of one observation: the number of endpoints asked concurrently, the number of
+// those that only members name, and its duration in request timeouts. The number is
+// enough for one address of each member, and a list must not make this process connect
+// to many addresses of others.
 const (
-	maxAtOnce    = 16
-	maxEndpoints = maxMembers * maxURLs
-	maxTimeouts  = 4
+	maxAtOnce   = 16
+	maxLearned  = maxMembers
+	maxTimeouts = 4
 )
+
+var errTooMany = fmt.Errorf("the members list more than %d addresses", maxLearned)
 
 // asker asks endpoints, each of them once.
 type asker struct {
@@ -23,6 +29,7 @@ type asker struct {
 	over    <-chan struct{}
 	slots   chan struct{}
 	asked   map[string]bool
+	learned int
 	pending int
 	// answers has one element for each pending endpoint. An element without an
 	// endpoint was not asked, because the time was over.
@@ -42,7 +49,7 @@ func (c *Client) asker(ctx context.Context) (a *asker, stop func()) {
 
 // ask asks an endpoint, if it was not asked before.
 func (a *asker) ask(endpoint string, f func(context.Context, string) probe) {
-	if a.asked[endpoint] || len(a.asked) >= maxEndpoints {
+	if a.asked[endpoint] {
 		return
 	}
 	a.asked[endpoint] = true
@@ -62,15 +69,32 @@ func (a *asker) ask(endpoint string, f func(context.Context, string) probe) {
 	}()
 }
 
-// askMembers asks the members of a list at all their addresses.
-func (a *asker) askMembers(members []membership.Member, voter, learner func(context.Context, string) probe) {
-	for _, m := range members {
-		f := voter
-		if m.Learner {
-			f = learner
+// learn is [asker.ask] for an endpoint that only members name. One beyond the limit
+// gets no connection, whatever the credentials are.
+func (a *asker) learn(endpoint string, f func(context.Context, string) probe) {
+	if a.asked[endpoint] {
+		return
+	}
+	if a.learned++; a.learned > maxLearned {
+		f = func(context.Context, string) probe {
+			return probe{endpoint: endpoint, err: &connection.Error{Endpoint: endpoint, Kind: connection.NotAsked, Err: errTooMany}}
 		}
-		for _, u := range askable(m.ClientURLs) {
-			a.ask(u, f)
+	}
+	a.ask(endpoint, f)
+}
+
+// askMembers asks the members of a list at all their addresses, first each of them at
+// one.
+func (a *asker) askMembers(members []membership.Member, voter, learner func(context.Context, string) probe) {
+	for i := range maxURLs {
+		for _, m := range members {
+			f := voter
+			if m.Learner {
+				f = learner
+			}
+			if urls := askable(m.ClientURLs); i < len(urls) {
+				a.learn(urls[i], f)
+			}
 		}
 	}
 }

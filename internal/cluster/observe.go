@@ -161,7 +161,7 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe 
 			past := slices.Clone(c.known)
 			c.mu.Unlock()
 			for _, e := range past {
-				a.ask(e, c.ask)
+				a.learn(e, c.ask)
 			}
 		}
 		for _, l := range p.lists {
