@@ -69,9 +69,10 @@ func TestReleaseDependsOnTheChecks(t *testing.T) {
 	}
 	has("release.yml",
 		`(?m)^  check:\n    uses: \./\.github/workflows/check\.yml$`,
-		`(?m)^  release:\n(    .*\n)*    needs: check$`,
+		`(?m)^  build:\n(    .*\n)*    needs: check$`,
+		`(?m)^  release:\n(    .*\n)*    needs: build$`,
 		`(?m)^  release:\n(    .*\n)*    environment: release$`,
-		`(?s)goreleaser release.*uses: actions/attest-build-provenance@.*dist/\*\.zip`,
+		`(?s)goreleaser release.*gpg .*--detach-sign.*uses: actions/attest-build-provenance@.*dist/\*\.zip`,
 		`(?m)^      id-token: write`, `(?m)^      attestations: write`)
 	has("check.yml", `(?m)^  workflow_call:$`, `(?m)^      - run: \.ci/run\n        env:\n          VULNCHECK: required`)
 
@@ -93,6 +94,64 @@ func TestReleaseDependsOnTheChecks(t *testing.T) {
 		if strings.Contains(line, "sudo") && !strings.Contains(line, "apt-get") {
 			t.Errorf("as root: %s", line)
 		}
+	}
+}
+
+// What is built of sources, of this project or of its tools, can neither write nor
+// sign: only jobs without sources have the rights and the secrets.
+func TestNothingIsBuiltWithTheRightToWrite(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := regexp.MustCompile(`(?m)^  [\w-]+:$`)
+	powerful := regexp.MustCompile(`: write\b|write-all|secrets[.:]|environment:`)
+	builds := regexp.MustCompile(`actions/checkout@|actions/setup-go@|\b(make|go|goreleaser|git clone)\b`)
+	held := 0
+	for _, file := range files {
+		before, jobs, found := strings.Cut(read(t, file), "\njobs:\n")
+		if !found || !strings.Contains(before+"\n", "\npermissions:\n  contents: read\n") || powerful.MatchString(before) {
+			t.Errorf("%s: the rights of all jobs are not read alone", file)
+		}
+		starts := job.FindAllStringIndex(jobs, -1)
+		for i, at := range starts {
+			end := len(jobs)
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
+			}
+			text := regexp.MustCompile(`(?m)#.*$`).ReplaceAllString(jobs[at[0]:end], "")
+			if powerful.MatchString(text) {
+				held++
+				if found := builds.FindString(text); found != "" {
+					t.Errorf("%s: the job %s may write or sign, and has %q", file, strings.TrimSpace(jobs[at[0]:at[1]]), found)
+				}
+			}
+		}
+	}
+	if held != 1 {
+		t.Errorf("%d jobs may write or sign, want one", held)
+	}
+}
+
+// The commit of a tag is on main, or nothing is built of it.
+func TestReleasedCommitIsOnMain(t *testing.T) {
+	t.Parallel()
+	steps := regexp.MustCompile(`(?m)^      - run: (.*)$`).FindAllStringSubmatch(read(t, filepath.Join(root, ".github", "workflows", "release.yml")), -1)
+	if len(steps) == 0 || !strings.Contains(steps[0][1], "--is-ancestor") {
+		t.Fatal("the first command of the workflow does not look whether the commit is on main")
+	}
+	script := `set -e
+git init -q main; cd main; git config user.name a; git config user.email a@example.com; git config commit.gpgsign false
+git checkout -q -b main; git commit -q --allow-empty -m one; git tag v1; git commit -q --allow-empty -m two
+git checkout -q -b side; git commit -q --allow-empty -m three; git tag v2; git checkout -q main
+cd ..; git clone -q main clone; cd clone
+git checkout -q v1; (` + steps[0][1] + `) || { echo "v1 is refused"; exit 1; }
+git checkout -q v2; if (` + steps[0][1] + `); then echo "v2 is let through"; exit 1; fi`
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
