@@ -350,12 +350,12 @@ func TestNoLockWithoutAChange(t *testing.T) {
 // endpoint and d's peer URL.
 const childVariable = "RECONFIGURE_TEST_CHILD"
 
-// child joins d with a lock that expires after 2 s, and prints the result.
+// child joins d with a lock that expires after 4 s, and prints the result.
 func child() int {
 	endpoint, peer, _ := strings.Cut(os.Getenv(childVariable), " ")
 	pool := &connection.Pool{}
 	defer func() { _ = pool.Close() }()
-	engine := newEngine(connection.Settings{Endpoints: []string{endpoint}, MetadataPrefix: connection.DefaultMetadataPrefix}, pool, "frozen@ops1", 2*time.Second)
+	engine := newEngine(connection.Settings{Endpoints: []string{endpoint}, MetadataPrefix: connection.DefaultMetadataPrefix}, pool, "frozen@ops1", 4*time.Second)
 	_, err := engine.Join(context.Background(), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{peer}, Goal: reconfigure.Voting})
 	if err == nil {
 		fmt.Println("joined")
