@@ -48,6 +48,38 @@ func DecideSave(s, before Snapshot, from MemberID) Decision {
 	return out
 }
 
+// Backup is what is known of the data in a snapshot file.
+type Backup struct {
+	Cluster  ClusterID
+	Revision int64
+	Keys     int64
+}
+
+// The codes of [DecideReplaceBackup].
+const (
+	// BackupOfAnother: the new data is of another cluster.
+	BackupOfAnother Code = "of another cluster"
+	// BackupOlder: the new data is of an earlier revision.
+	BackupOlder Code = "older"
+	// BackupEmpty: the new data has no keys, and the present data has some.
+	BackupEmpty Code = "empty"
+)
+
+// DecideReplaceBackup decides whether a snapshot may take the place of the file of
+// an earlier one, which may be the only good backup.
+func DecideReplaceBackup(was, now Backup) Decision {
+	switch {
+	case now.Cluster != was.Cluster:
+		return refuse(BackupOfAnother, Facts{})
+	case now.Revision < was.Revision:
+		return refuse(BackupOlder, Facts{})
+	case now.Keys == 0 && was.Keys > 0:
+		return refuse(BackupEmpty, Facts{})
+	default:
+		return Decision{Verdict: Go}
+	}
+}
+
 // leastBusy returns the member to save in a cluster that has a leader.
 func (s Snapshot) leastBusy(before Snapshot) MemberID {
 	leader, _, _ := s.MajorityLeader()

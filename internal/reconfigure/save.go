@@ -24,6 +24,9 @@ type SaveRequest struct {
 	// Receipt leaves a receipt for the file, see [ForgetReceipt], and allows
 	// Save to replace a file that has one.
 	Receipt bool
+	// Replaces is the snapshot in the file that Save may replace only with one that
+	// [membership.DecideReplaceBackup] allows; nil if there is none.
+	Replaces *membership.Backup
 	// From is the member whose data is saved, 0 for any suitable member.
 	From membership.MemberID
 	// Limit limits the transfer.
@@ -41,6 +44,33 @@ type Saved struct {
 	Contents database.Contents
 	Warnings []membership.Warning
 	Snapshot membership.Snapshot
+}
+
+// Backup returns what the file holds.
+func (s Saved) Backup() membership.Backup {
+	return membership.Backup{Cluster: s.Snapshot.ClusterID, Revision: s.Contents.Revision, Keys: s.Contents.Keys}
+}
+
+// BackupKept means that the new snapshot must not take the place of an earlier one.
+// The file at Path was not changed.
+type BackupKept struct {
+	Path     string
+	Was, Now membership.Backup
+	Code     membership.Code
+}
+
+// Error implements error.
+func (k *BackupKept) Error() string {
+	return "the new snapshot does not replace " + k.Path + ": it is " + string(k.Code)
+}
+
+// CheckBackup returns a [*BackupKept] if the snapshot must not take the place of the
+// one at path.
+func CheckBackup(path string, was, now membership.Backup) error {
+	if d := membership.DecideReplaceBackup(was, now); d.Verdict != membership.Go {
+		return &BackupKept{Path: path, Was: was, Now: now, Code: d.Code}
+	}
+	return nil
 }
 
 // BadSnapshot means that the received data is not a complete snapshot. The file
@@ -125,6 +155,11 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 			return &BadSnapshot{Size: out.Size, Cause: err}
 		}
 		return err
+	}
+	if r.Replaces != nil {
+		if err := CheckBackup(r.Path, *r.Replaces, out.Backup()); err != nil {
+			return err
+		}
 	}
 	if r.Receipt {
 		r.Overwrite = r.Overwrite || hasReceipt(ctx, r.Path)

@@ -125,6 +125,40 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// The file of an earlier snapshot stays if the new one is of another cluster, of an
+// earlier revision, or empty, also where any file may be replaced.
+func TestSaveKeepsTheBetterBackup(t *testing.T) {
+	t.Parallel()
+	full, empty := etcdtest.Snapshot("a", "b"), etcdtest.Snapshot() // of cluster 1: 2 keys at revision 3, none at revision 0
+	for _, tt := range []struct {
+		name string
+		was  *membership.Backup
+		sent []byte
+		code membership.Code
+	}{
+		{"nothing is known of the file", nil, empty, ""},
+		{"the same data", &membership.Backup{Cluster: 1, Revision: 3, Keys: 2}, full, ""},
+		{"later data", &membership.Backup{Cluster: 1, Revision: 2, Keys: 3}, full, ""},
+		{"another cluster", &membership.Backup{Cluster: 2, Revision: 3, Keys: 2}, full, membership.BackupOfAnother},
+		{"an empty cluster in its place", &membership.Backup{Cluster: 2, Revision: 10, Keys: 9}, empty, membership.BackupOfAnother},
+		{"of an unknown cluster", &membership.Backup{Revision: 3, Keys: 2}, full, membership.BackupOfAnother},
+		{"an earlier revision", &membership.Backup{Cluster: 1, Revision: 4, Keys: 2}, full, membership.BackupOlder},
+		{"no keys any more", &membership.Backup{Cluster: 1, Keys: 2}, empty, membership.BackupEmpty},
+		{"no keys as before", &membership.Backup{Cluster: 1}, empty, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "etcd.db")
+		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sending(tt.sent).Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Receipt: true, Limit: time.Minute}, func(Step) {})
+		kept, stays := errors.AsType[*BackupKept](err)
+		text, readErr := os.ReadFile(path)
+		if stays != (tt.code != "") || stays && kept.Code != tt.code || !stays && err != nil || readErr != nil || (string(text) == "old") != stays {
+			t.Errorf("%s: %v, want %q; the file is the old one: %v (%v)", tt.name, err, tt.code, string(text) == "old", readErr)
+		}
+	}
+}
+
 // A member that sends endlessly does not fill the disk.
 func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()

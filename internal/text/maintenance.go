@@ -21,10 +21,13 @@ func Maintenance(action string, err error) Message {
 	t := Message{Summary: "Cannot " + action}
 	var unfinished *reconfigure.Unfinished
 	var refusal *reconfigure.Refusal
+	var kept *reconfigure.BackupKept
 	var lost *reconfigure.LockLost
 	var gone *connection.Unreachable
 	held := lockHeld(err)
 	switch {
+	case errors.As(err, &kept):
+		t.Detail = snapshotNotReplaced(kept)
 	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
 		t.Detail = deniedRoot(unfinished.Err)
 	case errors.As(err, &unfinished):

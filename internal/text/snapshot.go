@@ -3,6 +3,11 @@
 
 package text
 
+import (
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
 // SnapshotPathTaken returns the error for two resources with the same file.
 func SnapshotPathTaken(path string) Message {
 	return newMessage("Two snapshots at one path", "Another etcd_snapshot of this configuration makes the file %s too, and each would replace the other's. Give each of them a path of its own.", path)
@@ -32,3 +37,15 @@ func SnapshotKept(path string, err error) Message {
 // SnapshotImport is the error for the import of a snapshot.
 var SnapshotImport = newMessage("Cannot import a snapshot",
 	"A file does not say which cluster and which member it came from. Create the resource with another path, which takes a new snapshot. To restore from the file, give its path to the restore: it needs no resource.")
+
+// snapshotNotReplaced says why a new snapshot does not replace the file of an earlier
+// one, and what was found.
+func snapshotNotReplaced(k *reconfigure.BackupKept) string {
+	return sprintf("The file %s stays as it is. It has %s. The new snapshot has %s. A snapshot replaces the file only if it is of the same cluster, of the same or a later revision, and not empty.\n\n"+
+		"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, "+
+		"give the resource another path. The file at the present path is then kept.", k.Path, own(backup(k.Was)), own(backup(k.Now)))
+}
+
+func backup(b membership.Backup) string {
+	return sprintf("%d %s of cluster %s at revision %d", b.Keys, plural(int(b.Keys), "key", "keys"), b.Cluster, b.Revision)
+}

@@ -34,6 +34,12 @@ func TestSnapshotTexts(t *testing.T) {
 		},
 		{SnapshotKept("etcd.db", denied), "The snapshot file was kept", "etcd.db could not be deleted: open etcd.db: permission denied. Delete it by hand."},
 		{
+			Maintenance("save a snapshot", &reconfigure.Unfinished{Action: reconfigure.ActionSave, Err: &reconfigure.BackupKept{Path: "etcd.db",
+				Was: membership.Backup{Cluster: 0x2a, Revision: 10, Keys: 9}, Now: membership.Backup{Cluster: 0x2b, Revision: 1, Keys: 1}}}), "Cannot save a snapshot",
+			"The file etcd.db stays as it is. It has 9 keys of cluster 2a at revision 10. The new snapshot has 1 key of cluster 2b at revision 1. A snapshot replaces the file only if it is of the same cluster, of the same or a later revision, and not empty.\n\n" +
+				"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, give the resource another path. The file at the present path is then kept.",
+		},
+		{
 			SnapshotImport, "Cannot import a snapshot",
 			"A file does not say which cluster and which member it came from. Create the resource with another path, which takes a new snapshot. To restore from the file, give its path to the restore: it needs no resource.",
 		},

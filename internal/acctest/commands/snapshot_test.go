@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,7 +160,7 @@ func TestAccSnapshot(t *testing.T) {
 			b.Leader(t)
 			writer := b.NewWriter(t, etcdtest.WriterOptions{})
 			before := writer.Acknowledged()
-			s.configure(`triggers = { day = "tuesday" }`)
+			s.configure("delete_file = true\ntriggers = { day = \"tuesday\" }")
 			plan = s.Plan()
 			plan.MustDo(map[string]string{theSnapshot: "update"})
 			plan.MustNotKnow(theSnapshot, ofSnapshot...)
@@ -169,7 +170,28 @@ func TestAccSnapshot(t *testing.T) {
 				t.Errorf("revision %d of %s, and %d was acknowledged before", now.Revision, of, before[len(before)-1].Revision)
 			}
 			s.Plan().MustBeEmpty()
+			s.mustKeepTheBetter(start(t, 1, etcdtest.Options{Version: v}))
 		})
+	}
+}
+
+// mustKeepTheBetter checks that the file stays if the address answers for another
+// cluster, which is empty, in a change of the triggers, a replacement and a move.
+func (s *snapshots) mustKeepTheBetter(other *etcdtest.Cluster) {
+	s.t.Helper()
+	path, state := filepath.Join(s.Dir, "etcd.db"), s.State(theSnapshot)
+	good := fileSum(s.t, path)
+	s.access.Endpoints = other.Endpoints()
+	s.configure("delete_file = true\ntriggers = { day = \"wednesday\" }")
+	for _, args := range [][]string{nil, {"-replace=" + theSnapshot}} {
+		e := s.Apply(args...).MustFail().MustSay("Cannot save a snapshot")
+		e.mustContain(s.t, e.Summary, "The file etcd.db stays as it is. It has ", "of cluster "+s.ids[""], "The new snapshot has 0 keys of cluster "+clusterID(s.t, other))
+		if fileSum(s.t, path) != good {
+			s.t.Fatalf("%v: the file was replaced", args)
+		}
+		if args == nil && !reflect.DeepEqual(s.State(theSnapshot), state) {
+			s.t.Errorf("the state changed from %v to %v", state, s.State(theSnapshot))
+		}
 	}
 }
 

@@ -42,9 +42,9 @@ type Backend struct {
 	// Configured are the configurations that this apply has created, by ID.
 	Configured syncmap.Map[string, Configured]
 	// SnapshotFiles are the files of etcd_snapshot resources in the state, or just
-	// deleted from it; the value is false if a resource has created the file since.
+	// deleted from it; the value is nil if a resource has created the file since.
 	// SnapshotPlans maps each file of the plan to the resource that creates it.
-	SnapshotFiles syncmap.Map[string, bool]
+	SnapshotFiles syncmap.Map[string, *membership.Backup]
 	SnapshotPlans syncmap.Map[string, string]
 	// claims are the claims that this process holds for its user, by ID, across
 	// calls of Terraform; see [Backend.Hold].

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -47,6 +48,12 @@ func (m *model) keep(state model) {
 // setFile sets the attributes of the file.
 func (m *model) setFile(sum string, size int64) {
 	m.SHA256, m.Size = types.StringValue(sum), types.Int64Value(size)
+}
+
+// backup returns what the resource's file holds.
+func (m *model) backup() *membership.Backup {
+	cluster, _ := membership.ParseClusterID(m.ClusterID.ValueString())
+	return &membership.Backup{Cluster: cluster, Revision: m.Revision.ValueInt64(), Keys: m.TotalKeys.ValueInt64()}
 }
 
 // fromSaved sets the attributes of the saved snapshot.

@@ -16,6 +16,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
+// goesKey is the key of the plan's message to Delete: true if the resource is removed
+// permanently, false if another snapshot follows.
+const goesKey = "goes"
+
 // plannerKey is the key of the identifier that distinguishes a resource from others in
 // one plan. For a replacement, Terraform plans twice, with the same private data.
 const plannerKey = "planner"
@@ -24,6 +28,7 @@ const plannerKey = "planner"
 // if the triggers or the path change, or if the file has changed since it was
 // saved. Otherwise it keeps the snapshot, whatever other argument changes.
 func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	private.Keep(ctx, resp.Private, goesKey, req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -39,7 +44,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 	file := identity(plan.Path.ValueString())
 	if exists && r.backend != nil {
-		r.backend.SnapshotFiles.Set(identity(state.Path.ValueString()), true)
+		r.backend.SnapshotFiles.Set(identity(state.Path.ValueString()), state.backup())
 	}
 	moves := !attribute.IsGiven(plan.Path) || !exists || file != identity(state.Path.ValueString())
 	changed := exists && state.SHA256.ValueString() != was.SHA256

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
@@ -71,17 +72,17 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 		return
 	}
 	// In a replacement, the file of the predecessor is still there.
-	own := r.backend.SnapshotFiles.Has(identity(plan.Path.ValueString()))
-	r.save(ctx, &plan, own, timeout, resp.Private, &resp.Diagnostics)
+	was, _ := r.backend.SnapshotFiles.Get(identity(plan.Path.ValueString()))
+	r.save(ctx, &plan, was, timeout, resp.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
-		r.backend.SnapshotFiles.Set(identity(plan.Path.ValueString()), false)
+		r.backend.SnapshotFiles.Set(identity(plan.Path.ValueString()), nil)
 		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	}
 }
 
-// save takes a snapshot as planned. own reports whether the resource already
-// has a file of that name.
-func (r *snapshotResource) save(ctx context.Context, plan *model, own bool, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) {
+// save takes a snapshot as planned. was is what the file of that name holds if the
+// resource has one, else nil.
+func (r *snapshotResource) save(ctx context.Context, plan *model, was *membership.Backup, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) {
 	if r.backend.Unknown {
 		report.Error(diags, text.UnknownProvider(saving))
 		return
@@ -98,7 +99,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, own bool, time
 		return
 	}
 	saved, err := c.Save(ctx, reconfigure.SaveRequest{
-		Path: plan.Path.ValueString(), Overwrite: own || plan.Overwrite.ValueBool(), Receipt: true, From: from, Limit: timeout,
+		Path: plan.Path.ValueString(), Overwrite: was != nil || plan.Overwrite.ValueBool(), Replaces: was, Receipt: true, From: from, Limit: timeout,
 	}, func(reconfigure.Step) {})
 	if err != nil {
 		report.Error(diags, text.Maintenance(saving, err))
@@ -121,7 +122,7 @@ func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	name := state.Path.ValueString()
-	r.backend.SnapshotFiles.Set(identity(name), true)
+	r.backend.SnapshotFiles.Set(identity(name), state.backup())
 	reconfigure.ForgetReceipt(name)
 	sum, size, err := reconfigure.Fingerprint(ctx, name)
 	switch {
@@ -154,40 +155,57 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 		return
 	}
 	moves := identity(plan.Path.ValueString()) != identity(state.Path.ValueString())
+	before := state.backup()
+	if moves {
+		before = nil
+	}
 	if plan.SHA256.IsUnknown() {
-		r.save(ctx, &plan, !moves, timeout, resp.Private, &resp.Diagnostics)
+		r.save(ctx, &plan, before, timeout, resp.Private, &resp.Diagnostics)
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if moves && state.DeleteFile.ValueBool() {
-		if t := remove(ctx, state.Path.ValueString(), was); t != nil {
+		t := removeMoved(ctx, state, plan, was)
+		if t != nil {
 			report.Warn(&resp.Diagnostics, *t)
 		}
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
-// Delete implements [resource.Resource]. It does not contact a cluster.
+// Delete implements [resource.Resource]. It does not contact a cluster. In a
+// replacement the file stays until the next snapshot takes its place.
 func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	name := state.Path.ValueString()
-	if left, known := r.backend.SnapshotFiles.Get(identity(name)); known && !left {
+	if left, known := r.backend.SnapshotFiles.Get(identity(name)); known && left == nil {
 		return // the file belongs to the successor, which was created first
 	}
-	r.backend.SnapshotFiles.Set(identity(name), true)
+	r.backend.SnapshotFiles.Set(identity(name), state.backup())
 	reconfigure.ForgetReceipt(name)
-	if !state.DeleteFile.ValueBool() {
+	if !state.DeleteFile.ValueBool() || !goes {
 		return
 	}
 	if t := remove(ctx, name, was); t != nil {
 		report.Warn(&resp.Diagnostics, *t)
 	}
+}
+
+// removeMoved deletes the file at the previous path, unless the snapshot at the new
+// path could not have taken its place.
+func removeMoved(ctx context.Context, state, plan model, was made) *text.Message {
+	name := state.Path.ValueString()
+	if err := reconfigure.CheckBackup(name, *state.backup(), *plan.backup()); err != nil {
+		return new(text.SnapshotKept(name, err))
+	}
+	return remove(ctx, name, was)
 }
 
 // remove deletes a file that has not changed since the resource saved it, or
