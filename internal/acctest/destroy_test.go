@@ -33,6 +33,7 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	for name := range f.Nodes {
 		ids[name] = fmt.Sprint(f.State(Address("etcd_member", name))["id"])
 	}
+	lost := f.cluster()
 	f.Crash("a", "b", "c")
 
 	refused := f.Destroy().MustFail()
@@ -46,8 +47,8 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 			t.Fatalf("no word on %s:\n%s", name, refused.Report())
 		}
 		e.MustDetail(t, "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here.\n\n"+
-			"If the cluster is gone for good, destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
-			"  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"+f.refusals())
+			"If cluster "+lost+" is gone for good, state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
+			"  ETCD_CLUSTER_LOST="+lost+" terraform destroy -refresh=false"+strings.Replace(f.refusals(), "endpoints", "addresses", 1))
 	}
 	for name := range f.Nodes {
 		if f.State(Address("etcd_member", name)) == nil {
@@ -55,7 +56,7 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 		}
 	}
 
-	f.Env = append(f.Env, "ETCD_FORCE_DESTROY=true")
+	f.StateLost(lost)
 	destroyed := f.Destroy("-refresh=false").MustSucceed()
 	if left := f.Run("state", "list").MustSucceed(); len(left.Stdout) > 0 {
 		t.Errorf("left in the state: %s", left.Stdout)
@@ -74,15 +75,17 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 	f.MustBeGone()
 }
 
-// A cluster with a quorum decides about removals, also with force_destroy.
+// A cluster with a quorum decides about removals, also if it is stated to be lost.
+// The timeouts are longer than any pause of a slow machine, so no member is silent.
 func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Static: true})
+	f.Write("provider_override.tf", "provider \"etcd\" {\n  dial_timeout = \"2m\"\n  request_timeout = \"2m\"\n}\n")
 	f.Form()
-	f.Env = append(f.Env, "ETCD_FORCE_DESTROY=1")
+	f.StateLost(f.cluster())
 	f.Crash("b")
+	c := f.Nodes["c"]
 	f.Drop("c")
-	f.Nodes["a"].Delete = "20s"
 	refused := f.Apply().MustFail()
 	for _, w := range refused.Warnings() {
 		if strings.Contains(w.Summary, "forgotten") {
@@ -92,8 +95,10 @@ func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
 	if len(refused.Errors()) == 0 || f.State(Address("etcd_member", "c")) == nil {
 		t.Errorf("c was let go of:\n%s", refused.Report())
 	}
-	f.Add("c")
+	f.Nodes["c"] = c
 	f.Repair("b")
+	f.MustServe("b")
+	f.MustVote("a", "b", "c")
 	MustForgetLast(t, f.Destroy().MustSucceed(), "a", "b", "c")
 	f.MustBeGone()
 }
@@ -112,7 +117,7 @@ func TestAccDestroyWithTwoOfFiveDead(t *testing.T) {
 }
 
 // With three of five dead, the cluster has no quorum. The destroy fails at once
-// and changes nothing; with force_destroy it succeeds.
+// and changes nothing; if it is stated to be lost, the destroy succeeds.
 func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{Founders: []string{"a", "b", "c", "d", "e"}, Static: true})
@@ -121,6 +126,7 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 	for _, name := range []string{"b", "c", "d"} {
 		dead = append(dead, f.Named(name))
 	}
+	lost := f.cluster()
 	f.Crash("b", "c", "d")
 
 	refused := f.Destroy().MustFail()
@@ -138,16 +144,15 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 		for _, id := range dead {
 			e.MustContain(t, e.Summary, id+" does not answer")
 		}
-		for _, text := range []string{"etcd_snapshot", "the argument restore of etcd_initial_cluster", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"} {
+		for _, text := range []string{"etcd_snapshot", "the argument restore of etcd_initial_cluster", "\n  ETCD_CLUSTER_LOST=" + lost + " terraform destroy -refresh=false", ": answers without a quorum"} {
 			e.MustContain(t, e.Summary, text)
 		}
 		if f.State(Address("etcd_member", name)) == nil {
 			t.Errorf("%s is no longer in the state", name)
 		}
-		f.Nodes[name].Force = true
 	}
 
-	f.Apply().MustSucceed()
+	f.StateLost(lost)
 	forgotten := map[string]bool{}
 	destroyed := f.Destroy().MustSucceed()
 	t.Logf("forgotten after %v", destroyed.Took.Round(time.Millisecond))

@@ -44,7 +44,6 @@ type Node struct {
 	Etcd    string `json:"etcd"`
 	Create  string `json:"create,omitempty"`
 	Delete  string `json:"delete,omitempty"`
-	Force   bool   `json:"force,omitempty"`
 	Joins   string `json:"joins,omitempty"`
 	Promote bool   `json:"promote,omitempty"`
 
@@ -334,4 +333,10 @@ func (f *Fleet) Sibling() *Fleet {
 		}
 	}
 	return &g
+}
+
+// DeadEndpoint returns an endpoint that refuses connections.
+func DeadEndpoint(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 }

@@ -231,6 +231,10 @@ func TestAccRecovery(t *testing.T) {
 	for _, n := range f.Nodes { // machines of the restored cluster have other addresses
 		n.Peer, n.ListenPeer = n.ListenPeer[0], nil
 	}
+	// Silence proves nothing: the loss is stated, by the ID of that cluster.
+	e = f.Plan().MustSay("State that the cluster is lost")
+	e.MustContain(t, e.Summary, "\n  ETCD_CLUSTER_LOST="+old+" terraform apply", f.Nodes["a"].Client+": answers without a quorum", f.Nodes["b"].Client+": connection refused")
+	f.StateLost(old)
 	plan = f.Plan()
 	want := map[string]string{InitialCluster: "delete create"}
 	for _, name := range []string{"a", "b", "c"} {
@@ -273,6 +277,7 @@ func TestAccRecoveryKeepsNoMember(t *testing.T) {
 	r := f.backup(t, 0, "a")
 	r.replaces = fmt.Sprint(f.State(InitialCluster)["cluster_id"])
 	f.Lose("b", "c")
+	f.StateLost(r.replaces)
 	f.restores(t, r)
 	e := f.Plan().MustSay("Member of an abandoned cluster")
 	e.MustContain(t, e.Summary, "c is a member of cluster "+r.replaces, "remove the member from the configuration")
@@ -312,6 +317,7 @@ func TestAccRecoveryKilled(t *testing.T) {
 		r := f.backup(t, keys, "a")
 		r.replaces = fmt.Sprint(f.State(InitialCluster)["cluster_id"])
 		f.Lose("b", "c")
+		f.StateLost(r.replaces)
 		f.restores(t, r)
 		for ended := true; ended; {
 			steps, ended = f.endAt(t, steps)

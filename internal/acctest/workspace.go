@@ -332,3 +332,8 @@ func (b *syncBuffer) bytes() []byte {
 	defer b.mu.Unlock()
 	return bytes.Clone(b.buf.Bytes())
 }
+
+// StateLost states that the cluster is lost, for the following runs.
+func (w *Workspace) StateLost(cluster any) {
+	w.Env = append(w.Env, fmt.Sprint("ETCD_CLUSTER_LOST=", cluster))
+}

@@ -36,6 +36,11 @@ type Cluster interface {
 	// timeout later.
 	Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
+	// Evidence asks every address that is known: the configured endpoints, the
+	// fallback endpoints, and the client URLs in every list. It takes at most four
+	// request timeouts. It is for [membership.DecideGiveUp].
+	Evidence(ctx context.Context, of membership.ClusterID) membership.Evidence
+
 	// AddFallbackEndpoints adds client URLs at which members were reached in
 	// the past. If no other endpoint gave a member list, an Observe of an
 	// expected cluster asks these. So a configuration in which every node has a

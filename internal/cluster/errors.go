@@ -130,15 +130,6 @@ func Answered(err error) bool {
 	})
 }
 
-// MayServe reports whether the etcd server that answered may be part of a cluster with
-// a quorum: it refuses this provider. A server that completes no login has no quorum.
-func MayServe(err error) bool {
-	var gone *connection.Unreachable
-	return errors.As(err, &gone) && Answered(err) && !slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
-		return connection.KindOf(e.Err) == connection.NoLogin
-	})
-}
-
 // TurnedAway reports whether endpoints answered, but only about the provider's
 // access or about themselves, not about whether a cluster exists.
 func TurnedAway(err error) bool {

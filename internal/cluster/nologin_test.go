@@ -42,8 +42,8 @@ func TestNoLoginWithoutAQuorum(t *testing.T) {
 					t.Errorf("%s: %q (%v), want %q", e.Endpoint, kind, e.Err, want[e.Endpoint])
 				}
 			}
-			if TurnedAway(err) || !Answered(err) {
-				t.Errorf("turned away: %v; answered: %v", TurnedAway(err), Answered(err))
+			if TurnedAway(err) || !Answered(err) || MayServe(err) {
+				t.Errorf("turned away: %v; answered: %v; may serve: %v", TurnedAway(err), Answered(err), MayServe(err))
 			}
 		})
 	}

@@ -118,7 +118,12 @@ func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 
 // Observe implements [Cluster].
 func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	probes := c.askAll(ctx, want)
+	probes := c.askAll(ctx, want, false)
+	return c.observed(ctx, probes, want)
+}
+
+// observed makes a snapshot of the probes.
+func (c *Client) observed(ctx context.Context, probes []probe, want membership.ClusterID) (membership.Snapshot, error) {
 	before, ok := c.choose(probes, want)
 	if !ok {
 		return membership.Snapshot{}, unreachable(probes)
@@ -137,13 +142,21 @@ func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (member
 
 // askAll probes the configured endpoints, those that answered before, and, as
 // soon as a list arrives, the client URLs of every member in it. If no list
-// arrives and a certain cluster is expected, it probes the endpoints known from
-// the past.
-func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe {
+// arrives and a certain cluster is expected, or in any case if always is set, it
+// probes the endpoints known from the past.
+func (c *Client) askAll(ctx context.Context, want membership.ClusterID, always bool) []probe {
 	a, stop := c.asker(ctx)
 	defer stop()
 	for _, e := range c.route(0) {
 		a.ask(e, c.ask)
+	}
+	c.mu.Lock()
+	past := slices.Clone(c.known)
+	c.mu.Unlock()
+	for _, e := range past {
+		if always {
+			a.ask(e, c.ask)
+		}
 	}
 	var out []probe
 	listed := false
@@ -157,9 +170,6 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID) []probe 
 		p.log(ctx)
 		listed = listed || len(p.lists) > 0
 		if a.pending == 0 && !listed && want != 0 {
-			c.mu.Lock()
-			past := slices.Clone(c.known)
-			c.mu.Unlock()
 			for _, e := range past {
 				a.learn(e, c.ask)
 			}

@@ -6,7 +6,7 @@ package membership
 // A restored cluster takes the place of a cluster that is gone. It is the only
 // exception to the rules for plans and removals: one plan forgets all members of
 // the replaced cluster, and none of them is removed. A plan needs a confirmation,
-// the ID of that cluster, and a cluster that has its quorum is never abandoned.
+// the ID of that cluster, and [DecideGiveUp] says whether it may be abandoned.
 // An abandoned cluster stays abandoned: the confirmation is a part of the
 // bootstrap from then on.
 
@@ -61,20 +61,4 @@ func DecideRestore(r RestoreRequest) Decision {
 	default:
 		return Decision{Verdict: Go}
 	}
-}
-
-// HasQuorum is the code of [GuardAbandoned].
-const HasQuorum Code = "has quorum"
-
-// GuardAbandoned refuses to abandon a cluster that answers and may have its quorum.
-// A cluster is not in the way if no member list can be read, or if another cluster
-// answers in its place.
-func GuardAbandoned(s Snapshot, abandoned ClusterID) Decision {
-	if s.ClusterID != abandoned || s.ClusterID == 0 {
-		return Decision{Verdict: Go}
-	}
-	if d := s.Gate(0); d.Code != QuorumLost {
-		return refuse(HasQuorum, d.Facts)
-	}
-	return Decision{Verdict: Go}
 }

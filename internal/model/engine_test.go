@@ -172,6 +172,12 @@ func (w *walk) Members(context.Context) ([]membership.Member, membership.Cluster
 	return members, clusterID, nil
 }
 
+// Evidence is asked after a removal that the cluster could not decide. Nothing in the
+// model states that the cluster is lost.
+func (w *walk) Evidence(context.Context, membership.ClusterID) membership.Evidence {
+	return membership.Evidence{}
+}
+
 func (w *walk) Ask(_ context.Context, m membership.Member, _ membership.ClusterID) membership.Answer {
 	return w.s.snapshot().Answer(m.ID)
 }

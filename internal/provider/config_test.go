@@ -16,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
@@ -266,38 +267,16 @@ func TestValidateReadsNoFiles(t *testing.T) {
 	}
 }
 
-// The block takes precedence over the environment, and an unknown value does
-// not block anything.
-func TestForceDestroy(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		block any
-		env   string
-		want  bool
-		fails bool
-	}{
-		{name: "nothing"},
-		{name: "block", block: true, want: true},
-		{name: "environment", env: "true", want: true},
-		{name: "environment, a digit", env: "1", want: true},
-		{name: "environment, off", env: "0"},
-		{name: "environment, neither", env: "yes", fails: true},
-		{name: "block over environment", block: false, env: "true"},
-		{name: "not known", block: tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue), env: "true"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := block{}
-			if c.block != nil {
-				b["force_destroy"] = c.block
-			}
-			var m model
-			if diags := config(t, b).Get(t.Context(), &m); diags.HasError() {
-				t.Fatal(diags)
-			}
-			r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_FORCE_DESTROY": c.env}[k] }}
-			if got := r.forceDestroy(m); got != c.want || r.diags.HasError() != c.fails || r.unknown {
-				t.Errorf("got %v, %v, unknown %v", got, r.diags, r.unknown)
-			}
-		})
+// Only the ID of a cluster states that it is lost. It comes from the environment of
+// the run, and from nowhere else.
+func TestClusterLost(t *testing.T) {
+	for value, want := range map[string]membership.ClusterID{"": 0, "8e9e05c52164694d": 0x8e9e05c52164694d, "2A": 0x2a, "true": 0, "yes": 0, "0": 0, "0x2a": 0, "2a ": 0} {
+		r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_CLUSTER_LOST": value}[k] }}
+		if got := r.clusterLost(); got != want || r.diags.HasError() != (want == 0 && value != "") {
+			t.Errorf("%q: got %s, %v, want %s", value, got, r.diags, want)
+		}
+	}
+	if _, argument := attributes()["cluster_lost"]; argument {
+		t.Error("it is an argument, which outlives the run")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -104,13 +105,18 @@ func (r *reader) boolean(variable, argument string) bool {
 	return b
 }
 
-// forceDestroy returns the value of the block or of the environment. Only an
-// apply uses it, so a value that is unknown at plan does not delay anything.
-func (r *reader) forceDestroy(m model) bool {
-	if !m.ForceDestroy.IsNull() {
-		return m.ForceDestroy.ValueBool()
+// clusterLost returns the cluster that the environment of this run states is lost.
+// It is no argument, because it must not outlive the run.
+func (r *reader) clusterLost() membership.ClusterID {
+	value := r.getenv(envClusterLost)
+	if value == "" {
+		return 0
 	}
-	return r.boolean(envForceDestroy, "force_destroy")
+	id, err := membership.ParseClusterID(value)
+	if err != nil {
+		r.fail(path.Empty(), text.InvalidClusterLost(value))
+	}
+	return id
 }
 
 // tlsUnknown reports whether some of the TLS material is not known yet.

@@ -84,7 +84,7 @@ func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConf
 	}
 	r := &reader{getenv: os.Getenv, now: time.Now()}
 	r.settings(m)
-	r.forceDestroy(m)
+	r.clusterLost()
 	resp.Diagnostics.Append(r.diags...)
 }
 
@@ -97,7 +97,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		return
 	}
 	r := &reader{getenv: os.Getenv, now: time.Now(), files: true}
-	settings, force := r.settings(m), r.forceDestroy(m)
+	settings, lost := r.settings(m), r.clusterLost()
 	resp.Diagnostics.Append(r.diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -107,7 +107,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 			resp.Diagnostics.AddWarning(w.Summary, w.Detail)
 		}
 	}
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, ForceDestroy: force, Pool: p.pool}
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Pool: p.pool}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b
 }

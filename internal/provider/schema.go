@@ -29,7 +29,6 @@ type model struct {
 	AddressMap            types.Map    `tfsdk:"address_map"`
 	TrustedHosts          types.List   `tfsdk:"trusted_hosts"`
 	MetadataPrefix        types.String `tfsdk:"metadata_prefix"`
-	ForceDestroy          types.Bool   `tfsdk:"force_destroy"`
 }
 
 // The environment variables are those of etcdctl, except the last one.
@@ -43,7 +42,7 @@ const (
 	envInsecure       = "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
 	envDialTimeout    = "ETCDCTL_DIAL_TIMEOUT"
 	envCommandTimeout = "ETCDCTL_COMMAND_TIMEOUT"
-	envForceDestroy   = "ETCD_FORCE_DESTROY"
+	envClusterLost    = "ETCD_CLUSTER_LOST"
 )
 
 func attributes() map[string]schema.Attribute {
@@ -93,11 +92,5 @@ func attributes() map[string]schema.Attribute {
 		},
 		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider stores its ownership records and locks: `<prefix><cluster ID>/…`. Give only the user of the provider " +
 			"write access to it. See [Network and security requirements](guides/network-and-security.md). Default: `" + connection.DefaultMetadataPrefix + "`."),
-		"force_destroy": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether to remove members that no cluster can remove only from the Terraform state: the same as `force_destroy` of every `etcd_member` and `etcd_learner`. Use it to " +
-				"clean up after a cluster that is permanently gone: `ETCD_FORCE_DESTROY=true terraform destroy -refresh=false`. A cluster that has a quorum is not affected. Default: " +
-				"`false`. Environment: `ETCD_FORCE_DESTROY` (`true` or `1`).",
-		},
 	}
 }

@@ -23,6 +23,7 @@ const (
 	ActionImport    Action = "import"
 	ActionConfigure Action = "configure"
 	ActionReach     Action = "reach" // find its cluster
+	ActionForget    Action = "forget"
 )
 
 // Actions that do not add or remove a member.

@@ -342,10 +342,13 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
 		t.Fatalf("leaving without quorum: %v", err)
 	}
-	r.Force = true
-	left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
-	if err != nil || left.Forgotten == nil {
-		t.Errorf("by force: %+v, %v", left, err)
+	for _, stated := range []membership.ClusterID{0, r.Cluster + 1, r.Cluster} {
+		r.Forget, b.engine.Lost = true, stated
+		left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
+		kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
+		if lost := stated == r.Cluster; lost != (err == nil && left.Forgotten != nil) || !lost && (!refused || kept.Decision.Code != membership.NotStated) {
+			t.Errorf("%s is stated, the cluster is %s: %+v, %v", stated, r.Cluster, left, err)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -38,9 +37,9 @@ type LeaveRequest struct {
 	TurnTimeout time.Duration
 	// Timeout limits everything else; 0 means that only ctx limits it.
 	Timeout time.Duration
-	// Force forgets the member, instead of failing, if the cluster has no
-	// quorum or does not answer.
-	Force bool
+	// Forget forgets the member, instead of failing, if the cluster cannot decide
+	// and may be given up; see [Engine.GiveUp].
+	Forget bool
 
 	// still checks the snapshot right before each change; it may be nil. Its
 	// error ends the removal.
@@ -52,7 +51,7 @@ type Removal struct {
 	// LastVoter is true if the member was the only voter: nothing was changed,
 	// because no voter would remain.
 	LastVoter bool
-	// Forgotten is why the member was forgotten by force, nil otherwise.
+	// Forgotten is why the member was forgotten, nil if it was not.
 	Forgotten error
 	Warnings  []membership.Warning
 	// Waited is set if the removal waited for another process.
@@ -67,21 +66,13 @@ type Removal struct {
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	defer e.reportChange()
 	out, err := e.leaveInTurn(ctx, r)
-	if err != nil && r.Force && Undecidable(err) {
-		out, err = Removal{Forgotten: err, Snapshot: out.Snapshot}, nil
+	if err != nil && Undecidable(err) {
+		out, err = e.forgetIfLost(ctx, r, out, err)
 	}
 	if err == nil {
 		e.Process.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
 	}
 	return out, err
-}
-
-// Undecidable reports whether an error means that the cluster cannot decide any
-// more: it does not answer, has no quorum, or was replaced by another cluster.
-// A refusal by the cluster does not count.
-func Undecidable(err error) bool {
-	refusal, refused := errors.AsType[*Refusal](err)
-	return errors.As(err, new(*connection.Unreachable)) || errors.As(err, new(*OtherCluster)) || refused && refusal.Decision.Code == membership.QuorumLost
 }
 
 // leaveInTurn waits for the member's turn, if requested, and removes it. The

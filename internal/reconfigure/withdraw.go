@@ -76,6 +76,9 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, er
 	err := e.repeat(ctx, w.action, w.name, func() error {
 		err := w.look(ctx)
 		if err != nil && ctx.Err() == nil && !errors.As(err, new(outcome)) {
+			if cluster.MayServe(err) {
+				return w.after(ctx, doubting(err)) // a server may answer while it ends
+			}
 			err = stopping(err) // the cluster may be gone with its machines
 		}
 		return w.after(ctx, err)

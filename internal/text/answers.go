@@ -12,7 +12,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // unreachable returns the error if no endpoint can be used: what each answered
@@ -94,15 +93,11 @@ func unusable(err error) string {
 }
 
 // remedy says what to do about the answers of the endpoints.
-func remedy(action reconfigure.Action, err error) string {
-	switch {
-	case cluster.TurnedAway(err):
+func remedy(err error) string {
+	if cluster.TurnedAway(err) {
 		return " " + wayOut(err)
-	case action == reconfigure.ActionRemove:
-		return noLogin(err) + " " + checkMachines + goneForGood
-	default:
-		return noLogin(err) + " " + checkMachines
 	}
+	return noLogin(err) + " " + checkMachines
 }
 
 // noLogin explains that members answered but completed no login, or returns "".

@@ -24,19 +24,6 @@ func summary(action reconfigure.Action, name string) string {
 	}
 }
 
-// forgetAll is the command that empties a state whose cluster is lost.
-const forgetAll = "\n\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false"
-
-// goneForGood is the advice if no cluster can decide about a removal any more.
-const goneForGood = "\n\nIf the cluster is gone for good, destroy everything that is in the state. Members that no cluster can remove are then forgotten:" + forgetAll
-
-func wayOutOfRemoval(action reconfigure.Action) string {
-	if action == reconfigure.ActionRemove {
-		return goneForGood
-	}
-	return ""
-}
-
 // agreed returns the action that a refusal is about: for a member that is
 // already in the list, joining means promoting it.
 func agreed(action, refused reconfigure.Action) reconfigure.Action {
@@ -49,7 +36,7 @@ func agreed(action, refused reconfigure.Action) reconfigure.Action {
 // otherCluster describes endpoints of another cluster than that in the state.
 func otherCluster(o *reconfigure.OtherCluster) string {
 	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
-		"Point endpoints at cluster %s, then apply again.%s", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want, own(goneForGood))
+		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want)
 }
 
 // EndpointNotUsed returns the warning for a member whose endpoints in state

@@ -142,7 +142,7 @@ func errorShapes() []reflect.Type {
 		reflect.TypeFor[*claim.BusyError](), reflect.TypeFor[*claim.LostError](), reflect.TypeFor[*claim.HeldError](), reflect.TypeFor[*claim.AlarmError](),
 		reflect.TypeFor[*reconfigure.Refusal](), reflect.TypeFor[*reconfigure.Unidentified](), reflect.TypeFor[*reconfigure.OtherCluster](), reflect.TypeFor[*reconfigure.NoCluster](),
 		reflect.TypeFor[*reconfigure.Incomplete](), reflect.TypeFor[*reconfigure.LockLost](), reflect.TypeFor[*reconfigure.Queued](), reflect.TypeFor[*reconfigure.HeldUp](),
-		reflect.TypeFor[*reconfigure.Unfinished](), reflect.TypeFor[*reconfigure.BadSnapshot](), reflect.TypeFor[*reconfigure.NoDirectory](), reflect.TypeFor[*reconfigure.IsDirectory](),
+		reflect.TypeFor[*reconfigure.Unfinished](), reflect.TypeFor[*reconfigure.NotGivenUp](), reflect.TypeFor[*reconfigure.BadSnapshot](), reflect.TypeFor[*reconfigure.NoDirectory](), reflect.TypeFor[*reconfigure.IsDirectory](),
 		reflect.TypeFor[*discovery.ServiceError](), reflect.TypeFor[*discovery.DeniedError](),
 	}
 }

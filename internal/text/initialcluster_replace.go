@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // InitialClusterFormed returns the error for replacing a cluster that has formed.
@@ -86,7 +85,7 @@ func ClusterRefusesUs(err error) Message {
 		"This plan creates a bootstrap, and something answers at the provider's endpoints that refuses this provider. It may be the cluster, whose members must not become "+
 			"initial members of a second one. Nothing was changed.%s\n\n"+untaint+
 			DestroyInstead+"%s",
-		own(remedy(reconfigure.ActionConfigure, err)), own(answers(err)))
+		own(remedy(err)), own(answers(err)))
 }
 
 // ImportClusterID returns the error for an invalid import ID.
@@ -106,5 +105,5 @@ func ImportOtherCluster(want string, s membership.Snapshot) Message {
 // ImportClusterSilent returns the error for importing a cluster that does not answer.
 func ImportClusterSilent(want string, err error) Message {
 	return newMessage("Cannot import cluster "+want,
-		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(remedy(reconfigure.ActionImport, err)), own(answers(err)))
+		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(remedy(err)), own(answers(err)))
 }

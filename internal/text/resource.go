@@ -4,6 +4,7 @@
 package text
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -48,14 +49,6 @@ func LastVoterForgotten(name string, id membership.MemberID) Message {
 		name, id)
 }
 
-// ForgottenByForce returns the warning of force_destroy.
-func ForgottenByForce(name string, id membership.MemberID, err error) Message {
-	return newMessage("Member "+name+" was forgotten, not removed",
-		"%s (%s) was removed from the state only, because force_destroy or ETCD_FORCE_DESTROY is set. The cluster could not decide, and nothing was changed in it. "+
-			"If the cluster comes back, the member is still in its list.%s",
-		name, id, own(cause(err)))
-}
-
 // GoneUnconfirmed returns the warning of a refresh if a member is missing from the
 // list of the only member that was asked, and no majority confirms that list.
 func GoneUnconfirmed(name string, err error) Message {
@@ -76,7 +69,7 @@ func NotRefreshed(err error) Message {
 		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 	if cluster.TurnedAway(err) {
 		t.Summary = "State not refreshed: the cluster refuses the provider"
-		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(reconfigure.ActionRead, err) + answers(err)
+		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(err) + answers(err)
 	}
 	return t
 }
@@ -148,22 +141,20 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
-		if refusal.Action == reconfigure.ActionRemove && refusal.Decision.Code == membership.QuorumLost {
-			t.Detail += goneForGood
-		}
+		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &other):
-		return Message{summary, otherCluster(other)}
+		return Message{summary, otherCluster(other) + lastResort(err)}
 	case errors.As(err, &endpoint):
-		return newMessage(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(wayOutOfRemoval(action)))
+		return newMessage(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(lastResort(err)))
 	case errors.As(err, &none):
-		return Message{summary, noCluster(action, none)}
+		return Message{summary, noCluster(none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		t := NoEndpoints
-		t.Detail += wayOutOfRemoval(action)
+		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &gone):
-		return newMessage(summary, "%s Nothing was changed.%s%s", own(unusable(err)), own(remedy(action, err)), own(answers(err)))
+		return newMessage(summary, "%s Nothing was changed.%s%s", own(unusable(err)), own(remedy(err)), own(cmp.Or(lastResort(err), answers(err))))
 	case errors.Is(err, cluster.ErrPermission):
 		return Message{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
@@ -174,10 +165,10 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 }
 
 // noCluster says that a new member found no cluster at its endpoints.
-func noCluster(action reconfigure.Action, none *reconfigure.NoCluster) string {
+func noCluster(none *reconfigure.NoCluster) string {
 	switch {
 	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
-		return "No endpoint gave a member list. Nothing was changed." + remedy(action, none.Cause) + answers(none.Cause)
+		return "No endpoint gave a member list. Nothing was changed." + remedy(none.Cause) + answers(none.Cause)
 	case none.Forming:
 		return "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
 			"Check the logs of their processes, fix what they report, and apply again." + missing(none.Missing) + answers(none.Cause)

@@ -44,6 +44,13 @@ func TestResourceTexts(t *testing.T) {
 		{Endpoint: "https://10.0.0.1:2379", Err: refused},
 		{Endpoint: "https://10.0.0.2:2379", Err: &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.NoLogin, Err: context.DeadlineExceeded}},
 	}}
+	kept := func(code membership.Code, cause error) error {
+		e := membership.Evidence{}
+		for _, a := range endpointsOf(cause) {
+			e.Heard = append(e.Heard, membership.Heard{Endpoint: a.Endpoint, Detail: answer(a.Err)})
+		}
+		return &reconfigure.NotGivenUp{Cluster: 0xc1, Decision: membership.Decision{Code: code}, Evidence: e, Cause: cause}
+	}
 	unidentified := func(code membership.Code, m membership.Member) *reconfigure.Unidentified {
 		return &reconfigure.Unidentified{
 			Name: "d", PeerURLs: []string{peer}, Snapshot: snap(a, m),
@@ -131,7 +138,7 @@ func TestResourceTexts(t *testing.T) {
 		{"second announcement", SecondAnnouncement([]string{"d", "e"})},
 		{"second readdress", SecondReaddress([]string{"d", "e"})},
 		{"last voter", LastVoterForgotten("d", 0xd4)},
-		{"forgotten by force", ForgottenByForce("d", 0xd4, gone)},
+		{"forgotten", MemberForgotten("d", 0xd4, gone)},
 		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,
 			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"not refreshed", NotRefreshed(gone)},
@@ -139,9 +146,10 @@ func TestResourceTexts(t *testing.T) {
 		{"not refreshed, no login", NotRefreshed(noLogin)},
 		{"cluster gone, no login", ClusterGone("d", noLogin)},
 		{"member may run, no login", MemberMayRun("d", true, noLogin)},
-		{"removal, no login", Explain(reconfigure.ActionRemove, "d", noLogin)},
+		{"removal, no login", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, noLogin))},
 		{"backstop skipped", BackstopSkipped("d", gone)},
 		{"backstop blocked", BackstopBlocked("d", gone)},
+		{"backstop, a server answers", BackstopAnswered("d", &connection.Unreachable{Answers: []connection.Answer{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
 		{"name in cluster", NameInCluster("d", d)},
 		{"founder missing", FounderMissing("d", snap(a))},
 		{"member ID", MemberID(func() error { _, err := membership.ParseMemberID("0x12"); return err }())},
@@ -165,9 +173,12 @@ func TestResourceTexts(t *testing.T) {
 		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &connection.Unreachable{Answers: []connection.Answer{{
 			Endpoint: "https://10.0.0.3:2379", Err: &connection.Error{Endpoint: "https://10.0.0.3:2379", Kind: connection.Learner, Err: errors.New("rpc not supported for learner")}}}}})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
-		{"quorum lost", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
-			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
-		{"unreachable", Explain("remove", "d", gone)},
+		{"quorum lost", Explain("remove", "a", kept(membership.NotStated, &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
+			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}}))},
+		{"unreachable", Explain("remove", "d", kept(membership.NotStated, gone))},
+		{"unreachable, has its quorum again", Explain("remove", "d", kept(membership.HasQuorum, gone))},
+		{"unreachable, an untrusted certificate", Explain("remove", "d", kept(membership.MayServe, &connection.Unreachable{Answers: []connection.Answer{
+			{Endpoint: "https://10.0.0.1:2379", Err: &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.UnknownCA, Err: context.DeadlineExceeded}}}}))},
 		{"unreachable, wrong password", Explain("remove", "d", &connection.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}}})},
 		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},
 		{"record changed", Explain("add", "d", cluster.ErrRecordChanged)},
@@ -232,8 +243,8 @@ func TestResourceTexts(t *testing.T) {
 		{"other cluster, at refresh", OtherClusterSeen(&reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"other cluster, at plan", OtherClusterPlanned("e", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"endpoint that cannot be used", EndpointNotUsed("d", &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"})},
-		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"})},
-		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", cluster.ErrNoEndpoints)},
+		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"}))},
+		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, cluster.ErrNoEndpoints))},
 		{"ID that cannot be read", BadID("d", errors.New("member ID \"\" is empty"))},
 		{"no such learner", NoSuchLearner(0xabc, snap(a, d))},
 		{"record not written", Explain(reconfigure.ActionRecord, "d", cluster.ErrRecordChanged)},

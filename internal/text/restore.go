@@ -64,23 +64,6 @@ func RestoreRefused(code membership.Code, cluster, confirmed string) Message {
 	}
 }
 
-// RestoreQuorum returns the error for abandoning a cluster that may have its quorum.
-func RestoreQuorum(s membership.Snapshot) Message {
-	return newMessage("The cluster has not lost its quorum",
-		"restore.replaces_cluster confirms that cluster %s is lost, but the cluster answers, with %s. "+
-			"It may have its quorum, and a restore would lose writes that it acknowledged. Nothing was changed.\n\n"+
-			"If you want to give up its data all the same, stop etcd on its machines, then plan again. Otherwise remove restore.replaces_cluster.",
-		s.ClusterID, members(s, ids(s.Members)))
-}
-
-// RestoreUnasked returns the error for abandoning a cluster if a server answers
-// but refuses this provider.
-func RestoreUnasked(cluster string, err error) Message {
-	return newMessage("Cannot tell whether the cluster is lost",
-		"restore.replaces_cluster confirms that cluster %s is lost, but a server at the provider's endpoints answers and refuses this provider. Nothing was changed.\n\n"+
-			"If the server is a member of that cluster, correct the credentials, or stop etcd on its machines, then plan again.%s", cluster, own(answers(err)))
-}
-
 // RestorePlanned returns the warning about what a restore discards. names are
 // the initial members of the old cluster, revision is that of the snapshot.
 func RestorePlanned(cluster string, names []string, revision int64) Message {
@@ -105,12 +88,4 @@ func AbandonedStays(name, cluster string) Message {
 		"%s is a member of cluster %s, which a restored snapshot replaces, and this plan keeps it. All members of that cluster must be replaced or removed in one plan. Nothing was changed.\n\n"+
 			"If the state has an etcd_member_config for it, give that the bootstrap of the etcd_initial_cluster that is restored. Otherwise remove the member from the configuration, with its machine.\n\n"+
 			"If the plan was limited by -target, plan without it.", name, cluster)
-}
-
-// AbandonedHasQuorum returns the error for forgetting a member of a cluster
-// that was planned to be abandoned but may have its quorum.
-func AbandonedHasQuorum(name string, s membership.Snapshot) Message {
-	return newMessage("Cannot abandon member "+name,
-		"The plan restores a snapshot in the place of cluster %s, which had lost its quorum when the plan was made. The cluster may have its quorum again: it answers, with %s. Nothing was changed.\n\n"+
-			"Plan again.", s.ClusterID, members(s, ids(s.Members)))
 }

@@ -112,7 +112,7 @@ func TestInputTexts(t *testing.T) {
 		PasswordMissing("username", "root"),
 		UsernameMissing("password"),
 		TwoPasswords,
-		InvalidBool("ETCD_FORCE_DESTROY", "perhaps", "force_destroy"),
+		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
 
 		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil, nil),
 		HostsNotTrusted(nil, []string{"10.0.2.11"}, []string{"http://10.0.1.10:2379"}, nil),

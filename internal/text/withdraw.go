@@ -31,6 +31,15 @@ func BackstopBlocked(name string, err error) Message {
 		own(cause(err)))
 }
 
+// BackstopAnswered returns the error for a configuration that is destroyed or
+// replaced while a server answers without a member list.
+func BackstopAnswered(name string, err error) Message {
+	return newMessage("Could not check what was added for "+name,
+		"A server answers at an address of the cluster and gives no member list, so the member may still be in the cluster. Nothing was changed.%s\n\n"+
+			"If the server does not belong to the cluster, remove its address from endpoints and address_map. Then apply again.%s",
+		own(remedy(err)), own(cause(err)))
+}
+
 func (c finding) voterLives() string {
 	return sprintf("The configuration of %s is replaced, and its member %s is still a voting member: %s. "+
 		"A voter that lives is never removed with its configuration. Nothing was changed. "+

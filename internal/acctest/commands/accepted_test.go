@@ -23,7 +23,7 @@ func TestAccRefusedInTime(t *testing.T) {
 	c := acctest.StartCluster(t, 1, etcdtest.Options{})
 	access := acctest.Access{Endpoints: c.Endpoints()}
 	here := fmt.Sprintf("[%q]", c.Endpoints()[0])
-	peer := deadEndpoint(t)
+	peer := acctest.DeadEndpoint(t)
 	joins := func(resource, argument string) string {
 		return fmt.Sprintf("resource %q \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n  wait_until = \"announced\"\n  %s\n}\n", resource, peer, argument)
 	}
@@ -88,7 +88,7 @@ func TestAccRefusedInTime(t *testing.T) {
 func TestAccLearnerIDOfNoMember(t *testing.T) {
 	t.Parallel()
 	c := acctest.StartCluster(t, 1, etcdtest.Options{})
-	bad := fmt.Sprintf("resource \"etcd_member\" \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n  learner_id = \"abc\"\n}\n", deadEndpoint(t))
+	bad := fmt.Sprintf("resource \"etcd_member\" \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n  learner_id = \"abc\"\n}\n", acctest.DeadEndpoint(t))
 	w := configuration(t, acctest.Access{Endpoints: c.Endpoints()}, bad)
 	w.Plan().MustSay("No member has the learner_id").MustContain(t, "No member has the learner_id", "learner_id is abc", "terraform destroy -refresh=false")
 }
@@ -109,7 +109,7 @@ func tamper(w *acctest.Workspace, t *testing.T, from, to string) {
 func TestAccStateThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	c := acctest.StartCluster(t, 1, etcdtest.Options{})
-	url := deadEndpoint(t)
+	url := acctest.DeadEndpoint(t)
 	here := fmt.Sprintf("endpoints = [%q]", c.Endpoints()[0])
 	learner := func(argument string) string {
 		return fmt.Sprintf("resource \"etcd_learner\" \"x\" {\n  name = \"x\"\n  peer_urls = [%q]\n  wait_until = \"announced\"\n  %s\n}\n", url, argument)
@@ -142,8 +142,8 @@ func TestAccStateThatCannotBeUsed(t *testing.T) {
 		tamper(w, t, written, strings.Replace(written, fmt.Sprintf("%q", c.Endpoints()[0]), `""`, 1))
 		w.Write("main.tf", required+"provider \"etcd\" {}\n"+learner(here))
 		mustWarn(w.Plan().Outcome, "Endpoints of member x cannot be used")
-		w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
-		w.Env = append(w.Env, "ETCD_FORCE_DESTROY=true")
+		w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", "\n  ETCD_CLUSTER_LOST="+clusterID(t, c)+" terraform destroy -refresh=false")
+		w.StateLost(clusterID(t, c))
 		mustWarn(w.Destroy("-refresh=false").MustSucceed(), "Member x was forgotten, not removed")
 		if w.State("etcd_learner.x") != nil {
 			t.Error("it is still in the state")

@@ -117,7 +117,7 @@ func TestAccInitialClusterUnreachable(t *testing.T) {
 	f.Form()
 	members, machines := f.Named("a", "b", "c"), machineIDs(f)
 	reachable := f.Read("provider.tf")
-	f.Write("provider.tf", acctest.Access{Endpoints: []string{deadEndpoint(t)}}.ProviderConfig())
+	f.Write("provider.tf", acctest.Access{Endpoints: []string{acctest.DeadEndpoint(t)}}.ProviderConfig())
 
 	f.Founders = []string{"a", "b"}
 	e := f.Apply().MustSay("Cannot replace the initial cluster")

@@ -76,7 +76,7 @@ resource "terraform_data" "machine" {
 // later. The apply that fails because its cluster does not form names it.
 func TestAccFounderMissing(t *testing.T) {
 	t.Parallel()
-	w := configuration(t, acctest.Access{Endpoints: []string{deadEndpoint(t)}}, `
+	w := configuration(t, acctest.Access{Endpoints: []string{acctest.DeadEndpoint(t)}}, `
 resource "etcd_initial_cluster" "this" {
   members = { etcd-a = ["https://10.255.1.10:2380"] }
 }

@@ -44,7 +44,7 @@ func TestAccBadInput(t *testing.T) {
 	there := acctest.Access{Endpoints: c.Endpoints()}
 	taken := fmt.Sprintf("The cluster has a member infra1 (%s) already, at %s. Names are unique in a cluster. Nothing was changed. "+
 		"If that is another member, choose another name.", id, infra1.PeerURL())
-	nobody := acctest.Access{Endpoints: []string{deadEndpoint(t), deadEndpoint(t)}}
+	nobody := acctest.Access{Endpoints: []string{acctest.DeadEndpoint(t), acctest.DeadEndpoint(t)}}
 	noCluster := "There is no cluster to join: no endpoint gave a member list.\n\n" +
 		"For a new cluster, set bootstrap of the etcd_member_config to the bootstrap of an etcd_initial_cluster or an etcd_discovery_token. " +
 		"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + acctest.Refusals(nobody.Endpoints)
@@ -97,12 +97,6 @@ func TestAccBadInput(t *testing.T) {
 	}
 }
 
-// deadEndpoint returns an endpoint that refuses connections.
-func deadEndpoint(t *testing.T) string {
-	t.Helper()
-	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
-}
-
 // A member on another machine could never reach a loopback URL.
 func TestAccLoopbackAmongOthers(t *testing.T) {
 	t.Parallel()
@@ -122,7 +116,7 @@ func TestAccEndpointOfALearner(t *testing.T) {
 	t.Parallel()
 	c := acctest.StartCluster(t, 1, etcdtest.Options{})
 	learner := c.AddLearner(t, "learner")
-	w := configuration(t, acctest.Access{Endpoints: []string{learner.ClientURL()}}, member("etcd_member", "x", deadEndpoint(t)))
+	w := configuration(t, acctest.Access{Endpoints: []string{learner.ClientURL()}}, member("etcd_member", "x", acctest.DeadEndpoint(t)))
 	w.Apply().MustSay("Cannot add member x").MustDetail(t, "No endpoint gave a member list. Nothing was changed. "+
 		"Give the endpoints of voters: a learner serves no logins and takes no changes.\n\nThe endpoints answered:\n  - "+learner.ClientURL()+": endpoint is a learner")
 }
@@ -132,8 +126,8 @@ func TestAccEndpointOfALearner(t *testing.T) {
 func TestAccOtherCluster(t *testing.T) {
 	t.Parallel()
 	first, second := acctest.StartCluster(t, 1, etcdtest.Options{}), acctest.StartCluster(t, 1, etcdtest.Options{})
-	learner := member("etcd_learner", "x", deadEndpoint(t))
-	another := strings.Replace(member("etcd_learner", "y", deadEndpoint(t)), `"x"`, `"y"`, 1)
+	learner := member("etcd_learner", "x", acctest.DeadEndpoint(t))
+	another := strings.Replace(member("etcd_learner", "y", acctest.DeadEndpoint(t)), `"x"`, `"y"`, 1)
 	w := configuration(t, acctest.Access{Endpoints: first.Endpoints()}, learner)
 	w.Apply().MustSucceed()
 	was := w.State("etcd_learner.x")
@@ -145,7 +139,7 @@ func TestAccOtherCluster(t *testing.T) {
 	plan := w.Plan()
 	plan.MustBeEmpty()
 	mustWarn(plan.Outcome, "The endpoints answer for another cluster").MustContain(t, "The endpoints answer for another cluster", says)
-	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", says, "\n  ETCD_FORCE_DESTROY=true terraform destroy -refresh=false")
+	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", says, fmt.Sprintf("\n  ETCD_CLUSTER_LOST=%v terraform destroy -refresh=false", was["cluster_id"]))
 
 	w.Write("main.tf", there+learner+another)
 	for _, args := range [][]string{nil, {"-refresh=false"}} {
@@ -162,7 +156,7 @@ func TestAccOtherCluster(t *testing.T) {
 
 	w.Apply().MustSucceed()
 	w.Write("main.tf", there+learner)
-	w.Env = append(w.Env, "ETCD_FORCE_DESTROY=true")
+	w.StateLost(was["cluster_id"])
 	mustWarn(w.Destroy("-refresh=false").MustSucceed(), "Member x was forgotten, not removed")
 	mustBeMembers(t, second, "infra1")
 	mustBeMembers(t, first, "? (learner)", "infra1")

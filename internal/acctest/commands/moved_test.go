@@ -105,7 +105,7 @@ func TestAccMovedAndDestroyed(t *testing.T) {
 	t.Parallel()
 	c := acctest.StartCluster(t, 1, etcdtest.Options{})
 	access := acctest.Access{Endpoints: c.Endpoints()}
-	url := deadEndpoint(t)
+	url := acctest.DeadEndpoint(t)
 	const announced = "  wait_until = \"announced\"\n"
 	for _, way := range [][2]string{{"etcd_learner", "etcd_member"}, {"etcd_member", "etcd_learner"}} {
 		w := configuration(t, access, joined(way[0], url, announced))

@@ -170,7 +170,7 @@ func TestAccSnapshot(t *testing.T) {
 				t.Errorf("revision %d of %s, and %d was acknowledged before", now.Revision, of, before[len(before)-1].Revision)
 			}
 			s.Plan().MustBeEmpty()
-			s.mustKeepTheBetter(start(t, 1, etcdtest.Options{Version: v}))
+			s.mustKeepTheBetter(acctest.StartCluster(t, 1, etcdtest.Options{Version: v}))
 		})
 	}
 }
@@ -179,14 +179,13 @@ func TestAccSnapshot(t *testing.T) {
 // cluster, which is empty, in a change of the triggers, a replacement and a move.
 func (s *snapshots) mustKeepTheBetter(other *etcdtest.Cluster) {
 	s.t.Helper()
-	path, state := filepath.Join(s.Dir, "etcd.db"), s.State(theSnapshot)
-	good := fileSum(s.t, path)
+	good, state := s.Read("etcd.db"), s.State(theSnapshot)
 	s.access.Endpoints = other.Endpoints()
 	s.configure("delete_file = true\ntriggers = { day = \"wednesday\" }")
 	for _, args := range [][]string{nil, {"-replace=" + theSnapshot}} {
 		e := s.Apply(args...).MustFail().MustSay("Cannot save a snapshot")
-		e.mustContain(s.t, e.Summary, "The file etcd.db stays as it is. It has ", "of cluster "+s.ids[""], "The new snapshot has 0 keys of cluster "+clusterID(s.t, other))
-		if fileSum(s.t, path) != good {
+		e.MustContain(s.t, e.Summary, "The file etcd.db stays as it is. It has ", "of cluster "+s.ids[""], "The new snapshot has 0 keys of cluster "+clusterID(s.t, other))
+		if s.Read("etcd.db") != good {
 			s.t.Fatalf("%v: the file was replaced", args)
 		}
 		if args == nil && !reflect.DeepEqual(s.State(theSnapshot), state) {

@@ -29,7 +29,6 @@ variable "nodes" {
     etcd   = string
     create = optional(string, "90s")
     delete = optional(string, "60s")
-    force  = optional(bool)
     # "member", "learner", or anything else for neither.
     joins   = optional(string, "member")
     promote = optional(bool, false)
@@ -104,10 +103,9 @@ resource "terraform_data" "machine" {
 }
 
 resource "etcd_member" "node" {
-  for_each      = { for name, node in var.nodes : name => node if node.joins == "member" }
-  config        = etcd_member_config.node[each.key]
-  machine_id    = terraform_data.machine[each.key].id
-  force_destroy = each.value.force
+  for_each   = { for name, node in var.nodes : name => node if node.joins == "member" }
+  config     = etcd_member_config.node[each.key]
+  machine_id = terraform_data.machine[each.key].id
   timeouts = {
     create = each.value.create
     delete = each.value.delete

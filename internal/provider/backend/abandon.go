@@ -5,35 +5,42 @@ package backend
 
 import (
 	"context"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// abandonTimeout limits the observation of a cluster that is probably gone.
-const abandonTimeout = 3 * time.Second
-
-// Abandon forgets a member of an abandoned cluster, or its configuration. It
-// does not change that cluster. It refuses if the cluster may have regained the
-// quorum that it did not have when the plan was made.
-func (c *Cluster) Abandon(ctx context.Context, id membership.ClusterID, name string, diags *diag.Diagnostics) {
-	ctx, cancel := context.WithTimeout(ctx, abandonTimeout)
-	defer cancel()
-	snap, err := c.View(ctx, id)
-	d := membership.GuardAbandoned(snap, id)
-	log.Debug(ctx, log.Membership, "forgetting a member of an abandoned cluster", "member", name, "cluster", id, "refused", d.Verdict == membership.Refuse, "error", err)
-	switch {
-	case err != nil && cluster.MayServe(err):
-		report.Error(diags, text.RestoreUnasked(id.String(), err))
-	case err == nil && d.Verdict == membership.Refuse:
-		report.Error(diags, text.AbandonedHasQuorum(name, snap))
+// GuardAbandon refuses a plan that gives up a cluster, unless the answers of every
+// known address allow it and the operator states the loss. c is nil if no address is
+// known.
+func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.ClusterID, diags *diag.Diagnostics) {
+	err := b.giveUp(ctx, c, id, (*reconfigure.Engine).MayGiveUp)
+	if err != nil && b.FirstTime("given up: "+err.Error()) { // one error is enough to refuse the plan
+		report.Error(diags, text.NotGivenUp(err))
 	}
+}
+
+// Abandon forgets a member of an abandoned cluster, its configuration, or the
+// bootstrap of the cluster. It does not change that cluster. It asks again what the
+// plan has asked.
+func (b *Backend) Abandon(ctx context.Context, c *Cluster, id membership.ClusterID, name string, diags *diag.Diagnostics) {
+	err := b.giveUp(ctx, c, id, (*reconfigure.Engine).GiveUp)
+	log.Debug(ctx, log.Membership, "forgetting a member of an abandoned cluster", "member", name, "cluster", id, "error", err)
+	if err != nil {
+		report.Error(diags, text.NotGivenUp(err))
+	}
+}
+
+func (b *Backend) giveUp(ctx context.Context, c *Cluster, id membership.ClusterID, ask func(*reconfigure.Engine, context.Context, membership.ClusterID) error) error {
+	if c == nil || b.Unknown {
+		return reconfigure.CheckLost(membership.Evidence{}, id, b.Lost, nil)
+	}
+	return ask(c.Engine, ctx, id)
 }
 
 // ClearReplaced deletes the records of the clusters that the cluster replaces.

@@ -29,9 +29,9 @@ type Backend struct {
 	// Settings are the provider's own. If Endpoints is empty, each resource
 	// must have its own, or fail with text.NoEndpoints.
 	Settings connection.Settings
-	// ForceDestroy has the effect of force_destroy on every member that is
-	// destroyed permanently.
-	ForceDestroy bool
+	// Lost is the cluster that the operator states is lost, for this Terraform run,
+	// or 0.
+	Lost membership.ClusterID
 	// Pool holds the connections that this process shares.
 	Pool *connection.Pool
 

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -79,9 +78,8 @@ func (r *clusterResource) planAbandoned(ctx context.Context, config model, was *
 	if r.backend == nil || r.backend.Order.IsApplying() {
 		return request.Confirmed
 	}
-	if !r.backend.Unknown {
-		r.refuseQuorum(ctx, request.Confirmed, diags)
-	}
+	c, _ := r.backend.Cluster(nil) // nil without endpoints
+	r.backend.GuardAbandon(ctx, c, request.Confirmed, diags)
 	if was == nil {
 		warnRestore(ctx, config, nil, diags)
 	}
@@ -111,15 +109,4 @@ func (r *clusterResource) refuseRestore(code membership.Code, request membership
 		confirmed = request.Confirmed.String()
 	}
 	report.ErrorOn(diags, "restore", text.RestoreRefused(code, state, confirmed))
-}
-
-// refuseQuorum refuses to abandon a cluster that may have its quorum.
-func (r *clusterResource) refuseQuorum(ctx context.Context, id membership.ClusterID, diags *diag.Diagnostics) {
-	snap, err := r.look(ctx, r.backend, id, true)
-	switch {
-	case err != nil && cluster.MayServe(err):
-		report.ErrorOn(diags, "restore", text.RestoreUnasked(id.String(), err))
-	case err == nil && membership.GuardAbandoned(snap, id).Verdict == membership.Refuse:
-		report.ErrorOn(diags, "restore", text.RestoreQuorum(snap))
-	}
 }

@@ -149,14 +149,20 @@ func (r *clusterResource) Update(ctx context.Context, req resource.UpdateRequest
 }
 
 // Delete implements [resource.Resource]. It only removes the resource from the
-// state. A plan refuses a replacement, so a replacement here is that of a
-// tainted resource whose cluster did not respond at plan.
+// state. A plan refuses a replacement without a restore, so such a replacement here
+// is that of a tainted resource whose cluster did not respond at plan.
 func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	removal := private.Kept[*bool](ctx, req.Private, keyRemoval, &resp.Diagnostics)
 	abandoned := private.Kept[bool](ctx, req.Private, keyAbandoned, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || removal == nil || *removal || abandoned {
+	if resp.Diagnostics.HasError() || removal == nil || *removal {
+		return
+	}
+	if abandoned {
+		id, _ := membership.ParseClusterID(m.ClusterID.ValueString())
+		c, _ := r.backend.Cluster(nil) // nil without endpoints
+		r.backend.Abandon(ctx, c, id, "", &resp.Diagnostics)
 		return
 	}
 	r.refuseReplacement(ctx, recordOf(ctx, m, &resp.Diagnostics), &resp.Diagnostics)

@@ -182,7 +182,7 @@ func revisionAttributes() map[string]schema.Attribute {
 			Optional: true,
 			Computed: true,
 			MarkdownDescription: "ID of the cluster whose place the restored one takes, in hexadecimal. It confirms that the cluster is lost: its members are forgotten, and replaced with their machines. " +
-				"Must be the `cluster_id` in the state, if there is one. Refused while that cluster has its quorum. It stays in the configuration afterwards, where it has no effect. Default: none.",
+				"Must be the `cluster_id` in the state, if there is one. Refused while that cluster may serve, and unless `ETCD_CLUSTER_LOST` states in the environment of the run that this cluster is lost. It stays in the configuration afterwards, where it has no effect. Default: none.",
 			Validators: []validator.String{attribute.ClusterID()},
 		},
 	}

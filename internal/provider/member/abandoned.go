@@ -4,7 +4,10 @@
 package member
 
 import (
+	"context"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -14,9 +17,20 @@ func (g *guard) isAbandoned() bool {
 	return err == nil && g.b != nil && g.b.Plan.Abandoned.Has(id)
 }
 
-// checkAbandoned refuses to keep a member of an abandoned cluster.
-func (g *guard) checkAbandoned() {
+// checkAbandoned refuses to keep a member of an abandoned cluster, and to give up a
+// cluster that may serve at an address of the member.
+func (g *guard) checkAbandoned(ctx context.Context) {
 	if g.step == updated && (g.was.Config == "" || fate(g.was.Config, g.now.config().ID) != membership.Changes) {
 		g.refuse(text.AbandonedStays(g.was.Name, g.was.Cluster))
+		return
 	}
+	if g.step == successor {
+		return // the first call of the replacement has asked
+	}
+	id, _ := membership.ParseClusterID(g.was.Cluster)
+	c, _, err := g.state.reach(g.b, &g.resp.Diagnostics)
+	if err == nil {
+		c.ExpectCluster(id, attribute.Texts(g.state.ClientURLs))
+	}
+	g.b.GuardAbandon(ctx, c, id, &g.resp.Diagnostics)
 }

@@ -147,27 +147,26 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	name := m.Name.ValueString()
 	// Forgetting half of a replacement would destroy its machine while the rest
 	// of the cluster may still need it.
-	force := reason == deleteRemoval && (m.ForceDestroy.ValueBool() || b.ForceDestroy)
-	var bad diag.Diagnostics
-	id, cluster := m.ids(&bad)
-	c, _, err := m.reach(b, diags)
-	switch {
-	case force && bad.HasError():
-		diags.Append(asWarnings(bad)...)
-		return
-	case bad.HasError():
-		diags.Append(bad...)
-		return
-	case err != nil && force:
-		report.Warn(diags, text.ForgottenByForce(name, id, err))
-		return
-	case err != nil:
-		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
+	forget := reason == deleteRemoval
+	id, cluster := m.ids(diags)
+	if diags.HasError() {
 		return
 	}
-	c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
-	if reason == deleteAbandoned {
-		c.Abandon(ctx, cluster, name, diags)
+	c, _, err := m.reach(b, diags)
+	if err == nil {
+		c.ExpectCluster(cluster, attribute.Texts(m.ClientURLs))
+	}
+	switch {
+	case reason == deleteAbandoned:
+		b.Abandon(ctx, c, cluster, name, diags)
+		return
+	case err != nil: // no address to ask
+		lost := reconfigure.CheckLost(membership.Evidence{}, cluster, b.Lost, err)
+		if lost == nil && forget {
+			report.Warn(diags, text.MemberForgotten(name, id, err))
+			return
+		}
+		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, cmp.Or(lost, err)))
 		return
 	}
 	if t := m.refuseDelete(ctx, c, reason, id, cluster); t != nil {
@@ -177,7 +176,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	request := reconfigure.LeaveRequest{
 		Owner: cmp.Or(was, m.owner()), KeepRecord: was == "" && m.owner() == m.configID(),
 		ID: id, Cluster: cluster, Name: name, PeerURLs: m.peers(),
-		Replacement: reason != deleteRemoval, Force: force, Shared: m.role == roleLearner, Timeout: timeout,
+		Replacement: reason != deleteRemoval, Forget: forget, Shared: m.role == roleLearner, Timeout: timeout,
 	}
 	if reason == deleteInTurn {
 		request.TurnTimeout = timeout
@@ -192,7 +191,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	case left.LastVoter:
 		report.Warn(diags, text.LastVoterForgotten(name, id))
 	case left.Forgotten != nil:
-		report.Warn(diags, text.ForgottenByForce(name, id, left.Forgotten))
+		report.Warn(diags, text.MemberForgotten(name, id, left.Forgotten))
 	}
 }
 

@@ -79,7 +79,7 @@ func (g *guard) check(ctx context.Context) {
 	g.checkNode()
 	g.checkAddress()
 	if g.isAbandoned() && g.step != created {
-		g.checkAbandoned()
+		g.checkAbandoned(ctx)
 		return // responses of the cluster no longer matter
 	}
 	if g.b.Unknown || g.resp.Diagnostics.HasError() {

@@ -191,7 +191,7 @@ func TestIdentity(t *testing.T) {
 	}
 	state, identity := p.change(nil, nil, config)
 	p.mustBe("creation", identity, id, b)
-	config["force_destroy"] = tftypes.NewValue(tftypes.Bool, true)
+	config["stall_timeout"] = text("6m")
 	state, identity = p.change(state, identity, config)
 	p.mustBe("update", identity, id, b)
 

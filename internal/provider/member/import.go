@@ -69,7 +69,7 @@ func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membersh
 	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
 		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
-		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringNull(), ForceDestroy: types.BoolNull(),
+		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringNull(),
 		Version: types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
 	}}

@@ -43,7 +43,6 @@ type common struct {
 	WaitUntil    types.String `tfsdk:"wait_until"`
 	MaxLag       types.Int64  `tfsdk:"max_lag"`
 	StallTimeout types.String `tfsdk:"stall_timeout"`
-	ForceDestroy types.Bool   `tfsdk:"force_destroy"`
 
 	Timeouts timeouts.Value `tfsdk:"timeouts"`
 

@@ -129,12 +129,6 @@ func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 			Optional: true, Validators: []validator.String{attribute.Duration()},
 			MarkdownDescription: "Timeout for a started learner that makes no progress. Default: `5m`.",
 		},
-		"force_destroy": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether a destroy removes the member from the Terraform state only, if no cluster can remove it: the cluster has lost its quorum, the cluster is unreachable, or another cluster responds " +
-				"in its place. No cluster is changed then. A removal that the cluster refuses still fails, and so does a removal that is part of a replacement. " +
-				"A destroy uses the value in the state: apply a new value before the destroy. If the cluster is gone, set `ETCD_FORCE_DESTROY=true` instead. Default: `false`, or `force_destroy` of the provider.",
-		},
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
 			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",

@@ -61,8 +61,13 @@ func (g *guard) findAbandoned(ctx context.Context, req resource.ModifyPlanReques
 		left = g.abandoned.String()
 	}
 	private.Keep(ctx, g.resp.Private, abandonedKey, left, diags)
-	if kept && !follows && g.abandoned != 0 && !g.b.Order.IsApplying() {
+	switch {
+	case g.abandoned == 0 || g.b.Order.IsApplying():
+	case kept && !follows:
 		g.refuse(text.AbandonedStays(g.was.Name, left))
+	case !g.replaced: // the first call of a replacement has asked
+		c, _ := g.b.Cluster(nil) // nil without endpoints
+		g.b.GuardAbandon(ctx, c, g.abandoned, diags)
 	}
 }
 

@@ -273,13 +273,13 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	name := m.Name.ValueString()
 	c, err := r.backend.Cluster(nil)
-	if err != nil {
+	if id, bad := membership.ParseClusterID(abandoned); bad == nil {
+		r.backend.Abandon(ctx, c, id, name, &resp.Diagnostics)
 		return
 	}
-	name := m.Name.ValueString()
-	if id, err := membership.ParseClusterID(abandoned); err == nil {
-		c.Abandon(ctx, id, name, &resp.Diagnostics)
+	if err != nil {
 		return
 	}
 	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: attribute.Texts(m.PeerURLs), Replacement: !goes})
@@ -289,14 +289,17 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		}
 	}
 	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)
-	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err); {
+	answered := cluster.MayServe(err)
+	switch undecidable := err != nil && reconfigure.Undecidable(err) && !cluster.Hopeless(err) && !answered; {
 	case err == nil:
 	case undecidable && m.Founder.ValueBool() && neverFormed(m.Status.ValueString()):
 		// The cluster never formed with it, and an initial member is not added.
-	case goes && (undecidable || r.backend.ForceDestroy):
+	case goes && undecidable:
 		report.Warn(&resp.Diagnostics, text.BackstopSkipped(name, err))
 	case undecidable:
 		report.Error(&resp.Diagnostics, text.BackstopBlocked(name, err))
+	case answered:
+		report.Error(&resp.Diagnostics, text.BackstopAnswered(name, err))
 	default:
 		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionRemove, name, err))
 	}
