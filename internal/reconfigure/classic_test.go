@@ -97,6 +97,7 @@ func (c *trial) learner(b *bench, name string) (*etcdtest.Process, reconfigure.J
 	d := b.NewJoiner(c.T, name)
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.CaughtUp)
+	r.AwaitCluster = true // a busy machine may not answer for longer than a join doubts it
 	got, err := b.engine.Join(etcdtest.WaitContext(c), r)
 	if err != nil {
 		c.Fatal(err)
