@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -22,19 +23,8 @@ import (
 func (c *Cluster) NewJoiner(tb TB, name string) *Process {
 	tb.Helper()
 	p := c.newProcess(tb, name, c.opts.version(len(c.opts.Versions)))
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout*5)
-	defer cancel()
-	client, err := clientv3.New(c.ClientConfig())
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
-	defer func() { _ = client.Close() }()
-	list, err := client.MemberList(ctx)
-	if err != nil {
-		tb.Fatalf("etcdtest: member list: %v", err)
-	}
 	initial := map[string]string{p.PeerURL(): name}
-	for _, m := range list.Members {
+	for _, m := range c.list(tb) {
 		for _, url := range m.PeerURLs {
 			if _, ok := initial[url]; !ok {
 				// A member that was never started has no name; any name will do.
@@ -98,23 +88,27 @@ func (c *Cluster) Promote(tb TB, p *Process) {
 // fails the test if there is none.
 func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 	tb.Helper()
-	var id uint64
+	for _, m := range c.list(tb) {
+		if slices.Contains(m.PeerURLs, p.PeerURL()) {
+			return m.ID
+		}
+	}
+	tb.Fatalf("etcdtest: no member has the peer URL %s of %s", p.PeerURL(), p.Name)
+	return 0
+}
+
+// list returns the members, which may have to wait for an election.
+func (c *Cluster) list(tb TB) (members []*etcdserverpb.Member) {
+	tb.Helper()
 	c.change(tb, "member list", func(ctx context.Context, client *clientv3.Client) error {
 		list, err := client.MemberList(ctx)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errNotYet, err) // during an election
+			return fmt.Errorf("%w: %w", errNotYet, err)
 		}
-		for _, m := range list.Members {
-			for _, url := range m.PeerURLs {
-				if url == p.PeerURL() {
-					id = m.ID
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("no member has the peer URL %s of %s", p.PeerURL(), p.Name)
+		members = list.Members
+		return nil
 	}, errNotYet)
-	return id
+	return members
 }
 
 func (c *Cluster) change(tb TB, what string, do func(context.Context, *clientv3.Client) error, again ...error) {
