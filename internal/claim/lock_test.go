@@ -92,8 +92,9 @@ func TestHolderOf(t *testing.T) {
 	for value, shown := range map[string]string{
 		`{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`: "bob@ops2 (process 12, since 2026-11-21T01:02:03Z, to add member e)",
 		`{"who":"bob\u001b[31m"}`:      `"{\"who\":\"bob\\u001b[31m\"}"`,
-		"hands\noff\x1b":               `"hands\noff\x1b"`,
-		strings.Repeat("x", 1000):      `"` + strings.Repeat("x", 200) + `"…`,
+		"hands off\x1b":                `"hands off\x1b"`,
+		"hands\noff":                   "(9 characters, not shown)",
+		strings.Repeat("x", 1000):      "(1000 characters, not shown)",
 		`{"who":"b","doing":"\u0007"}`: `"{\"who\":\"b\",\"doing\":\"\\u0007\"}"`,
 	} {
 		e := Entry{Key: "/k", Value: value}

@@ -142,10 +142,10 @@ func TestImportFailures(t *testing.T) {
 	hint := " Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), " +
 		"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave."
 	for id, text := range map[string]string{
-		"a/b":                      "error: Invalid import ID: \"a/b\" has a token that contains \"/\"." + hint,
-		"my:token":                 "error: Invalid import ID: \"my:token\" has a prefix that does not begin with \"/\"." + hint,
-		"/my:":                     "error: Invalid import ID: \"/my:\" has a token that is empty." + hint,
-		"service:https://host/new": "error: Invalid import ID: \"service:https://host/new\" has a URL that does not end with a token of 32 hexadecimal digits." + hint,
+		"a/b":                      "error: Invalid import ID: The ID has a token that contains \"/\"." + hint,
+		"my:token":                 "error: Invalid import ID: The ID has a prefix that does not begin with \"/\"." + hint,
+		"/my:":                     "error: Invalid import ID: The ID has a token that is empty." + hint,
+		"service:https://host/new": "error: Invalid import ID: The ID has a URL that does not end with a token of 32 hexadecimal digits." + hint,
 		"not-there":                "error: No such discovery token: The discovery cluster answers and has no token not-ther… under /_etcd/registry. Nothing was imported.",
 	} {
 		want(t, newSession(t, fakeProvider(newFake()), registryEndpoints).importState(id), text)

@@ -140,10 +140,10 @@ func TestServiceRefuses(t *testing.T) {
 	config := attributes{"size": 3, "protocol": "service", "service_url": server.URL}
 	s := newSession(t, realProvider(t), nil)
 	server.refusing = http.StatusTooManyRequests
-	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 answered 429 Too Many Requests (Retry-After: 30). "+
+	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?*** answered 429 Too Many Requests (Retry-After: 30). "+
 		"It limits how often it may be asked: wait as long as Retry-After says (in seconds, unless it is a date), then apply again.")
 	server.refusing = http.StatusInternalServerError
-	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 answered 500 Internal Server Error (Retry-After: 30). "+
+	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?*** answered 500 Internal Server Error (Retry-After: 30). "+
 		"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
 	if server.asked != 2 || !s.state.IsNull() {
 		t.Errorf("asked %d times, state %s: want once for each apply, and none", server.asked, s.state)
@@ -175,7 +175,7 @@ func TestServiceNonsense(t *testing.T) {
 			defer server.Close()
 			config := attributes{"size": 3, "protocol": "service", "service_url": server.URL, "timeouts": map[string]any{"create": "300ms", "read": nil, "update": nil, "delete": nil}}
 			s := newSession(t, realProvider(t), nil)
-			want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?size=3 "+test.want+". "+
+			want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?*** "+test.want+". "+
 				"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
 			if !s.state.IsNull() {
 				t.Errorf("there is a state: %s", s.state)
