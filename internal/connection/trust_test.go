@@ -199,6 +199,15 @@ func TestTrustOfACall(t *testing.T) {
 	}
 }
 
+func TestNamedOf(t *testing.T) {
+	t.Parallel()
+	s := Settings{Endpoints: []string{"http://a:2379"}, AddressMap: map[string]string{"http://b:1": "http://c:1"}, TrustedHosts: []HostPattern{hostPattern(t, "d")}}
+	got := s.NamedOf([]string{"http://A:2379", "http://a:2380", "https://a:2379", "http://b:1", "http://c:1", "http://d:1", "%"})
+	if want := []string{"http://a:2379", "http://b:1", "http://c:1"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Endpoints of the provider and of a resource count alike, and so does the address map.
 func TestInTheClear(t *testing.T) {
 	t.Parallel()

@@ -48,9 +48,11 @@ func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []st
 	return urls
 }
 
-// KeepNamed stores the URLs of an applied plan for [Named].
-func KeepNamed(ctx context.Context, to private.Writer, from attributes, diags *diag.Diagnostics, arguments ...string) {
-	private.Keep(ctx, to, namedKey, urlsOf(ctx, from, arguments), diags)
+// KeepNamed stores the URLs of an applied plan for [Named], and client URLs
+// that the provider's arguments name now: a plan that removes a member often removes
+// it from endpoints too. See [connection.Settings.NamedOf].
+func KeepNamed(ctx context.Context, to private.Writer, from attributes, diags *diag.Diagnostics, client []string, arguments ...string) {
+	private.Keep(ctx, to, namedKey, append(urlsOf(ctx, from, arguments), client...), diags)
 }
 
 // Named is [Naming] with the URLs that [KeepNamed] stored. There are none for a

@@ -102,7 +102,7 @@ func TestNamedIsWhatWasConfigured(t *testing.T) {
 	s := trusting(t).settings
 	kept := keptState{}
 	var diags diag.Diagnostics
-	if KeepNamed(t.Context(), kept, plan, &diags, "peer_urls"); diags.HasError() {
+	if KeepNamed(t.Context(), kept, plan, &diags, s.NamedOf([]string{"https://a:2379", "http://d:2379"}), "peer_urls"); diags.HasError() {
 		t.Fatal(diags)
 	}
 	if got := s.Trust(Named(t.Context(), kept)); got != "b" {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -84,7 +85,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
 		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // the predecessor's
-		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, r.backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
 	}
 }
 
@@ -144,7 +145,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	m.keepUnknown(state)
 	if !diags.HasError() {
-		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, named)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
 		diags.Append(resp.State.Set(ctx, m.stored())...)
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
 	}

@@ -126,7 +126,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	r.noteConfigured(m, m.planOf(ctx, &resp.Diagnostics))
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, clusterKey, nil)...) // the predecessor's
-	backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named...)
+	backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, nil, named...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
@@ -256,7 +256,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, named...)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, &resp.Diagnostics, nil, named...)
 	}
 }
 
