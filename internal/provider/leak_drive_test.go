@@ -31,11 +31,18 @@ type kind struct {
 	run       func(s *session, config map[string]any)
 }
 
+// served is all that the provider serves.
+type served interface {
+	tfprotov6.ProviderServer
+	tfprotov6.ListResourceServer
+	tfprotov6.ActionServer
+}
+
 // session is one configured provider, with what it has shown of itself.
 type session struct {
 	t      *testing.T
 	ctx    context.Context
-	server tfprotov6.ProviderServer
+	server served
 	log    bytes.Buffer
 	texts  []string          // of diagnostics, names and progress
 	values map[string]string // that are not sensitive, by path
@@ -48,7 +55,11 @@ func newSession(t *testing.T, schema *tfprotov6.Schema, config map[string]any) *
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	s := &session{t: t, server: provider.Server(provider.NewWithPool("test", pool)()), values: map[string]string{}}
+	server, ok := provider.Server(provider.NewWithPool("test", pool)()).(served)
+	if !ok {
+		t.Fatal("the provider serves no lists or no actions")
+	}
+	s := &session{t: t, server: server, values: map[string]string{}}
 	s.ctx = tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), &s.log), &s.log)
 	if config != nil {
 		s.configure(schema, config)
@@ -144,14 +155,16 @@ func valueOf(typ tftypes.Type, v any) tftypes.Value {
 		return tftypes.NewValue(typ, elementsOf(typ.ElementType, v))
 	case tftypes.Map:
 		out := map[string]tftypes.Value{}
-		for key, e := range v.(map[string]any) {
+		given, _ := v.(map[string]any)
+		for key, e := range given {
 			out[key] = valueOf(typ.ElementType, e)
 		}
 		return tftypes.NewValue(typ, out)
 	case tftypes.Object:
 		out := map[string]tftypes.Value{}
+		given, _ := v.(map[string]any)
 		for name, t := range typ.AttributeTypes {
-			out[name] = valueOf(t, v.(map[string]any)[name])
+			out[name] = valueOf(t, given[name])
 		}
 		return tftypes.NewValue(typ, out)
 	}
@@ -162,7 +175,8 @@ func valueOf(typ tftypes.Type, v any) tftypes.Value {
 }
 
 func elementsOf(typ tftypes.Type, v any) (out []tftypes.Value) {
-	for _, e := range v.([]any) {
+	given, _ := v.([]any)
+	for _, e := range given {
 		out = append(out, valueOf(typ, e))
 	}
 	return out
@@ -200,7 +214,7 @@ func kinds(t *testing.T, base map[string]map[string]any) (all []kind, block *tfp
 		add("resource", name, s, (*session).resource)
 		all = append(all, kind{
 			name: "import", arguments: []argument{{[]string{name}, tftypes.String, hasSecretID(s)}}, imports: true,
-			run: func(se *session, config map[string]any) { se.importState(s, config) },
+			run: (*session).importState,
 		})
 	}
 	for name, s := range schemas.DataSourceSchemas {
@@ -311,9 +325,10 @@ func (s *session) known(schema *tfprotov6.Schema, value *tfprotov6.DynamicValue)
 	return &d
 }
 
-func (s *session) importState(schema *tfprotov6.Schema, config map[string]any) {
-	for name, id := range config {
-		i, err := s.server.ImportResourceState(s.ctx, &tfprotov6.ImportResourceStateRequest{TypeName: name, ID: id.(string)})
+func (s *session) importState(config map[string]any) {
+	for name, given := range config {
+		id, _ := given.(string)
+		i, err := s.server.ImportResourceState(s.ctx, &tfprotov6.ImportResourceStateRequest{TypeName: name, ID: id})
 		if !s.ok(err) || !s.add(i.Diagnostics) {
 			continue
 		}
@@ -341,9 +356,9 @@ func (s *session) ephemeral(schema *tfprotov6.Schema, name string, config map[st
 }
 
 func (s *session) list(schema, of *tfprotov6.Schema, name string, config map[string]any) {
-	lists, given := s.server.(tfprotov6.ListResourceServer), s.dynamic(schema, config)
-	if v, err := lists.ValidateListResourceConfig(s.ctx, &tfprotov6.ValidateListResourceConfigRequest{TypeName: name, Config: given}); s.accepted(err, v.Diagnostics) {
-		stream, err := lists.ListResource(s.ctx, &tfprotov6.ListResourceRequest{TypeName: name, Config: given, IncludeResource: true, Limit: 10})
+	given := s.dynamic(schema, config)
+	if v, err := s.server.ValidateListResourceConfig(s.ctx, &tfprotov6.ValidateListResourceConfigRequest{TypeName: name, Config: given}); s.accepted(err, v.Diagnostics) {
+		stream, err := s.server.ListResource(s.ctx, &tfprotov6.ListResourceRequest{TypeName: name, Config: given, IncludeResource: true, Limit: 10})
 		if s.ok(err) {
 			for r := range stream.Results {
 				s.texts = append(s.texts, r.DisplayName)
@@ -354,12 +369,12 @@ func (s *session) list(schema, of *tfprotov6.Schema, name string, config map[str
 }
 
 func (s *session) action(schema *tfprotov6.Schema, name string, config map[string]any) {
-	actions, given := s.server.(tfprotov6.ActionServer), s.dynamic(schema, config)
-	if v, err := actions.ValidateActionConfig(s.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: given}); !s.accepted(err, v.Diagnostics) {
+	given := s.dynamic(schema, config)
+	if v, err := s.server.ValidateActionConfig(s.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: given}); !s.accepted(err, v.Diagnostics) {
 		return
 	}
-	if p, err := actions.PlanAction(s.ctx, &tfprotov6.PlanActionRequest{ActionType: name, Config: given}); s.ok(err) && s.add(p.Diagnostics) {
-		stream, err := actions.InvokeAction(s.ctx, &tfprotov6.InvokeActionRequest{ActionType: name, Config: given})
+	if p, err := s.server.PlanAction(s.ctx, &tfprotov6.PlanActionRequest{ActionType: name, Config: given}); s.ok(err) && s.add(p.Diagnostics) {
+		stream, err := s.server.InvokeAction(s.ctx, &tfprotov6.InvokeActionRequest{ActionType: name, Config: given})
 		if s.ok(err) {
 			for e := range stream.Events {
 				switch e := e.Type.(type) {
