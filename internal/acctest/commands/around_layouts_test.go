@@ -61,7 +61,7 @@ func countedText(tb testing.TB) string {
 		"= length([for name in local.keys : name if var.nodes[name].joins == \"member\"])\n")
 	text = substitute(tb, text, "  for_each         = var.nodes\n", "  count            = length(local.keys)\n")
 	text = substitute(tb, text, "  for_each = var.nodes\n", "  count = length(local.keys)\n")
-	text = substitute(tb, text, "  for_each      = ", "  count         = ")
+	text = substitute(tb, text, "  for_each   = ", "  count      = ")
 	return counting.Replace(text) + "\nlocals {\n  keys = sort(keys(var.nodes))\n}\n"
 }
 
@@ -82,10 +82,11 @@ func dynamicText(tb testing.TB) string {
             ETCD_INITIAL_ADVERTISE_PEER_URLS = each.value.peer
           },
 `)
-	const urls = "  peer_urls     = [terraform_data.machine[each.key].output.peer]\n  endpoints     = [" +
+	const urls = "  peer_urls  = [terraform_data.machine[each.key].output.peer]\n  endpoints  = [" +
 		"for name, node in var.nodes : terraform_data.machine[name].output.client if contains(var.founders, coalesce(node.name, name))]\n"
-	for _, config := range []string{"  config        = etcd_member_config.node[each.key]\n", "  config     = etcd_member_config.node[each.key]\n"} {
-		text = substitute(tb, text, config, config+urls)
+	for _, kind := range []string{"member", "learner"} {
+		head := "  for_each   = { for name, node in var.nodes : name => node if node.joins == \"" + kind + "\" }\n"
+		text = substitute(tb, text, head, head+urls)
 	}
 	return text
 }
