@@ -1,0 +1,216 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package etcdsim simulates etcd clusters for tests, in this process and without
+// a socket. A [Network] holds clusters; [Network.Run] is one run's view of it,
+// which a [connection.Pool] takes in place of the real network:
+//
+//	n := &etcdsim.Network{}
+//	c := n.Form("3.6.16", "a", "b", "c")
+//	pool := &connection.Pool{World: n.Run("apply")}
+//
+// The simulation is at the level of etcd's protobuf services: clientv3 runs above
+// it unchanged, except for its retries. [Network.Dial] serves the same members
+// over real gRPC. What etcd answers is held by the contract suite, which also
+// passes on real servers.
+//
+// Time is that of package time: virtual in a bubble of testing/synctest, and real
+// outside of one. No goroutine runs while no request is under way, and nothing
+// depends on chance: the order of requests decides. Authentication, alarms,
+// snapshots of the database and the v2 API are not simulated.
+package etcdsim
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// Network holds the clusters that clients can reach. The zero value is empty. A
+// Network is safe for concurrent use; its fields are set before.
+type Network struct {
+	// Before is called before a request is carried out, and may block. Its error
+	// becomes the answer, and the request is then not carried out.
+	Before func(ctx context.Context, c Call) error
+	// After is called with an answer, or an error, and may change the answer. It
+	// returns the error that the client gets, so it can lose the answer to a
+	// request that was carried out.
+	After func(ctx context.Context, c Call, answer proto.Message, err error) error
+
+	// MaxLearners is --max-learners of the processes. 0 means 1, etcd's default.
+	MaxLearners int
+
+	mu      sync.Mutex
+	formed  int
+	changed chan struct{} // closed and replaced with each change
+	at      map[string]*Process
+	cut     map[[2]string]bool // by run and address
+}
+
+// Call is a request of a run to an address.
+type Call struct {
+	// Run is the name given to [Network.Run].
+	Run string
+	// Address is the scheme, host and port.
+	Address string
+	// Method is the full gRPC method, or "GET" and a path.
+	Method string
+	// Request is nil for GET and for a watch that is about to deliver events.
+	Request proto.Message
+}
+
+// Run is one run's view of a network.
+type Run struct {
+	n    *Network
+	name string
+}
+
+// Run returns the view of the run of that name.
+func (n *Network) Run(name string) *Run { return &Run{n, name} }
+
+// Answer makes a process answer at an address, in addition to its client URL:
+// behind it may be a member of another cluster. nil means that nothing listens.
+func (n *Network) Answer(address string, p *Process) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listen(address, p)
+	n.notify()
+}
+
+func (n *Network) listen(address string, p *Process) {
+	if n.at == nil {
+		n.at = map[string]*Process{}
+	}
+	n.at[address] = p
+}
+
+// Cut makes an address silent for a run, or for all runs if the name is empty:
+// requests get no answer, and those under way are carried out. Heal undoes it.
+func (n *Network) Cut(run, address string) { n.setCut(run, address, true) }
+
+// Heal undoes [Network.Cut].
+func (n *Network) Heal(run, address string) { n.setCut(run, address, false) }
+
+func (n *Network) setCut(run, address string, cut bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cut == nil {
+		n.cut = map[[2]string]bool{}
+	}
+	n.cut[[2]string{run, address}] = cut
+	n.notify()
+}
+
+func (n *Network) silent(run, address string) bool {
+	return n.cut[[2]string{run, address}] || n.cut[[2]string{"", address}]
+}
+
+// notify wakes everything that waits. n.mu must be held.
+func (n *Network) notify() {
+	if n.changed != nil {
+		close(n.changed)
+	}
+	n.changed = make(chan struct{})
+}
+
+// errGone is the end of a connection to a process that has ended.
+var errGone = status.Error(codes.Unavailable, "error reading from server: EOF")
+
+// wait returns nil as soon as is returns true, and before that the error of ctx,
+// of a process that has ended, or late after limit unless limit is 0. n.mu must be
+// held; wait releases it in between. A nil process means no process.
+func (n *Network) wait(ctx context.Context, p *Process, limit time.Duration, late error, is func() bool) error {
+	var timeout <-chan time.Time
+	life := p.life()
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case p != nil && (!p.running || p.life() != life):
+			return errGone
+		case is():
+			return nil
+		}
+		if limit > 0 && timeout == nil {
+			timer := time.NewTimer(limit)
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		if n.changed == nil {
+			n.notify()
+		}
+		changed := n.changed
+		n.mu.Unlock()
+		over := false
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		case <-timeout:
+			over = true
+		}
+		n.mu.Lock()
+		if over {
+			return late
+		}
+	}
+}
+
+// reach returns the process that answers at an address, when it does. n.mu must
+// be held.
+func (n *Network) reach(ctx context.Context, run, address string) (*Process, error) {
+	err := n.wait(ctx, nil, 0, nil, func() bool {
+		p := n.at[address]
+		return !n.silent(run, address) && (p == nil || !p.running || !p.frozen)
+	})
+	p := n.at[address]
+	if err == nil && (p == nil || !p.running) {
+		err = connection.AttemptError(address, syscall.ECONNREFUSED)
+	}
+	return p, err
+}
+
+// unary carries out a request and returns its answer.
+func (n *Network) unary(ctx context.Context, c Call) (proto.Message, error) {
+	if n.Before != nil {
+		if err := n.Before(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	n.mu.Lock()
+	p, err := n.reach(ctx, c.Run, c.Address)
+	var answer proto.Message
+	if err == nil {
+		answer, err = p.serve(ctx, c.Request)
+		// If the connection fell silent in the meantime, the answer is late.
+		if lost := n.wait(ctx, p, 0, nil, func() bool { return !p.frozen && !n.silent(c.Run, c.Address) }); lost != nil {
+			err = lost
+		}
+	}
+	n.mu.Unlock()
+	return n.after(ctx, c, answer, err)
+}
+
+// after passes an answer through After. The answer shares keys with the store.
+func (n *Network) after(ctx context.Context, c Call, answer proto.Message, err error) (proto.Message, error) {
+	if n.After != nil {
+		if answer != nil {
+			answer = proto.Clone(answer)
+		}
+		err = n.After(ctx, c, answer, err)
+	}
+	if err != nil {
+		return nil, onWire(err)
+	}
+	return answer, nil
+}
+
+// Web implements [connection.World]. The only path is /metrics.
+func (r *Run) Web(address string) http.RoundTripper { return web{r, address} }

@@ -1,0 +1,257 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdsim
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+const (
+	// readTimeout is how long a connection between peers counts as active after
+	// the other side fell silent without closing it: ConnReadTimeout,
+	// server/etcdserver/api/rafthttp/peer.go. The end of a process closes it.
+	readTimeout = 5 * time.Second
+	// removedDelay is how long a removed member serves until it stops itself:
+	// stopWithDelay in applyAll, server/etcdserver/server.go.
+	removedDelay = time.Second
+)
+
+// Why a process does not start.
+var (
+	errUnequal = errors.New("error validating peerURLs: member count is unequal")
+	errRemoved = errors.New("the member has been permanently removed from the cluster")
+	errLostLog = errors.New("tocommit is out of range [lastIndex]. Was the raft log corrupted, truncated, or lost?")
+)
+
+// Process is an etcd process, running or not, with its data. [Network.Form] and
+// [Cluster.NewProcess] create it.
+type Process struct {
+	Name, PeerURL, ClientURL string
+	Version                  Version
+
+	c *Cluster
+
+	// data, which Wipe removes
+	id      uint64 // 0 until it has joined
+	state   *state
+	applied int // entries of the cluster's log
+
+	// the process
+	running, frozen, stalled, leaving bool
+	died                              chan struct{} // closed at the end of this life
+	peers                             map[uint64]*peer
+
+	// what it last heard of a leader, and until when
+	lead, term uint64
+	contact    bool
+	heard      time.Time
+}
+
+// peer is the connection of a process to another one.
+type peer struct {
+	since  time.Time // zero after the other process has closed it
+	silent time.Time // when it broke without being closed; zero while it works
+	// The counters of metrics, in heartbeats. They grow while the connection works.
+	sent, received int64
+	counted        time.Time
+}
+
+// life identifies the time between a start and the end of a process.
+func (p *Process) life() chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.died
+}
+
+// ID returns the member ID, 0 before the process has joined.
+func (p *Process) ID() uint64 {
+	p.c.n.mu.Lock()
+	defer p.c.n.mu.Unlock()
+	return p.id
+}
+
+// Start starts the process. Without data it joins as the member that was added
+// with its peer URL. The error is that with which the process exits.
+func (p *Process) Start() error {
+	p.c.n.mu.Lock()
+	defer p.c.n.mu.Unlock()
+	if p.running {
+		return errors.New("it runs already")
+	}
+	if p.id == 0 {
+		known := p.c.newest()
+		for _, m := range known.members {
+			if slices.Equal(m.PeerURLs, []string{p.PeerURL}) {
+				p.id = m.ID
+			}
+		}
+		if p.id == 0 {
+			return errUnequal // until it is announced; membership.ValidateClusterAndAssignIDs
+		}
+		p.state, p.applied, p.term, p.lead = p.c.founding(p.Version), 0, 0, 0
+		if p.c.leader != nil && p.c.match[p.id] > 0 {
+			// A wiped member whose acknowledgements the leader counts on.
+			p.id = 0
+			return errLostLog
+		}
+	} else if p.c.newest().removed[p.id] {
+		return errRemoved
+	}
+	p.start()
+	p.c.settle()
+	return nil
+}
+
+func (p *Process) start() {
+	p.running, p.frozen, p.leaving, p.contact = true, false, false, false
+	p.died, p.peers, p.lead = make(chan struct{}), map[uint64]*peer{}, 0
+	p.c.n.listen(p.ClientURL, p)
+}
+
+// PowerOff ends the process at once. Its data stay.
+func (p *Process) PowerOff() { p.change(p.end) }
+
+func (p *Process) end() {
+	if p.running {
+		p.running, p.contact = false, false
+		close(p.died)
+		if p.c.lead == p {
+			p.c.lead = nil
+		}
+	}
+}
+
+// Freeze stops the process from doing anything, while its connections stay open.
+// Thaw continues it.
+func (p *Process) Freeze() { p.change(func() { p.frozen = true }) }
+
+// Thaw undoes [Process.Freeze].
+func (p *Process) Thaw() { p.change(func() { p.frozen = false }) }
+
+// Stall stops the process from replicating while it stays connected, as a learner
+// that receives a large snapshot. CatchUp undoes it.
+func (p *Process) Stall() { p.change(func() { p.stalled = true }) }
+
+// CatchUp undoes [Process.Stall].
+func (p *Process) CatchUp() { p.change(func() { p.stalled = false }) }
+
+// Wipe removes the data of a process that does not run.
+func (p *Process) Wipe() {
+	p.change(func() {
+		if !p.running {
+			p.id, p.state, p.applied = 0, nil, 0
+		}
+	})
+}
+
+func (p *Process) change(how func()) {
+	p.c.n.mu.Lock()
+	defer p.c.n.mu.Unlock()
+	how()
+	p.c.settle()
+}
+
+// reaches reports whether messages pass between two processes.
+func (p *Process) reaches(q *Process) bool {
+	return p == q && p.works() || p.works() && q.works() && p.c.side[p] == q.c.side[q]
+}
+
+func (p *Process) works() bool { return p.running && !p.frozen }
+
+// knows reports whether a process knows another one as a member. One that has not
+// caught up has asked the others for their list: GetClusterFromRemotePeers.
+func (p *Process) knows(q *Process) bool { return p.state.find(q.id) != nil || p.stalled }
+
+// self returns the member that a process is, nil if it was removed.
+func (p *Process) self() *record {
+	if m := p.state.find(p.id); m != nil || !p.stalled {
+		return m
+	}
+	return p.c.newest().find(p.id)
+}
+
+// leave ends the process of a removed member.
+func (p *Process) leave() {
+	if p.leaving || !p.works() || !p.state.removed[p.id] {
+		return
+	}
+	p.leaving = true
+	life := p.died
+	time.AfterFunc(removedDelay, func() {
+		p.change(func() {
+			if p.died == life {
+				p.end()
+			}
+		})
+	})
+}
+
+// reconnect brings the connections of all processes up to date.
+func (c *Cluster) reconnect() {
+	now := time.Now()
+	for _, p := range c.processes {
+		for _, q := range c.processes {
+			if p == q || !p.running || p.frozen {
+				continue
+			}
+			link := p.peers[q.id]
+			if link != nil {
+				p.count(link, q, now)
+			}
+			switch {
+			case q.id == 0 || !p.knows(q):
+				delete(p.peers, q.id)
+			case link != nil && !q.running:
+				link.since, link.silent = time.Time{}, time.Time{}
+			case p.reaches(q) && q.knows(p) && link == nil:
+				p.peers[q.id] = &peer{since: now, counted: now}
+			case p.reaches(q) && q.knows(p) && !link.active(now):
+				link.since, link.silent = now, time.Time{}
+			case p.reaches(q) && link != nil:
+				link.silent = time.Time{}
+			case link != nil && link.silent.IsZero():
+				link.silent = now
+			}
+		}
+	}
+}
+
+// active reports whether a connection counts as active.
+func (l *peer) active(now time.Time) bool {
+	return !l.since.IsZero() && (l.silent.IsZero() || now.Sub(l.silent) < readTimeout)
+}
+
+// count adds the heartbeats since the last call to the counters of a connection.
+// Leaders send them, followers answer them.
+func (p *Process) count(l *peer, q *Process, now time.Time) {
+	beats := int64(now.Sub(l.counted) / heartbeat)
+	l.counted = l.counted.Add(time.Duration(beats) * heartbeat)
+	if lead := p.c.leader; (lead == p || lead == q) && l.active(now) {
+		l.sent += beats
+		if l.silent.IsZero() {
+			l.received += beats
+		}
+	}
+}
+
+// activeSince returns since when the connection to a member has worked, zero if it
+// does not: transport.ActiveSince.
+func (p *Process) activeSince(id uint64) time.Time {
+	if l := p.peers[id]; l != nil && l.active(time.Now()) {
+		return l.since
+	}
+	return time.Time{}
+}
+
+// leaderID returns the member that the process takes for the leader. It notices
+// the loss of a leader, and a leader that of its quorum, after an election timeout.
+func (p *Process) leaderID() uint64 {
+	if p.contact || time.Since(p.heard) < electionTimeout {
+		return p.lead
+	}
+	return 0
+}

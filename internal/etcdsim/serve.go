@@ -1,0 +1,229 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdsim
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// header returns the header of an answer; that of the cluster service has no
+// revision. The Network's mutex must be held, as in all methods below.
+func (p *Process) header(revision bool) *pb.ResponseHeader {
+	h := &pb.ResponseHeader{ClusterId: p.c.id, MemberId: p.id, RaftTerm: p.term}
+	if revision {
+		h.Revision = p.state.rev
+	}
+	return h
+}
+
+// fill completes the header of an answer of the state.
+func (p *Process) fill(answer proto.Message, err error) (proto.Message, error) {
+	if err != nil {
+		return nil, err
+	}
+	if a, ok := answer.(interface{ GetHeader() *pb.ResponseHeader }); ok {
+		h := a.GetHeader()
+		h.ClusterId, h.MemberId, h.RaftTerm = p.c.id, p.id, p.term
+	}
+	return answer, nil
+}
+
+// serve carries out a request.
+func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Message, error) {
+	if m := p.self(); m != nil && m.IsLearner && !forLearner(request) {
+		return nil, p.Version.learnerError()
+	}
+	switch r := request.(type) {
+	case *pb.RangeRequest:
+		return p.read(ctx, r)
+	case *pb.PutRequest, *pb.DeleteRangeRequest, *pb.TxnRequest, *pb.CompactionRequest:
+		return p.write(ctx, proto.Clone(r))
+	case *pb.LeaseGrantRequest:
+		return p.leaseGrant(ctx, r)
+	case *pb.LeaseRevokeRequest:
+		return p.leaseRevoke(ctx, r)
+	case *pb.LeaseTimeToLiveRequest:
+		return p.leaseTimeToLive(ctx, r)
+	case *pb.LeaseLeasesRequest:
+		return p.leaseLeases()
+	case *pb.LeaseKeepAliveRequest:
+		return p.leaseRenew(ctx, r)
+	case *pb.MemberListRequest:
+		if r.Linearizable {
+			if err := p.confirm(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return &pb.MemberListResponse{Header: p.header(false), Members: p.state.list()}, nil
+	case *pb.MemberAddRequest:
+		return p.memberAdd(ctx, r)
+	case *pb.MemberPromoteRequest:
+		return p.memberPromote(ctx, r)
+	case *pb.MemberRemoveRequest:
+		return p.memberRemove(ctx, r)
+	case *pb.MemberUpdateRequest:
+		return p.memberUpdate(ctx, r)
+	case *pb.StatusRequest:
+		return p.status(), nil
+	case *pb.MoveLeaderRequest:
+		return p.moveLeader(ctx, r)
+	}
+	return nil, status.Errorf(codes.Unimplemented, "%T is not simulated", request)
+}
+
+// forLearner is isRPCSupportedForLearner, server/etcdserver/api/v3rpc/util.go.
+func forLearner(request proto.Message) bool {
+	switch r := request.(type) {
+	case *pb.StatusRequest:
+		return true
+	case *pb.RangeRequest:
+		return r.Serializable
+	}
+	return false
+}
+
+func (p *Process) read(ctx context.Context, r *pb.RangeRequest) (proto.Message, error) {
+	if len(r.Key) == 0 {
+		return nil, rpctypes.ErrGRPCEmptyKey
+	}
+	if !r.Serializable {
+		if err := p.confirm(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p.fill(p.state.read(r))
+}
+
+// write proposes a change of the keys.
+func (p *Process) write(ctx context.Context, request proto.Message) (proto.Message, error) {
+	if key, ok := request.(interface{ GetKey() []byte }); ok && len(key.GetKey()) == 0 {
+		return nil, rpctypes.ErrGRPCEmptyKey
+	}
+	if r, ok := request.(*pb.TxnRequest); ok {
+		if err := checkTxn(r); err != nil {
+			return nil, err
+		}
+		if reads, serializable := onlyReads(r); reads {
+			if !serializable {
+				if err := p.confirm(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return p.fill(p.state.txn(r))
+		}
+	}
+	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) { return s.write(request) }))
+}
+
+// write applies a change of the keys.
+func (s *store) write(request proto.Message) (answer proto.Message, err error) {
+	switch r := request.(type) {
+	case *pb.PutRequest:
+		if err := s.writable(r); err != nil {
+			return nil, err
+		}
+		answer = s.put(r)
+	case *pb.DeleteRangeRequest:
+		answer = s.deleteRange(r)
+	case *pb.TxnRequest:
+		return s.txn(r)
+	case *pb.CompactionRequest:
+		return &pb.CompactionResponse{Header: &pb.ResponseHeader{Revision: s.rev}}, s.compact(r.Revision)
+	}
+	s.rev = s.next()
+	return answer, nil
+}
+
+// status is Status, server/etcdserver/api/v3rpc/maintenance.go. The sizes are those
+// of an empty database.
+func (p *Process) status() *pb.StatusResponse {
+	m := p.self()
+	index := p.c.index(p.applied)
+	out := &pb.StatusResponse{
+		Header: p.header(true), Version: string(p.Version), Leader: p.leaderID(), IsLearner: m != nil && m.IsLearner,
+		RaftTerm: p.term, RaftIndex: index, RaftAppliedIndex: index, DbSize: 20480, DbSizeInUse: 16384,
+	}
+	if p.Version.from36() {
+		out.StorageVersion, out.DbSizeQuota, out.DowngradeInfo = p.Version.storageVersion(), 2<<30, &pb.DowngradeInfo{}
+	}
+	if out.Leader == 0 {
+		out.Errors = []string{"etcdserver: no leader"}
+	}
+	return out
+}
+
+// moveLeader is MoveLeader, server/etcdserver/server.go. It waits as long as the
+// client does for a member that does not take over.
+func (p *Process) moveLeader(ctx context.Context, r *pb.MoveLeaderRequest) (proto.Message, error) {
+	if p.leaderID() != p.id {
+		return nil, rpctypes.ErrGRPCNotLeader
+	}
+	if m := p.state.find(r.TargetID); m == nil || m.IsLearner {
+		return nil, rpctypes.ErrGRPCBadLeaderTransferee
+	}
+	if to := p.c.process(r.TargetID); to != p && to != nil && p.c.leader == p && p.reaches(to) && !to.stalled {
+		p.c.term++
+		p.c.elect(to)
+		p.c.settle()
+	}
+	err := p.c.n.wait(ctx, p, 0, nil, func() bool { return p.leaderID() == r.TargetID })
+	return &pb.MoveLeaderResponse{}, err
+}
+
+// web is the transport of one run's HTTP requests to one address.
+type web struct {
+	r       *Run
+	address string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (w web) RoundTrip(req *http.Request) (*http.Response, error) {
+	n := w.r.n
+	if n.Before != nil {
+		if err := n.Before(req.Context(), Call{w.r.name, w.address, "GET " + req.URL.Path, nil}); err != nil {
+			return nil, err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p, err := n.reach(req.Context(), w.r.name, w.address)
+	if err != nil {
+		return nil, err
+	}
+	resp := &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Request: req, Body: http.NoBody}
+	if req.URL.Path == "/metrics" {
+		resp.StatusCode, resp.Status, resp.Body = http.StatusOK, "200 OK", io.NopCloser(strings.NewReader(p.metrics()))
+	}
+	return resp, nil
+}
+
+// metrics returns the lines that etcd 3.4 to 3.7 have in common of the leader and of
+// the connections to peers. A member has no lines for one that it never met.
+func (p *Process) metrics() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "etcd_server_is_leader %d\n", b2i(p.leaderID() == p.id))
+	m := p.self()
+	fmt.Fprintf(&b, "etcd_server_is_learner %d\n", b2i(m != nil && m.IsLearner))
+	p.c.reconnect()
+	for _, id := range slices.Sorted(maps.Keys(p.peers)) {
+		l := p.peers[id]
+		fmt.Fprintf(&b, "etcd_network_active_peers{Local=\"%x\",Remote=\"%x\"} %d\n", p.id, id, b2i(l.active(time.Now())))
+		fmt.Fprintf(&b, "etcd_network_peer_sent_bytes_total{To=\"%x\"} %d\n", id, l.sent)
+		fmt.Fprintf(&b, "etcd_network_peer_received_bytes_total{From=\"%x\"} %d\n", id, l.received)
+	}
+	return b.String()
+}

@@ -1,0 +1,223 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdsim
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/protobuf/proto"
+)
+
+// event is a change of a key. Key-value pairs are never changed after they are stored.
+type event struct {
+	kv, prev *mvccpb.KeyValue
+	deleted  bool
+}
+
+// store holds the keys with their whole history; compaction only forbids to read it.
+type store struct {
+	rev, compacted int64
+	kvs            map[string]*mvccpb.KeyValue
+	history        []event
+	leases         map[int64]int64 // the granted TTL in seconds, by ID
+}
+
+func newStore() *store {
+	return &store{rev: 1, compacted: -1, kvs: map[string]*mvccpb.KeyValue{}, leases: map[int64]int64{}}
+}
+
+// inRange reports whether a key is in a range. An end of one zero byte means all keys
+// from the first one.
+func inRange(key, from, end []byte) bool {
+	switch {
+	case len(end) == 0:
+		return bytes.Equal(key, from)
+	case len(end) == 1 && end[0] == 0:
+		return bytes.Compare(key, from) >= 0
+	default:
+		return bytes.Compare(key, from) >= 0 && bytes.Compare(key, end) < 0
+	}
+}
+
+// at returns the keys at a revision.
+func (s *store) at(rev int64) map[string]*mvccpb.KeyValue {
+	if rev == 0 || rev == s.rev {
+		return s.kvs
+	}
+	kvs := map[string]*mvccpb.KeyValue{}
+	for _, e := range s.history {
+		if e.kv.ModRevision > rev {
+			break
+		}
+		kvs[string(e.kv.Key)] = e.kv
+		if e.deleted {
+			delete(kvs, string(e.kv.Key))
+		}
+	}
+	return kvs
+}
+
+// readable is checkRange, server/etcdserver/txn/range.go.
+func (s *store) readable(rev int64) error {
+	switch {
+	case rev > s.rev:
+		return rpctypes.ErrGRPCFutureRev
+	case rev > 0 && rev < s.compacted:
+		return rpctypes.ErrGRPCCompacted
+	}
+	return nil
+}
+
+// read is executeRange, server/etcdserver/txn/range.go.
+func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	if err := s.readable(r.Revision); err != nil {
+		return nil, err
+	}
+	var found []*mvccpb.KeyValue
+	for key, kv := range s.at(r.Revision) {
+		if inRange([]byte(key), r.Key, r.RangeEnd) {
+			found = append(found, kv)
+		}
+	}
+	out := &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: s.next()}, Count: int64(len(found))}
+	if r.CountOnly {
+		return out, nil
+	}
+	found = slices.DeleteFunc(found, func(kv *mvccpb.KeyValue) bool {
+		return r.MinModRevision != 0 && kv.ModRevision < r.MinModRevision || r.MaxModRevision != 0 && kv.ModRevision > r.MaxModRevision ||
+			r.MinCreateRevision != 0 && kv.CreateRevision < r.MinCreateRevision || r.MaxCreateRevision != 0 && kv.CreateRevision > r.MaxCreateRevision
+	})
+	slices.SortFunc(found, func(a, b *mvccpb.KeyValue) int {
+		order := cmp.Or(compareBy(r.SortTarget, a, b), bytes.Compare(a.Key, b.Key))
+		if r.SortOrder == pb.RangeRequest_DESCEND {
+			return -order
+		}
+		return order
+	})
+	if r.Limit > 0 && int64(len(found)) > r.Limit {
+		found, out.More = found[:r.Limit], true
+	}
+	for _, kv := range found {
+		if r.KeysOnly {
+			kv = proto.CloneOf(kv)
+			kv.Value = nil
+		}
+		out.Kvs = append(out.Kvs, kv)
+	}
+	return out, nil
+}
+
+func compareBy(target pb.RangeRequest_SortTarget, a, b *mvccpb.KeyValue) int {
+	switch target {
+	case pb.RangeRequest_VERSION:
+		return cmp.Compare(a.Version, b.Version)
+	case pb.RangeRequest_CREATE:
+		return cmp.Compare(a.CreateRevision, b.CreateRevision)
+	case pb.RangeRequest_MOD:
+		return cmp.Compare(a.ModRevision, b.ModRevision)
+	case pb.RangeRequest_VALUE:
+		return bytes.Compare(a.Value, b.Value)
+	default:
+		return 0
+	}
+}
+
+// writable is checkPut, server/etcdserver/txn/put.go.
+func (s *store) writable(r *pb.PutRequest) error {
+	if _, ok := s.leases[r.Lease]; r.Lease != 0 && !ok {
+		return rpctypes.ErrGRPCLeaseNotFound
+	}
+	if (r.IgnoreValue || r.IgnoreLease) && s.kvs[string(r.Key)] == nil {
+		return rpctypes.ErrGRPCKeyNotFound
+	}
+	return nil
+}
+
+// put stores a key at the next revision.
+func (s *store) put(r *pb.PutRequest) *pb.PutResponse {
+	old := s.kvs[string(r.Key)]
+	kv := &mvccpb.KeyValue{Key: r.Key, Value: r.Value, Lease: r.Lease, CreateRevision: s.rev + 1, ModRevision: s.rev + 1, Version: 1}
+	if old != nil {
+		kv.CreateRevision, kv.Version = old.CreateRevision, old.Version+1
+	}
+	if r.IgnoreValue {
+		kv.Value = old.Value
+	}
+	if r.IgnoreLease {
+		kv.Lease = old.Lease
+	}
+	s.kvs[string(r.Key)] = kv
+	s.history = append(s.history, event{kv: kv, prev: old})
+	out := &pb.PutResponse{Header: &pb.ResponseHeader{Revision: s.rev + 1}}
+	if r.PrevKv {
+		out.PrevKv = old
+	}
+	return out
+}
+
+// deleteRange deletes keys at the next revision.
+func (s *store) deleteRange(r *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
+	out := &pb.DeleteRangeResponse{Header: &pb.ResponseHeader{}}
+	for _, key := range slices.Sorted(maps.Keys(s.kvs)) {
+		if inRange([]byte(key), r.Key, r.RangeEnd) {
+			if r.PrevKv {
+				out.PrevKvs = append(out.PrevKvs, s.kvs[key])
+			}
+			s.history = append(s.history, event{kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: s.rev + 1}, prev: s.kvs[key], deleted: true})
+			delete(s.kvs, key)
+			out.Deleted++
+		}
+	}
+	out.Header.Revision = s.next()
+	return out
+}
+
+// next returns the revision after a write: that of its events, if there were any.
+func (s *store) next() int64 {
+	if n := len(s.history); n > 0 && s.history[n-1].kv.ModRevision > s.rev {
+		return s.rev + 1
+	}
+	return s.rev
+}
+
+// compact is Compact, server/storage/mvcc/kvstore.go.
+func (s *store) compact(rev int64) error {
+	if rev <= s.compacted {
+		return rpctypes.ErrGRPCCompacted
+	}
+	if rev > s.rev {
+		return rpctypes.ErrGRPCFutureRev
+	}
+	s.compacted = rev
+	return nil
+}
+
+// revoke deletes a lease and its keys, at one revision.
+func (s *store) revoke(id int64) error {
+	if _, ok := s.leases[id]; !ok {
+		return rpctypes.ErrGRPCLeaseNotFound
+	}
+	delete(s.leases, id)
+	for _, key := range s.attached(id) {
+		s.deleteRange(&pb.DeleteRangeRequest{Key: key})
+	}
+	s.rev = s.next()
+	return nil
+}
+
+// attached returns the keys of a lease, sorted.
+func (s *store) attached(id int64) (keys [][]byte) {
+	for _, key := range slices.Sorted(maps.Keys(s.kvs)) {
+		if s.kvs[key].Lease == id {
+			keys = append(keys, []byte(key))
+		}
+	}
+	return keys
+}

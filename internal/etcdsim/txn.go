@@ -1,0 +1,142 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdsim
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// maxTxnOps is the default of --max-txn-ops.
+const maxTxnOps = 128
+
+// txn carries out a transaction, as a whole or not at all: Txn, server/etcdserver/txn/txn.go.
+func (s *store) txn(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	out := &pb.TxnResponse{Succeeded: !slices.ContainsFunc(r.Compare, func(c *pb.Compare) bool { return !s.holds(c) })}
+	ops := r.Success
+	if !out.Succeeded {
+		ops = r.Failure
+	}
+	for _, o := range ops {
+		var err error
+		switch o := o.Request.(type) {
+		case *pb.RequestOp_RequestPut:
+			err = s.writable(o.RequestPut)
+		case *pb.RequestOp_RequestRange:
+			err = s.readable(o.RequestRange.Revision)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range ops {
+		a := &pb.ResponseOp{}
+		switch o := o.Request.(type) {
+		case *pb.RequestOp_RequestRange:
+			got, err := s.read(o.RequestRange)
+			if err != nil {
+				return nil, err
+			}
+			a.Response = &pb.ResponseOp_ResponseRange{ResponseRange: got}
+		case *pb.RequestOp_RequestPut:
+			a.Response = &pb.ResponseOp_ResponsePut{ResponsePut: s.put(o.RequestPut)}
+		case *pb.RequestOp_RequestDeleteRange:
+			a.Response = &pb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: s.deleteRange(o.RequestDeleteRange)}
+		}
+		out.Responses = append(out.Responses, a)
+	}
+	s.rev = s.next()
+	out.Header = &pb.ResponseHeader{Revision: s.rev}
+	return out, nil
+}
+
+// checkTxn is checkTxnRequest and checkIntervals, server/etcdserver/api/v3rpc/key.go.
+func checkTxn(r *pb.TxnRequest) error {
+	if max(len(r.Compare), len(r.Success), len(r.Failure)) > maxTxnOps {
+		return rpctypes.ErrGRPCTooManyOps
+	}
+	for _, c := range r.Compare {
+		if len(c.Key) == 0 {
+			return rpctypes.ErrGRPCEmptyKey
+		}
+		if len(c.RangeEnd) > 0 {
+			return status.Error(codes.Unimplemented, "a comparison of ranges is not simulated")
+		}
+	}
+	for _, ops := range [][]*pb.RequestOp{r.Success, r.Failure} {
+		var written []*pb.DeleteRangeRequest // of deletions first, whatever their order
+		for _, o := range ops {
+			if d := o.GetRequestDeleteRange(); d != nil {
+				written = append(written, d)
+			}
+			if o.GetRequestTxn() != nil {
+				return status.Error(codes.Unimplemented, "a transaction within another is not simulated")
+			}
+		}
+		for _, o := range ops {
+			put := o.GetRequestPut()
+			if put == nil {
+				continue
+			}
+			if slices.ContainsFunc(written, func(d *pb.DeleteRangeRequest) bool { return inRange(put.Key, d.Key, d.RangeEnd) }) {
+				return rpctypes.ErrGRPCDuplicateKey
+			}
+			written = append(written, &pb.DeleteRangeRequest{Key: put.Key})
+		}
+	}
+	return nil
+}
+
+// onlyReads reports whether a transaction writes nothing, whatever its comparisons
+// say, and whether all its reads are serializable.
+func onlyReads(r *pb.TxnRequest) (reads, serializable bool) {
+	reads, serializable = true, true
+	for _, o := range slices.Concat(r.Success, r.Failure) {
+		got := o.GetRequestRange()
+		reads = reads && got != nil
+		serializable = serializable && got.GetSerializable()
+	}
+	return reads, reads && serializable
+}
+
+// holds is applyCompare, server/etcdserver/txn/txn.go.
+func (s *store) holds(c *pb.Compare) bool {
+	kv := s.kvs[string(c.Key)]
+	if kv == nil {
+		if c.Target == pb.Compare_VALUE {
+			return false
+		}
+		kv = &mvccpb.KeyValue{}
+	}
+	order := 0
+	switch c.Target {
+	case pb.Compare_VALUE:
+		order = bytes.Compare(kv.Value, c.GetValue())
+	case pb.Compare_CREATE:
+		order = cmp.Compare(kv.CreateRevision, c.GetCreateRevision())
+	case pb.Compare_MOD:
+		order = cmp.Compare(kv.ModRevision, c.GetModRevision())
+	case pb.Compare_VERSION:
+		order = cmp.Compare(kv.Version, c.GetVersion())
+	case pb.Compare_LEASE:
+		order = cmp.Compare(kv.Lease, c.GetLease())
+	}
+	switch c.Result {
+	case pb.Compare_EQUAL:
+		return order == 0
+	case pb.Compare_NOT_EQUAL:
+		return order != 0
+	case pb.Compare_GREATER:
+		return order > 0
+	default:
+		return order < 0
+	}
+}

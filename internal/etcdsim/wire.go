@@ -1,0 +1,219 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package etcdsim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// Client implements [connection.World].
+func (r *Run) Client(endpoint, address string) *clientv3.Client {
+	conn := &conn{r.n, r.name, endpoint, address}
+	c := clientv3.NewCtxClient(context.Background())
+	c.KV = clientv3.NewKVFromKVClient(pb.NewKVClient(conn), c)
+	c.Cluster = clientv3.NewClusterFromClusterClient(pb.NewClusterClient(conn), c)
+	c.Lease = clientv3.NewLeaseFromLeaseClient(pb.NewLeaseClient(conn), c, time.Second)
+	c.Watcher = watcher{pb.NewWatchClient(conn)}
+	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(pb.NewMaintenanceClient(conn), c)
+	return c
+}
+
+// conn is a connection to one address. It implements [grpc.ClientConnInterface].
+type conn struct {
+	n                      *Network
+	run, endpoint, address string
+}
+
+// Invoke implements [grpc.ClientConnInterface].
+func (c *conn) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
+	request, ok := args.(proto.Message)
+	into, ok2 := reply.(proto.Message)
+	if !ok || !ok2 {
+		return status.Errorf(codes.Internal, "%T is no message", args)
+	}
+	answer, err := c.n.unary(ctx, Call{c.run, c.address, method, request})
+	if err != nil {
+		return c.named(err)
+	}
+	proto.Merge(into, answer)
+	return nil
+}
+
+// named names the endpoint in the error of an attempt to connect.
+func (c *conn) named(err error) error {
+	if e, ok := errors.AsType[*connection.Error](err); ok {
+		return connection.AttemptError(c.endpoint, e.Err)
+	}
+	return err
+}
+
+// onWire returns an error as gRPC carries it. Other errors than those with a
+// status, such as rpctypes.ErrMemberNotEnoughStarted, arrive as Unknown.
+func onWire(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	if errors.As(err, new(*connection.Error)) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err).Err()
+	}
+	return status.Error(codes.Unknown, err.Error())
+}
+
+// stream is the server's end of a stream.
+type stream interface {
+	Context() context.Context
+	SendMsg(m any) error
+	RecvMsg(m any) error
+}
+
+// NewStream implements [grpc.ClientConnInterface].
+func (c *conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &pipe{ctx: ctx, requests: make(chan proto.Message, window), answers: make(chan proto.Message), sent: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer cancel()
+		err := c.n.stream(c.run, c.address, method, (*serverEnd)(p))
+		if err == nil {
+			err = io.EOF
+		}
+		p.err = c.named(onWire(err))
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// stream serves a stream until it ends.
+func (n *Network) stream(run, address, method string, s stream) error {
+	call := Call{Run: run, Address: address, Method: method}
+	switch method {
+	case pb.Lease_LeaseKeepAlive_FullMethodName:
+		for {
+			r := &pb.LeaseKeepAliveRequest{}
+			if err := s.RecvMsg(r); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			call.Request = r
+			answer, err := n.unary(s.Context(), call)
+			if err != nil {
+				return err
+			}
+			if err := s.SendMsg(answer); err != nil {
+				return err
+			}
+		}
+	case pb.Watch_Watch_FullMethodName:
+		return n.watch(s, call)
+	}
+	return status.Errorf(codes.Unimplemented, "%s is not simulated", method)
+}
+
+// window is how many requests a client may send before the server reads them.
+const window = 64
+
+// pipe is the client's end of a stream in this process.
+type pipe struct {
+	ctx               context.Context
+	requests, answers chan proto.Message
+	sent              chan struct{} // closed by CloseSend
+	once              sync.Once
+	done              chan struct{} // closed when the server has ended the stream with err
+	err               error
+}
+
+func (p *pipe) Header() (metadata.MD, error) { return nil, nil }
+func (p *pipe) Trailer() metadata.MD         { return nil }
+func (p *pipe) Context() context.Context     { return p.ctx }
+func (p *pipe) CloseSend() error {
+	p.once.Do(func() { close(p.sent) })
+	return nil
+}
+
+// SendMsg implements [grpc.ClientStream].
+func (p *pipe) SendMsg(m any) error {
+	request, ok := m.(proto.Message)
+	if !ok {
+		return status.Errorf(codes.Internal, "%T is no message", m)
+	}
+	select {
+	case p.requests <- proto.Clone(request):
+		return nil
+	case <-p.done:
+		return io.EOF
+	}
+}
+
+// RecvMsg implements [grpc.ClientStream].
+func (p *pipe) RecvMsg(m any) error {
+	select {
+	case answer := <-p.answers:
+		return copyTo(m, answer)
+	case <-p.done:
+		return p.err
+	}
+}
+
+func copyTo(m any, from proto.Message) error {
+	into, ok := m.(proto.Message)
+	if !ok {
+		return status.Errorf(codes.Internal, "%T is no message", m)
+	}
+	proto.Reset(into)
+	proto.Merge(into, from)
+	return nil
+}
+
+// serverEnd is the server's end of a pipe.
+type serverEnd pipe
+
+func (p *serverEnd) Context() context.Context { return p.ctx }
+
+// SendMsg implements stream.
+func (p *serverEnd) SendMsg(m any) error {
+	answer, ok := m.(proto.Message)
+	if !ok {
+		return status.Errorf(codes.Internal, "%T is no message", m)
+	}
+	select {
+	case p.answers <- proto.Clone(answer):
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}
+
+// RecvMsg implements stream.
+func (p *serverEnd) RecvMsg(m any) error {
+	select {
+	case request := <-p.requests:
+		return copyTo(m, request)
+	case <-p.sent:
+		select {
+		case request := <-p.requests:
+			return copyTo(m, request)
+		default:
+			return io.EOF
+		}
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}
