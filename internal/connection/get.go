@@ -57,6 +57,9 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) ([]by
 
 // openWeb returns the HTTP transport for key, which it makes if there is none.
 func (p *Pool) openWeb(key poolKey, t transport, u *url.URL) http.RoundTripper {
+	if p.World != nil {
+		return p.World.Web(t.wire(u).url())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	web, ok := p.web[key]

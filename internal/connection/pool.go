@@ -20,6 +20,9 @@ var errPoolClosed = errors.New("the connections of this provider process are clo
 // resources in a provider process share one pool. The zero value is ready for
 // use. A Pool is safe for concurrent use.
 type Pool struct {
+	// World takes the place of the network in tests. It is nil in the product.
+	World World
+
 	mu      sync.Mutex
 	closed  bool
 	closing map[*func(context.Context)]struct{}
@@ -107,7 +110,7 @@ func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
 }
 
 func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEntry) (*Client, error) {
-	client, err := s.Client(ctx, key.endpoint)
+	client, err := s.client(ctx, key.endpoint, p.World)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(entry.done)

@@ -73,6 +73,8 @@ type Run struct {
 	name string
 }
 
+var _ connection.World = (*Run)(nil)
+
 // Run returns the view of the run of that name.
 func (n *Network) Run(name string) *Run { return &Run{n, name} }
 
