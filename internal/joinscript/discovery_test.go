@@ -90,7 +90,7 @@ func TestDiscovery(t *testing.T) {
 	for _, sh := range shells(t) {
 		for i, one := range combinations {
 			// Each under one shell, or all under dash and two under the others.
-			if !sh.due(i) || sh.index > 0 && whole() && i != 0 && i != 4 {
+			if !sh.due(i) || sh.index > 0 && etcdtest.Full() && i != 0 && i != 4 {
 				continue
 			}
 			name := fmt.Sprintf("%s registry %s members %s %s", one.protocol, one.registry, one.members, sh.name)

@@ -352,7 +352,7 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
 	for i, sh := range shells(t) {
-		if i > 0 && !whole() {
+		if i > 0 && !etcdtest.Full() {
 			break
 		}
 		sh.script = Restore()
@@ -360,7 +360,7 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 			script := sh.script.write(t)
 			programs := maps.Clone(hurried)
 			callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
-			if whole() {
+			if etcdtest.Full() {
 				callers = append(callers, "chown", "ls", "sha256sum") // which change nothing
 			}
 			for _, name := range callers {
@@ -389,7 +389,7 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 				return ok && status.Signaled(), cmd.ProcessState.ExitCode(), said.String()
 			}
 			moments, step := []string{"TEST_BEFORE"}, 2
-			if whole() {
+			if etcdtest.Full() {
 				moments, step = append(moments, "TEST_AFTER"), 1
 			}
 			for _, when := range moments {
@@ -412,7 +412,7 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 							t.Errorf("%s=%d: %q is left", when, n, left)
 						}
 					}
-					if n%5 != 0 && !whole() {
+					if n%5 != 0 && !etcdtest.Full() {
 						continue
 					}
 					if err := os.RemoveAll(dir); err != nil {

@@ -46,7 +46,7 @@ func eachSize(t *testing.T, f func(t *testing.T, v etcdtest.Version, n int)) {
 	latest := versions[len(versions)-1]
 	for _, v := range versions {
 		for _, n := range []int{1, 3, 5} {
-			if n == 3 || n == 1 && v == latest || whole() {
+			if n == 3 || n == 1 && v == latest || etcdtest.Full() {
 				t.Run(fmt.Sprintf("%s %d", v, n), func(t *testing.T) {
 					t.Parallel()
 					f(t, v, n)

@@ -34,7 +34,7 @@ func eachVersion(t *testing.T, all []etcdtest.Version, f func(t *testing.T, v et
 	for i, v := range all {
 		for _, sh := range shells(t) {
 			latest := i == len(all)-1
-			if whole() && sh.index > 0 && !latest || !whole() && !sh.due(i) {
+			if etcdtest.Full() && sh.index > 0 && !latest || !etcdtest.Full() && !sh.due(i) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %s", v, sh.name), func(t *testing.T) {

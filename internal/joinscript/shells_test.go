@@ -45,7 +45,7 @@ func shells(t *testing.T) []shell {
 		{name: "dash", argv: []string{"dash"}, needs: []string{"dash"}},
 		{name: "bash", argv: []string{"bash", "--posix"}, needs: []string{"bash"}},
 	}
-	if whole() {
+	if etcdtest.Full() {
 		all = append(all,
 			shell{name: "gawk", argv: []string{"bash", "--posix"}, needs: []string{"bash", "gawk"}, path: links(t, "gawk", "awk")},
 			shell{name: "busybox", argv: []string{"busybox", "sh"}, needs: []string{"busybox"}, path: links(t, "busybox", busyboxTools...)})
@@ -83,9 +83,7 @@ func links(t *testing.T, program string, names ...string) string {
 
 // due reports whether the shell runs the nth case of a table. The shells take
 // turns; with ETCD_TEST_FULL=1 each runs all cases.
-func (sh shell) due(nth int) bool { return nth%sh.count == sh.index || whole() }
-
-func whole() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
+func (sh shell) due(nth int) bool { return nth%sh.count == sh.index || etcdtest.Full() }
 
 // must skips the test if the machine cannot run the shell.
 func (sh shell) must(t *testing.T) {
@@ -102,7 +100,7 @@ func (sh shell) must(t *testing.T) {
 func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
 	t.Helper()
 	for i, sh := range shells(t) {
-		if i == 0 || whole() {
+		if i == 0 || etcdtest.Full() {
 			sh.parallel(t, f)
 		}
 		sh.name, sh.script = sh.name+"-static", Static()

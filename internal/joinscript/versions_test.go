@@ -24,7 +24,7 @@ import (
 func TestFoundersOlderThanTheirProtocol(t *testing.T) {
 	t.Parallel()
 	times, registries := 1, []etcdtest.Version{etcdtest.V37}
-	if whole() {
+	if etcdtest.Full() {
 		times, registries = 10, []etcdtest.Version{etcdtest.V36, etcdtest.V37}
 	}
 	for _, registry := range registries {
@@ -148,7 +148,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 			r, _ = try("name-and-user", named, user...)
 			r.want(t, exitRetry, "", refuses)
 			for k, ctl := range etcdtest.Versions() {
-				if k%2 != i && !whole() {
+				if k%2 != i && !etcdtest.Full() {
 					continue
 				}
 				bin, args := withEtcdctl(t, ctl)

@@ -19,7 +19,7 @@ import (
 // the log. (With ETCD_TEST_FULL=1 a store of 1 GB, 48 MB otherwise.)
 func farBehind(c *trial) {
 	size := 48 << 20
-	if full() {
+	if etcdtest.Full() {
 		size = 1 << 30
 	}
 	b := start(c.T, 3, etcdtest.Options{

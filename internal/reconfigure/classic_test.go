@@ -6,7 +6,6 @@ package reconfigure_test
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -69,8 +68,6 @@ func TestClassicFailures(t *testing.T) {
 		}
 	}
 }
-
-func full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }
 
 // trial is one row on one version.
 type trial struct {

@@ -28,7 +28,7 @@ import (
 func TestJoinOnAnIdleCluster(t *testing.T) {
 	t.Parallel()
 	versions := []etcdtest.Version{etcdtest.V36}
-	if full() {
+	if etcdtest.Full() {
 		versions = []etcdtest.Version{etcdtest.V36, etcdtest.V37}
 	}
 	for _, v := range versions {
