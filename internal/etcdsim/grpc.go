@@ -75,7 +75,7 @@ func (r *Run) answer(address, method string, input protoreflect.FullName, stream
 	if err := stream.RecvMsg(request); err != nil {
 		return err
 	}
-	answer, err := r.n.unary(stream.Context(), Call{r.name, address, method, request})
+	answer, err := r.n.unary(stream.Context(), Call{Run: r.name, Address: address, Method: method, Request: request})
 	if err != nil {
 		return err
 	}

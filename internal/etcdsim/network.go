@@ -38,7 +38,8 @@ import (
 // Network is safe for concurrent use; its fields are set before.
 type Network struct {
 	// Before is called before a request is carried out, and may block. Its error
-	// becomes the answer, and the request is then not carried out.
+	// becomes the answer, and the request is then not carried out. It is called again,
+	// with [Call.Late], whenever a request goes on that had to wait.
 	Before func(ctx context.Context, c Call) error
 	// After is called with an answer, or an error, and may change the answer. It
 	// returns the error that the client gets, so it can lose the answer to a
@@ -65,6 +66,8 @@ type Call struct {
 	Method string
 	// Request is nil for GET and for a watch that is about to deliver events.
 	Request proto.Message
+	// Late is true if the request began earlier and had to wait.
+	Late bool
 }
 
 // Run is one run's view of a network.
@@ -128,41 +131,81 @@ var errGone = status.Error(codes.Unavailable, "error reading from server: EOF")
 
 // wait returns nil as soon as is returns true, and before that the error of ctx,
 // of a process that has ended, or late after limit unless limit is 0. n.mu must be
-// held; wait releases it in between. A nil process means no process.
+// held; wait releases it in between. A nil process means no process. What happens
+// may end many waits at a time: each then takes its turn, and looks again.
 func (n *Network) wait(ctx context.Context, p *Process, limit time.Duration, late error, is func() bool) error {
 	var timeout <-chan time.Time
-	life := p.life()
+	life, blocked, over := p.life(), false, false
 	for {
+		var end error
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			end = ctx.Err()
 		case p != nil && (!p.running || p.life() != life):
-			return errGone
+			end = errGone
 		case is():
-			return nil
+		case over:
+			end = late
+		default:
+			blocked = true
+			if limit > 0 && timeout == nil {
+				timer := time.NewTimer(limit)
+				defer timer.Stop()
+				timeout = timer.C
+			}
+			over = n.pause(ctx, timeout)
+			continue
 		}
-		if limit > 0 && timeout == nil {
-			timer := time.NewTimer(limit)
-			defer timer.Stop()
-			timeout = timer.C
+		if !blocked {
+			return end
 		}
-		if n.changed == nil {
-			n.notify()
-		}
-		changed := n.changed
+		blocked = false
 		n.mu.Unlock()
-		over := false
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		case <-timeout:
-			over = true
-		}
+		turn := n.turn(ctx)
 		n.mu.Lock()
-		if over {
-			return late
+		if turn != nil {
+			return turn
 		}
 	}
+}
+
+// pause waits for a change, the end of ctx, or timeout, and returns whether it was
+// the latter. n.mu must be held; pause releases it in between.
+func (n *Network) pause(ctx context.Context, timeout <-chan time.Time) (over bool) {
+	if n.changed == nil {
+		n.notify()
+	}
+	changed := n.changed
+	n.mu.Unlock()
+	defer n.mu.Lock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	case <-timeout:
+		return true
+	}
+	return false
+}
+
+// turn calls Before for a request that has waited.
+func (n *Network) turn(ctx context.Context) error {
+	c, ok := ctx.Value(callKey{}).(Call)
+	if !ok || n.Before == nil {
+		return nil
+	}
+	c.Late = true
+	return n.Before(ctx, c)
+}
+
+type callKey struct{}
+
+// begin calls Before, and returns the context of the request.
+func (n *Network) begin(ctx context.Context, c Call) (context.Context, error) {
+	ctx = context.WithValue(ctx, callKey{}, c)
+	if n.Before == nil {
+		return ctx, nil
+	}
+	return ctx, n.Before(ctx, c)
 }
 
 // reach returns the process that answers at an address, when it does. n.mu must
@@ -181,10 +224,9 @@ func (n *Network) reach(ctx context.Context, run, address string) (*Process, err
 
 // unary carries out a request and returns its answer.
 func (n *Network) unary(ctx context.Context, c Call) (proto.Message, error) {
-	if n.Before != nil {
-		if err := n.Before(ctx, c); err != nil {
-			return nil, err
-		}
+	ctx, err := n.begin(ctx, c)
+	if err != nil {
+		return nil, err
 	}
 	n.mu.Lock()
 	p, err := n.reach(ctx, c.Run, c.Address)

@@ -193,14 +193,13 @@ type web struct {
 // RoundTrip implements [http.RoundTripper].
 func (w web) RoundTrip(req *http.Request) (*http.Response, error) {
 	n := w.r.n
-	if n.Before != nil {
-		if err := n.Before(req.Context(), Call{w.r.name, w.address, "GET " + req.URL.Path, nil}); err != nil {
-			return nil, err
-		}
+	ctx, err := n.begin(req.Context(), Call{Run: w.r.name, Address: w.address, Method: "GET " + req.URL.Path})
+	if err != nil {
+		return nil, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p, err := n.reach(req.Context(), w.r.name, w.address)
+	p, err := n.reach(ctx, w.r.name, w.address)
 	if err != nil {
 		return nil, err
 	}

@@ -77,14 +77,13 @@ type watches struct {
 func (w *watches) request(r *pb.WatchRequest) error {
 	call := w.call
 	call.Request = r
-	if w.n.Before != nil {
-		if err := w.n.Before(w.s.Context(), call); err != nil {
-			return err
-		}
+	ctx, err := w.n.begin(w.s.Context(), call)
+	if err != nil {
+		return err
 	}
 	create := r.GetCreateRequest()
 	w.n.mu.Lock()
-	p, err := w.n.reach(w.s.Context(), w.call.Run, w.call.Address)
+	p, err := w.n.reach(ctx, w.call.Run, w.call.Address)
 	if err == nil && w.p == nil {
 		if m := p.self(); m != nil && m.IsLearner {
 			err = p.Version.learnerError()

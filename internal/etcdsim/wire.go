@@ -46,7 +46,7 @@ func (c *conn) Invoke(ctx context.Context, method string, args, reply any, _ ...
 	if !ok || !ok2 {
 		return status.Errorf(codes.Internal, "%T is no message", args)
 	}
-	answer, err := c.n.unary(ctx, Call{c.run, c.address, method, request})
+	answer, err := c.n.unary(ctx, Call{Run: c.run, Address: c.address, Method: method, Request: request})
 	if err != nil {
 		return c.named(err)
 	}
