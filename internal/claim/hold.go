@@ -52,8 +52,9 @@ type Claim struct {
 	lost    chan struct{}
 	ended   chan struct{}
 	cancel  context.CancelFunc
-	release sync.Once
-	stopErr error
+	// released is closed when the claim was released, with stopErr.
+	released chan struct{}
+	stopErr  error
 
 	mu      sync.Mutex
 	entry   Entry
@@ -88,7 +89,7 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Claim{
 		store: store, clock: clock, options: o, entry: e, renewed: sent, cancel: cancel,
-		beating: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}),
+		beating: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}), released: make(chan struct{}),
 	}
 	go c.renew(life)
 	if o.AtExit != nil {
@@ -144,18 +145,23 @@ func (c *Claim) Check(ctx context.Context) error {
 // call returns the result of the first. Errors: [*LostError] if the process did not own
 // the claim any more; any other error means that the key may remain until it expires.
 func (c *Claim) Stop(ctx context.Context) error {
-	c.release.Do(func() {
-		c.mu.Lock()
-		c.stopping = true
-		if c.forget != nil {
-			defer c.forget()
-		}
-		c.mu.Unlock()
-		c.cancel()
-		<-c.ended
-		c.stopErr = c.stop(ctx)
-		log.Debug(ctx, log.Claim, "claim released", "key", c.options.Key, "error", c.stopErr)
-	})
+	c.mu.Lock()
+	second := c.stopping
+	c.stopping = true
+	forget := c.forget
+	c.mu.Unlock()
+	if second {
+		<-c.released
+		return c.stopErr
+	}
+	defer close(c.released)
+	if forget != nil {
+		defer forget()
+	}
+	c.cancel()
+	<-c.ended
+	c.stopErr = c.stop(ctx)
+	log.Debug(ctx, log.Claim, "claim released", "key", c.options.Key, "error", c.stopErr)
 	return c.stopErr
 }
 

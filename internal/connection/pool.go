@@ -111,21 +111,30 @@ func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
 
 func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEntry) (*Client, error) {
 	client, err := s.client(ctx, key.endpoint, p.World)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	defer close(entry.done)
-	if err == nil && p.closed {
+	if err == nil && !p.fill(entry, client) {
 		_ = client.close()
-		client, err = nil, errPoolClosed
+		err = errPoolClosed
 	}
 	if err != nil {
+		p.mu.Lock()
 		delete(p.entries, key)
+		p.mu.Unlock()
 		entry.err, entry.cut = err, ctx.Err() != nil
-		return nil, err
+	}
+	close(entry.done)
+	return entry.client, err
+}
+
+// fill puts a client into the pool. It reports whether the pool is open.
+func (p *Pool) fill(entry *poolEntry, client *Client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
 	}
 	client.pooled = true
 	entry.client = client
-	return client, nil
+	return true
 }
 
 // token returns the token that clients without credentials borrow. Callers with
@@ -203,20 +212,24 @@ func (p *Pool) beforeClose() {
 func (p *Pool) Close() error {
 	p.beforeClose()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.closed = true
-	var errs []error
-	for key, entry := range p.entries {
-		// A client that is being made is closed by open, which waits for p.mu.
+	entries, web := p.entries, p.web
+	p.entries, p.web = nil, nil
+	var clients []*Client
+	for _, entry := range entries {
+		// A client that is being made is closed by open.
 		if entry.client != nil {
-			errs = append(errs, entry.client.close())
+			clients = append(clients, entry.client)
 		}
-		delete(p.entries, key)
 	}
-	for _, web := range p.web {
-		web.CloseIdleConnections()
+	p.mu.Unlock()
+	var errs []error
+	for _, c := range clients {
+		errs = append(errs, c.close())
 	}
-	clear(p.web)
+	for _, w := range web {
+		w.CloseIdleConnections()
+	}
 	return errors.Join(errs...)
 }
 
