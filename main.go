@@ -46,7 +46,8 @@ func main() {
 			os.Exit(1)
 		})
 	}
-	serve := func() tfprotov6.ProviderServer { return provider.Server(provider.NewWithPool(version, pool)()) }
+	etcd := provider.NewWithPool(version, pool)
+	serve := func() tfprotov6.ProviderServer { return provider.Server(etcd()) }
 	err := tf6server.Serve("registry.terraform.io/terraform-provider-etcd/etcd", serve, opts...)
 	close(served)
 	// The process keeps running for a short time after Serve, long enough to
@@ -83,7 +84,7 @@ const parentPoll = 250 * time.Millisecond
 // the ID of a dead parent, as on Windows.
 func orphaned(stop <-chan struct{}, f func()) {
 	parent := os.Getppid()
-	tick := time.NewTicker(parentPoll)
+	tick := time.NewTicker(parentPoll) //nolint:forbidigo // of the process, not of a run
 	defer tick.Stop()
 	for os.Getppid() == parent {
 		select {

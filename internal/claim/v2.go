@@ -153,7 +153,7 @@ func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision
 // Watch implements [Store].
 func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
-	return everywhere(ctx, s.settings.Endpoints, func(ctx context.Context, endpoint string) error {
+	return everywhere(ctx, s.settings, func(ctx context.Context, endpoint string) error {
 		keys, err := s.settings.KeysV2(ctx, endpoint)
 		if err != nil {
 			return err

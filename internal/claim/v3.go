@@ -15,7 +15,6 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
@@ -67,7 +66,7 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) || try == createTries {
 			return e, err
 		}
-		if err := (clock.System{}).Sleep(ctx, time.Duration(try)*createPause); err != nil {
+		if err := s.settings.Time().Sleep(ctx, time.Duration(try)*createPause); err != nil {
 			return e, err
 		}
 	}

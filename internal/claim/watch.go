@@ -12,13 +12,13 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // Watch implements [Store].
 func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
-	return everywhere(ctx, s.settings.Endpoints, func(ctx context.Context, endpoint string) error {
+	return everywhere(ctx, s.settings, func(ctx context.Context, endpoint string) error {
 		c, err := s.pool.Client(ctx, s.settings, endpoint)
 		if err != nil {
 			return again{err}
@@ -76,13 +76,13 @@ const watchRetry = 250 * time.Millisecond
 
 // everywhere keeps f running at each endpoint, and returns nil when ctx ends.
 // It returns early if f returns an error other than [again].
-func everywhere(ctx context.Context, endpoints []string, f func(ctx context.Context, endpoint string) error) error {
+func everywhere(ctx context.Context, s connection.Settings, f func(ctx context.Context, endpoint string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
 	var once sync.Once
 	var final error
-	for _, endpoint := range endpoints {
+	for _, endpoint := range s.Endpoints {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				err := f(ctx, endpoint)
@@ -94,7 +94,7 @@ func everywhere(ctx context.Context, endpoints []string, f func(ctx context.Cont
 					cancel()
 					return
 				}
-				_ = clock.System{}.Sleep(ctx, watchRetry)
+				_ = s.Time().Sleep(ctx, watchRetry)
 			}
 		})
 	}

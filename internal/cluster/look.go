@@ -39,8 +39,7 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 	for _, e := range c.route(0) {
 		ask.ask(e, c.askRead)
 	}
-	late := time.NewTimer(c.settings.RequestLimit() / listFraction)
-	defer late.Stop()
+	late := c.after(ctx, c.settings.RequestLimit()/listFraction)
 
 	var out []probe
 	var list memberList
@@ -75,10 +74,11 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 				return membership.Snapshot{}, false // 0 after an error
 			}
 			ask.askMembers(list.members, c.askRead, c.askStatus)
-		case <-late.C:
+		case <-late:
 			if list.cluster == 0 {
 				return membership.Snapshot{}, false
 			}
+			late = nil
 		case <-ctx.Done():
 			return membership.Snapshot{}, false
 		}
@@ -87,6 +87,17 @@ func (c *Client) look(parent context.Context, want membership.ClusterID) (member
 	who := c.ownersOf(list.members)
 	c.remember(out, list, who)
 	return snapshotOf(list, out, who), true
+}
+
+// after returns a channel that is closed after d, unless ctx ends before.
+func (c *Client) after(ctx context.Context, d time.Duration) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		if c.settings.Time().Sleep(ctx, d) == nil {
+			close(over)
+		}
+	}()
+	return over
 }
 
 // listTo sends the list of a member that has just served a linearizable read,

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -72,8 +71,9 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 			open[id] = &peerCheck{last: first[id]}
 		}
 	}
-	for begin := time.Now(); len(open) > 0 && time.Since(begin) < peerWatch; {
-		if err := (clock.System{}).Sleep(ctx, peerPoll); err != nil {
+	clock := c.settings.Time()
+	for begin := clock.Now(); len(open) > 0 && clock.Now().Sub(begin) < peerWatch; {
+		if err := clock.Sleep(ctx, peerPoll); err != nil {
 			return nil, err
 		}
 		if body, err = c.metrics(ctx, of); err != nil {
@@ -82,7 +82,7 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		if len(activePeers(body, of)) == 0 || !leads.Match(body) {
 			break // a follower has no traffic with most members, even if they are healthy
 		}
-		now, traffic := time.Now(), trafficOf(body)
+		now, traffic := clock.Now(), trafficOf(body)
 		for id, d := range open {
 			if active, settled := d.next(traffic[id], now); settled {
 				seen[id] = active

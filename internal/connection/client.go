@@ -52,6 +52,7 @@ type Client struct {
 	requestTimeout time.Duration
 	attempts       *attempts
 	cancel         context.CancelFunc
+	clock          clock.Clock
 	pooled         bool
 	// token is set if the client borrows the authentication of another endpoint.
 	token *sharedToken
@@ -94,7 +95,7 @@ func (s Settings) client(ctx context.Context, endpoint string, world World) (*Cl
 		to.scheme = "https"
 	}
 
-	c := &Client{endpoint: endpoint, requestTimeout: s.RequestLimit(), attempts: &attempts{}, token: s.token}
+	c := &Client{endpoint: endpoint, requestTimeout: s.RequestLimit(), attempts: &attempts{}, clock: s.Time(), token: s.token}
 	if world != nil {
 		c.Client, c.cancel = world.Client(endpoint, to.url()), func() {}
 		return c, nil
@@ -223,13 +224,13 @@ func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx con
 	}
 	// The token comes from another member. This member knows it after it has
 	// applied the entry that created the token.
-	begin := time.Now()
+	begin := c.clock.Now()
 	for pause := tokenPause; ; pause *= 2 {
 		err = c.do(ctx, limit, f)
-		if KindOf(err) != StaleToken || time.Since(begin)+pause > tokenLimit {
+		if KindOf(err) != StaleToken || c.clock.Now().Sub(begin)+pause > tokenLimit {
 			return err
 		}
-		if err := (clock.System{}).Sleep(ctx, pause); err != nil {
+		if err := c.clock.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -257,7 +258,7 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 		connection.ResetConnectBackoff()
 		// Reset again shortly after: the failure may be known here before gRPC
 		// begins to back off, and gRPC would then fail the first call.
-		again := time.AfterFunc(backoffBase, connection.ResetConnectBackoff)
+		again := time.AfterFunc(backoffBase, connection.ResetConnectBackoff) //nolint:forbidigo // real connections only
 		defer again.Stop()
 	}
 	if err := f(call); err != nil {

@@ -16,6 +16,8 @@ import (
 	"cmp"
 	"crypto/tls"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // Settings says how to reach the servers of one cluster.
@@ -48,6 +50,8 @@ type Settings struct {
 	// MetadataPrefix is the prefix of ownership records and locks. It begins
 	// and ends with a slash.
 	MetadataPrefix string
+	// Clock is the time of every wait. nil means the real time.
+	Clock clock.Clock
 
 	// anonymous is set by [Settings.WithoutCredentials]. token is the token
 	// that such a client of a [Pool] borrows.
@@ -65,6 +69,9 @@ const (
 func (s Settings) dialTimeout() time.Duration {
 	return cmp.Or(max(s.DialTimeout, 0), DefaultDialTimeout)
 }
+
+// Time returns the clock.
+func (s Settings) Time() clock.Clock { return clock.Or(s.Clock) }
 
 // RequestLimit returns the timeout of one request to one endpoint.
 func (s Settings) RequestLimit() time.Duration {

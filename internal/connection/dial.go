@@ -196,7 +196,7 @@ func (c *firstFrame) Write(p []byte) (int, error) {
 	}
 	select {
 	case <-c.first:
-	case <-time.After(alertTimeout):
+	case <-time.After(alertTimeout): //nolint:forbidigo // real connections only
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !c.done {

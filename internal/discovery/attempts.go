@@ -8,7 +8,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
@@ -23,7 +22,7 @@ type attempts struct {
 	sleep    func(context.Context, time.Duration) error
 }
 
-func newAttempts(s connection.Settings) attempts { return attempts{s, clock.System{}.Sleep} }
+func newAttempts(s connection.Settings) attempts { return attempts{s, s.Time().Sleep} }
 
 // create calls do with each endpoint until one creates the token. do reads the
 // token first. If do fails, sent reports whether the token may have been

@@ -236,7 +236,7 @@ func TestUnknownSettings(t *testing.T) {
 			if _, r := read(t, b, nil); len(r.diags) > 0 || !r.unknown {
 				t.Errorf("unknown %v, %v", r.unknown, r.diags)
 			}
-			p := &Provider{pool: &connection.Pool{}}
+			p := New("test")()
 			var resp provider.ConfigureResponse
 			p.Configure(t.Context(), provider.ConfigureRequest{Config: config(t, b)}, &resp)
 			got, ok := resp.ResourceData.(*backend.Backend)
@@ -259,7 +259,7 @@ func TestValidateReadsNoFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var resp provider.ValidateConfigResponse
-			(&Provider{}).ValidateConfig(t.Context(), provider.ValidateConfigRequest{Config: config(t, c.block)}, &resp)
+			(&Provider{run: backend.NewRun()}).ValidateConfig(t.Context(), provider.ValidateConfigRequest{Config: config(t, c.block)}, &resp)
 			if resp.Diagnostics.ErrorsCount() != c.errors {
 				t.Errorf("want %d errors, got %v", c.errors, resp.Diagnostics)
 			}

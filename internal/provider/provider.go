@@ -7,9 +7,7 @@ package provider
 
 import (
 	"context"
-	"os"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -38,6 +36,7 @@ import (
 type Provider struct {
 	version string
 	pool    *connection.Pool
+	run     *backend.Run
 	// said are the warnings that this process has already reported.
 	said sync.Map
 }
@@ -58,7 +57,12 @@ func New(version string) func() provider.Provider {
 
 // NewWithPool is [New] with a connection pool that the caller closes.
 func NewWithPool(version string, pool *connection.Pool) func() provider.Provider {
-	return func() provider.Provider { return &Provider{version: version, pool: pool} }
+	return NewForRun(version, pool, backend.NewRun())
+}
+
+// NewForRun is [NewWithPool] for a run that tests describe.
+func NewForRun(version string, pool *connection.Pool, run *backend.Run) func() provider.Provider {
+	return func() provider.Provider { return &Provider{version: version, pool: pool, run: run} }
 }
 
 // Metadata implements provider.Provider.
@@ -82,7 +86,7 @@ func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConf
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r := &reader{getenv: os.Getenv, now: time.Now()}
+	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now()}
 	r.settings(m)
 	r.clusterLost()
 	resp.Diagnostics.Append(r.diags...)
@@ -96,7 +100,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r := &reader{getenv: os.Getenv, now: time.Now(), files: true}
+	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now(), files: true}
 	settings, lost := r.settings(m), r.clusterLost()
 	resp.Diagnostics.Append(r.diags...)
 	if resp.Diagnostics.HasError() {
@@ -107,7 +111,9 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 			resp.Diagnostics.AddWarning(w.Summary, w.Detail)
 		}
 	}
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Pool: p.pool}
+	settings.Clock = p.run.Clock
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool}
+	b.Order.Clock = p.run.Clock
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b
 }

@@ -32,6 +32,8 @@ type Backend struct {
 	// Lost is the cluster that the operator states is lost, for this Terraform run,
 	// or 0.
 	Lost membership.ClusterID
+	// Run is what this run takes from its process.
+	Run *Run
 	// Pool holds the connections that this process shares.
 	Pool *connection.Pool
 

@@ -47,7 +47,7 @@ func (noRecords) Get(context.Context, string) (cluster.Record, bool, error) {
 
 // Observations are shared for a short time, but not across an attempted change.
 func TestViewIsForgottenByChanges(t *testing.T) {
-	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
+	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
 	c, err := b.Cluster(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func (c *handClock) Now() time.Time { return c.now }
 // An observation serves callers that expect the cluster and callers that expect
 // none. An old observation does not keep a newer one from being used.
 func TestViewIsShared(t *testing.T) {
-	b := &Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
+	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
 	c, err := b.Cluster(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -4,29 +4,10 @@
 package backend
 
 import (
-	"os"
-	"os/user"
-	"sync"
-
-	"github.com/google/uuid"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
-
-// self identifies this process to the processes that wait for its locks.
-var self = sync.OnceValue(func() claim.Holder {
-	who, host := "unknown", "unknown"
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
-	if h, err := os.Hostname(); err == nil {
-		host = h
-	}
-	return claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: uuid.NewString()}
-})
 
 // Claims returns the store of a provider's heartbeats, on the v2 API or on v3.
 // It does not connect.
@@ -39,9 +20,9 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 
 // lockOf returns the lock on membership changes. The lock is stored in the
 // cluster itself, next to the ownership records.
-func lockOf(route *cluster.Client, s connection.Settings, pool *connection.Pool) *claim.Lock {
+func (b *Backend) lockOf(route *cluster.Client, s connection.Settings) *claim.Lock {
 	return &claim.Lock{
-		Store: claim.NewV3(route, s, pool), Prefix: s.MetadataPrefix, Self: self(),
-		TTL: claim.LockTTL, Clock: clock.System{}, AtExit: pool.BeforeClose,
+		Store: claim.NewV3(route, s, b.Pool), Prefix: s.MetadataPrefix, Self: b.Run.Self,
+		TTL: claim.LockTTL, Clock: s.Time(), AtExit: b.Pool.BeforeClose,
 	}
 }

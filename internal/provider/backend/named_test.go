@@ -36,7 +36,7 @@ func (p *trustPort) Look(ctx context.Context, _ membership.ClusterID) (membershi
 
 func trusting(t *testing.T) *Cluster {
 	t.Helper()
-	b := &Backend{Settings: connection.Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "x"}, Pool: &connection.Pool{}}
+	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "x"}, Pool: &connection.Pool{}}
 	c, err := b.Cluster(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestUntrustedHostsAreReportedOnce(t *testing.T) {
 
 // Addresses from the state get requests, but no trust for being in the state.
 func TestWhereNamesNoHost(t *testing.T) {
-	b := &Backend{Settings: connection.Settings{Username: "root", Password: "x"}, Pool: &connection.Pool{}}
+	b := &Backend{Run: NewRun(), Settings: connection.Settings{Username: "root", Password: "x"}, Pool: &connection.Pool{}}
 	const u = "https://b:2379"
 	learned := b.Where([]string{u})
 	named, err := b.Cluster([]string{u})

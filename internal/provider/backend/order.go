@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 )
 
@@ -24,6 +25,9 @@ import (
 // configuration. It also never happens if -parallelism is too low, because Terraform
 // has only started the resources that are held back. The zero value is ready to use.
 type PlanOrder struct {
+	// Clock is the time. nil means the real time.
+	Clock clock.Clock
+
 	mu sync.Mutex
 	// changed is signalled when any field below changes.
 	changed sync.Cond
@@ -84,7 +88,7 @@ func (o *PlanOrder) Member(name string) {
 func (o *PlanOrder) note(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.progress = time.Now()
+	o.progress = o.now()
 	change()
 	o.changed.Broadcast()
 }
@@ -116,24 +120,37 @@ func (o *PlanOrder) Enter(ctx context.Context, name string) error {
 		if o.configured {
 			resource, limit = "etcd_member", memberLimit
 		}
-		left := limit - time.Since(o.progress)
+		left := limit - o.now().Sub(o.progress)
 		if left <= 0 {
 			o.failed = &NodesDependOnEachOther{Resource: resource, Name: o.current, Waiting: slices.Sorted(slices.Values(o.waiting))}
 			o.changed.Broadcast()
 			break
 		}
-		timer := time.AfterFunc(left, o.wake)
-		o.changed.Wait()
-		timer.Stop()
+		o.wait(ctx, left)
 	}
 	if o.failed != nil && !o.applying {
 		log.Debug(ctx, log.Membership, "rollout refused", "member", name, "not planned", o.failed.Resource+" of "+o.failed.Name)
 		return o.failed
 	}
 	o.waiting = slices.DeleteFunc(o.waiting, func(w string) bool { return w == name })
-	o.current, o.configured, o.progress = name, false, time.Now()
+	o.current, o.configured, o.progress = name, false, o.now()
 	return nil
 }
+
+// wait returns when something changes, and after limit. o.mu must be held; wait
+// releases it in between.
+func (o *PlanOrder) wait(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		if clock.Or(o.Clock).Sleep(ctx, limit) == nil {
+			o.wake()
+		}
+	}()
+	o.changed.Wait()
+}
+
+func (o *PlanOrder) now() time.Time { return clock.Or(o.Clock).Now() }
 
 // holdsBack reports whether another node is being planned.
 func (o *PlanOrder) holdsBack(name string) bool {

@@ -41,7 +41,7 @@ func (p *stuckPort) Look(ctx context.Context, _ membership.ClusterID) (membershi
 
 func stuck(t *testing.T) (*Cluster, *stuckPort) {
 	t.Helper()
-	c, err := (&Backend{Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}).Cluster(nil)
+	c, err := (&Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}).Cluster(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	s.MetadataPrefix, s.DialTimeout = "/t/", time.Second
-	b := &backend.Backend{Pool: pool, Settings: s}
+	b := &backend.Backend{Run: backend.NewRun(), Pool: pool, Settings: s}
 	c, err := b.Cluster(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"sync"
 	"testing"
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
 // as its only resource.
 type testProvider struct {
 	resource func() *tokenResource
+	random   io.Reader
 	pool     *connection.Pool
 }
 
@@ -55,6 +57,7 @@ func (p *testProvider) Configure(ctx context.Context, req provider.ConfigureRequ
 		resp.Diagnostics.AddError("endpoints", err.Error())
 	}
 	b := &backend.Backend{
+		Run:      &backend.Run{Random: p.random},
 		Pool:     p.pool,
 		Unknown:  !raw.IsFullyKnown(),
 		Settings: connection.Settings{DialTimeout: time.Second, RequestTimeout: 3 * time.Second},
@@ -78,15 +81,14 @@ func realProvider(t *testing.T) provider.Provider {
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	return &testProvider{pool: pool, resource: func() *tokenResource { return NewResource().(*tokenResource) }}
+	return &testProvider{pool: pool, random: rand.Reader, resource: func() *tokenResource { return NewResource().(*tokenResource) }}
 }
 
 // fakeProvider returns a provider whose resource uses a fake discovery cluster.
 func fakeProvider(fake *fakeRegistry) provider.Provider {
-	return &testProvider{resource: func() *tokenResource {
+	return &testProvider{random: fake, resource: func() *tokenResource {
 		return &tokenResource{
-			random: fake,
-			open:   func(*backend.Backend, model) discovery.Registry { return fake },
+			open: func(*backend.Backend, model) discovery.Registry { return fake },
 		}
 	}}
 }

@@ -7,9 +7,7 @@ package discoverytoken
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -42,13 +40,12 @@ const (
 // tokenResource implements etcd_discovery_token.
 type tokenResource struct {
 	backend *backend.Backend
-	random  io.Reader
 	open    func(*backend.Backend, model) discovery.Registry
 }
 
 // NewResource returns the resource etcd_discovery_token.
 func NewResource() resource.Resource {
-	return &tokenResource{random: rand.Reader, open: openRegistry}
+	return &tokenResource{open: openRegistry}
 }
 
 // openRegistry returns the discovery cluster or service of a token, unconnected.
@@ -94,7 +91,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	token := plan.Token.ValueString()
 	if plan.Token.IsUnknown() && !plan.is(bootstrap.ProtocolService) {
 		var err error
-		if token, err = discovery.NewToken(r.random); err != nil {
+		if token, err = discovery.NewToken(r.backend.Run.Random); err != nil {
 			report.Error(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
 			return
 		}

@@ -9,14 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
@@ -134,9 +132,9 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 }
 
 // complete sets the defaults and returns the options of the claim.
-func (m *model) complete() claim.Options {
+func (m *model) complete(run *backend.Run) claim.Options {
 	m.Prefix, m.API, m.TTL = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3), orDefault(m.TTL, defaultTTL)
-	m.Value = orDefault(m.Value, uuid.NewString())
+	m.Value = orDefault(m.Value, run.UUID())
 	m.Key = types.StringValue(m.Prefix.ValueString() + "/" + m.Name.ValueString())
 	// Both were validated.
 	ttl, _ := time.ParseDuration(m.TTL.ValueString())
@@ -165,8 +163,8 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	options := m.complete()
-	now := kept{ID: uuid.NewString(), Name: m.Name.ValueString(), Key: options.Key}
+	options := m.complete(h.backend.Run)
+	now := kept{ID: h.backend.Run.UUID(), Name: m.Name.ValueString(), Key: options.Key}
 	if !h.backend.Unknown {
 		if t := h.start(ctx, m, options, now.ID); t != nil {
 			report.Error(&resp.Diagnostics, *t)
@@ -183,7 +181,7 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 		return new(text.NoEndpoints)
 	}
 	o.AtExit = h.backend.Pool.BeforeClose
-	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), clock.System{}, o)
+	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), h.backend.Settings.Time(), o)
 	var held *claim.HeldError
 	switch {
 	case err == nil:

@@ -7,8 +7,6 @@ package initialcluster
 
 import (
 	"context"
-	"crypto/rand"
-	"io"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -28,12 +26,11 @@ const lookTimeout = 3 * time.Second
 // clusterResource implements etcd_initial_cluster.
 type clusterResource struct {
 	backend *backend.Backend
-	random  io.Reader
 	look    func(ctx context.Context, b *backend.Backend, want membership.ClusterID, fresh bool) (membership.Snapshot, error)
 }
 
 // NewResource returns the resource etcd_initial_cluster.
-func NewResource() resource.Resource { return &clusterResource{random: rand.Reader, look: look} }
+func NewResource() resource.Resource { return &clusterResource{look: look} }
 
 // look returns an observation of the cluster, a new one if it must be fresh.
 func look(ctx context.Context, b *backend.Backend, want membership.ClusterID, fresh bool) (membership.Snapshot, error) {
@@ -80,7 +77,7 @@ func (r *clusterResource) Create(ctx context.Context, req resource.CreateRequest
 	}
 	given := !m.ClusterToken.IsUnknown()
 	if !given {
-		token, err := discovery.NewToken(r.random)
+		token, err := discovery.NewToken(r.backend.Run.Random)
 		if err != nil {
 			report.Error(&resp.Diagnostics, text.NoRandomness(err))
 			return

@@ -75,12 +75,12 @@ func (p testProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *
 }
 
 func (p testProvider) Configure(_ context.Context, _ provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	resp.ResourceData = &backend.Backend{}
+	resp.ResourceData = &backend.Backend{Run: &backend.Run{Random: bytes.NewReader(bytes.Repeat([]byte{1}, 64))}}
 }
 
 func (p testProvider) Resources(context.Context) []func() fwresource.Resource {
 	return []func() fwresource.Resource{func() fwresource.Resource {
-		return &clusterResource{random: bytes.NewReader(bytes.Repeat([]byte{1}, 64)), look: p.look}
+		return &clusterResource{look: p.look}
 	}}
 }
 

@@ -31,7 +31,7 @@ func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Setti
 	}}
 	ctx := etcdtest.WaitContext(t)
 	var diags diag.Diagnostics
-	present = m.refresh(ctx, &backend.Backend{Pool: pool, Settings: s}, &diags)
+	present = m.refresh(ctx, &backend.Backend{Run: backend.NewRun(), Pool: pool, Settings: s}, &diags)
 	if diags.HasError() {
 		t.Fatal(diags)
 	}

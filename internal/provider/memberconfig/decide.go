@@ -77,7 +77,7 @@ func (m model) planOf(ctx context.Context, diags *diag.Diagnostics) plan {
 
 // fromCluster sets every value that is computed at creation. c is nil if the
 // provider has no endpoints, because no address is known before the machines exist.
-func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag.Diagnostics) {
+func (m *model) fromCluster(ctx context.Context, run *backend.Run, c *backend.Cluster, diags *diag.Diagnostics) {
 	name := m.Name.ValueString()
 	p := m.planOf(ctx, diags)
 	if diags.HasError() {
@@ -107,7 +107,7 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 	if formed {
 		members = snap.Members
 	}
-	id, err := newID()
+	id, err := newID(run.Random)
 	if err != nil {
 		diags.AddError("No randomness", err.Error())
 	}
@@ -118,7 +118,7 @@ func (m *model) fromCluster(ctx context.Context, c *backend.Cluster, diags *diag
 	}
 	m.JoinScriptBase64Gzip, m.UserDataFormat = types.StringValue(scriptFor(p.boot).Base64Gzip), types.Int64Value(userdata.Format)
 	m.Status = types.StringValue(statusPending)
-	m.fromMembers(ctx, p, members, diags)
+	m.fromMembers(ctx, run.Clock.Now(), p, members, diags)
 }
 
 // scriptFor returns the join script of a configuration. It depends on the kind
@@ -138,7 +138,7 @@ func scriptFor(boot *bootstrap.Bootstrap) joinscript.Variant {
 
 // fromMembers sets the environment. members are those of the cluster, none if
 // it does not exist yet.
-func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Member, diags *diag.Diagnostics) {
+func (m *model) fromMembers(ctx context.Context, now time.Time, p plan, members []membership.Member, diags *diag.Diagnostics) {
 	name, u := m.Name.ValueString(), m.urls()
 	peers := attribute.Texts(m.JoinPeerURLs)
 	for _, member := range members {
@@ -153,7 +153,7 @@ func (m *model) fromMembers(ctx context.Context, p plan, members []membership.Me
 	if p.role != roleJoiner {
 		diags.Append(p.boot.Environment.ElementsAs(ctx, &boot, false)...)
 	}
-	window, err := p.windowOf(name, time.Now())
+	window, err := p.windowOf(name, now)
 	if err != nil {
 		diags.AddError("Invalid bootstrap window", err.Error())
 	}

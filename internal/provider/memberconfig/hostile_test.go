@@ -24,7 +24,7 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	s.MetadataPrefix, s.DialTimeout, s.RequestTimeout = "/t/", time.Second, 3*time.Second
-	c, err := (&backend.Backend{Pool: pool, Settings: s}).Cluster(nil)
+	c, err := (&backend.Backend{Run: backend.NewRun(), Pool: pool, Settings: s}).Cluster(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 		Bootstrap: types.ObjectNull(bootstrap.AttrTypes()),
 	}
 	var diags diag.Diagnostics
-	m.fromCluster(ctx, c, &diags)
+	m.fromCluster(ctx, backend.NewRun(), c, &diags)
 	for _, d := range diags {
 		return m, &text.Message{Summary: d.Summary(), Detail: d.Detail()}
 	}

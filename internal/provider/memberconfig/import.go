@@ -51,7 +51,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		fail(text.Explain(reconfigure.ActionImport, req.ID, err))
 		return
 	}
-	m, err := importedModel(ctx, snap, snap.Members[i], id)
+	m, err := importedModel(ctx, r.backend.Run, snap, snap.Members[i], id)
 	var unfit text.Message
 	if errors.As(err, &unfit) {
 		fail(unfit)
@@ -80,10 +80,10 @@ func recordedID(ctx context.Context, c *backend.Cluster, snap membership.Snapsho
 
 // importedModel returns the configuration with which the member would join now.
 // id is the ID of its former configuration, "" if it is not known.
-func importedModel(ctx context.Context, snap membership.Snapshot, it membership.Member, id string) (model, error) {
+func importedModel(ctx context.Context, run *backend.Run, snap membership.Snapshot, it membership.Member, id string) (model, error) {
 	if id == "" {
 		var err error
-		if id, err = newID(); err != nil {
+		if id, err = newID(run.Random); err != nil {
 			return model{}, err
 		}
 	}

@@ -5,6 +5,7 @@ package memberconfig
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
 	"slices"
 	"strings"
@@ -181,8 +182,8 @@ func TestMemberOf(t *testing.T) {
 }
 
 func TestNewID(t *testing.T) {
-	a, err := newID()
-	b, again := newID()
+	a, err := newID(rand.Reader)
+	b, again := newID(rand.Reader)
 	if err != nil || again != nil || a == b || !isID.MatchString(a) {
 		t.Errorf("%q, %v and %q, %v", a, err, b, again)
 	}

@@ -4,8 +4,8 @@
 package memberconfig
 
 import (
-	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"regexp"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -63,9 +63,9 @@ const (
 // isID matches the IDs that [newID] creates.
 var isID = regexp.MustCompile(`^config-[0-9a-f]{16}$`)
 
-func newID() (string, error) {
+func newID(random io.Reader) (string, error) {
 	b := make([]byte, 8)
-	if _, err := rand.Read(b); err != nil {
+	if _, err := io.ReadFull(random, b); err != nil {
 		return "", err
 	}
 	return "config-" + hex.EncodeToString(b), nil

@@ -120,7 +120,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		report.Error(&resp.Diagnostics, text.Explain(reconfigure.ActionConfigure, m.Name.ValueString(), err))
 		return
 	}
-	m.fromCluster(ctx, c, &resp.Diagnostics)
+	m.fromCluster(ctx, r.backend.Run, c, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -46,7 +46,7 @@ func (r *Resource) noteWindow(ctx context.Context, state model, diags *diag.Diag
 	var environment map[string]string
 	diags.Append(state.Environment.ElementsAs(ctx, &environment, false)...)
 	end, ok := windowEnd(environment)
-	if !ok || !state.Founder.ValueBool() || !neverFormed(state.Status.ValueString()) || time.Now().Before(end) {
+	if !ok || !state.Founder.ValueBool() || !neverFormed(state.Status.ValueString()) || r.backend.Run.Clock.Now().Before(end) {
 		return
 	}
 	p := state.planOf(ctx, diags)

@@ -6,7 +6,6 @@ package snapshot
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -77,7 +76,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 func (r *snapshotResource) alone(ctx context.Context, file string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
 	self := private.Kept[string](ctx, req.Private, plannerKey, &resp.Diagnostics)
 	if self == "" {
-		self = uuid.NewString()
+		self = r.backend.Run.UUID()
 		private.Keep(ctx, resp.Private, plannerKey, self, &resp.Diagnostics)
 	}
 	before, _ := r.backend.SnapshotPlans.Set(file, self)

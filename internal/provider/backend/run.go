@@ -1,0 +1,47 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"crypto/rand"
+	"io"
+	"os"
+	"os/user"
+
+	"github.com/google/uuid"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+)
+
+// Run is what a run of the provider takes from the process that it runs in, except
+// for files and connections. Tests have several runs in one process, in simulated
+// time.
+type Run struct {
+	// Clock is the time of every wait.
+	Clock clock.Clock
+	// Getenv returns an environment variable.
+	Getenv func(name string) string
+	// Random is the source of tokens and IDs.
+	Random io.Reader
+	// Self identifies the run to the runs that wait for its locks.
+	Self claim.Holder
+}
+
+// NewRun returns the run of this process.
+func NewRun() *Run {
+	who, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	r := &Run{Clock: clock.System{}, Getenv: os.Getenv, Random: rand.Reader}
+	r.Self = claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: r.UUID()}
+	return r
+}
+
+// UUID returns a random UUID.
+func (r *Run) UUID() string { return uuid.Must(uuid.NewRandomFromReader(r.Random)).String() }
