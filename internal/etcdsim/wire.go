@@ -90,11 +90,10 @@ func (c *conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string,
 	p := &pipe{ctx: ctx, requests: make(chan proto.Message, window), answers: make(chan proto.Message), sent: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer cancel()
-		err := c.n.stream(c.run, c.address, method, (*serverEnd)(p))
-		if err == nil {
-			err = io.EOF
+		p.err = io.EOF
+		if err := c.n.stream(c.run, c.address, method, (*serverEnd)(p)); err != nil {
+			p.err = c.named(onWire(err))
 		}
-		p.err = c.named(onWire(err))
 		close(p.done)
 	}()
 	return p, nil
