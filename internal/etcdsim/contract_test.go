@@ -74,6 +74,7 @@ var groups = []group{
 		{"compaction", compactCase},
 		{"status", statusCase},
 		{"headers", headersCase},
+		{"snapshots", snapshotCase},
 		{"learner", learnerCase},
 		{"leadership", leadershipCase},
 		{"frozen", frozenCase},

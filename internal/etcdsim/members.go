@@ -25,14 +25,14 @@ const healthInterval = 5 * time.Second
 // readyPercentThreshold, server/etcdserver/server.go.
 const readyPercent = 0.9
 
-// record is a member in the list.
+// record is a member in the list, and in JSON in the database.
 type record struct {
-	ID         uint64
-	Name       string
-	PeerURLs   []string
-	ClientURLs []string
-	IsLearner  bool
-	votes      bool // raft's view; see [Version.keepsLearnerOnUpdate]
+	ID         uint64   `json:"id"`
+	PeerURLs   []string `json:"peerURLs"`
+	IsLearner  bool     `json:"isLearner,omitempty"`
+	Name       string   `json:"name,omitempty"`
+	ClientURLs []string `json:"clientURLs,omitempty"`
+	votes      bool     // raft's view; see [Version.keepsLearnerOnUpdate]
 }
 
 func (m *record) clone() *record {

@@ -16,8 +16,8 @@
 //
 // Time is that of package time: virtual in a bubble of testing/synctest, and real
 // outside of one. No goroutine runs while no request is under way, and nothing
-// depends on chance: the order of requests decides. Authentication, alarms,
-// snapshots of the database and the v2 API are not simulated.
+// depends on chance: the order of requests decides. Authentication, alarms and the
+// v2 API are not simulated.
 package etcdsim
 
 import (

@@ -122,6 +122,8 @@ func (n *Network) stream(run, address, method string, s stream) error {
 		}
 	case pb.Watch_Watch_FullMethodName:
 		return n.watch(s, call)
+	case pb.Maintenance_Snapshot_FullMethodName:
+		return n.snapshot(s, call)
 	}
 	return status.Errorf(codes.Unimplemented, "%s is not simulated", method)
 }
