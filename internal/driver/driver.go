@@ -1,0 +1,322 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package driver drives a provider in tests as Terraform's core does: it makes
+// the calls of plugin protocol 6 that core makes for resources, in the order of
+// the graph, and keeps the state. Configurations are Go values. A resource of type
+// "machine" stands in for a machine.
+//
+// What core would call a bug of the provider fails the test: a plan that does not
+// keep to the configuration, an apply that does not keep to the plan.
+//
+// The package works in a bubble of testing/synctest and outside of one. Nothing
+// depends on chance: whatever starts, starts in a fixed order.
+//
+// It leaves out: HCL, modules, data sources, actions, provisioners, moved and
+// removed blocks, ignore_changes, replace_triggered_by, -target, nested blocks,
+// write-only attributes, deferral, the upgrade of a stored state, references in the
+// provider block, and the lock of the state. Terraform validates in a provider
+// process of its own; here the process of the plan does it. A state is written
+// after each resource, as to a local file.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// Workspace is a directory of Terraform: a configuration and a state. One command
+// at a time uses it, except for State.
+type Workspace struct {
+	// Provider are the arguments of the provider block.
+	Provider Values
+	// Resources is the configuration. Edit it between commands.
+	Resources []Resource
+	// Machines is what happens to machines. nil: nothing, and all exist.
+	Machines Machines
+	// Parallelism is the number of resources that are carried out at a time. 0 means 10.
+	Parallelism int
+
+	tb     testing.TB
+	mu     sync.Mutex // never held across a call
+	state  map[string]*Object
+	serial int
+	made   map[string]int // machines, by name
+}
+
+// New returns a workspace with an empty state. Findings fail tb.
+func New(tb testing.TB, provider Values, resources ...Resource) *Workspace {
+	return &Workspace{Provider: provider, Resources: resources, tb: tb, state: map[string]*Object{}, made: map[string]int{}}
+}
+
+// Values are the arguments of a block. A missing argument is null. A value is
+// anything that JSON can represent, [Ref], or [Unknown], which may also stand inside
+// of slices and maps.
+type Values map[string]any
+
+// Ref is the value of an attribute of another resource, and an edge of the graph.
+// Attribute may be a path with dots.
+type Ref struct{ Resource, Attribute string }
+
+// Unknown is a value that is known only after apply. It makes an apply fail.
+type Unknown struct{}
+
+// Resource is a resource in the configuration.
+type Resource struct {
+	// Type and Name make the address. Resources a["x"] and a["y"] are of one block:
+	// as in Terraform, what depends on one depends on both.
+	Type, Name string
+	Values     Values
+	// After are addresses in depends_on.
+	After               []string
+	CreateBeforeDestroy bool
+}
+
+// Address is the address of the resource.
+func (r Resource) Address() string { return r.Type + "." + r.Name }
+
+// Object is a resource in the state.
+type Object struct {
+	Value    tftypes.Value
+	Private  []byte
+	Identity *tfprotov6.ResourceIdentityData
+	Tainted  bool
+
+	typ    string
+	after  []string // blocks it depends on, with theirs
+	before bool     // create_before_destroy
+}
+
+// Run is one provider process.
+type Run struct {
+	Name   string
+	Server tfprotov6.ProviderServer
+	// Close is called at the end of the process, unless it is nil.
+	Close func()
+	// Context makes the context of a call, and may wait. The method is "validate",
+	// "read", "plan", "apply" or "import". If it fails, the call is not made and the
+	// resource fails. nil means the context of the command.
+	Context func(ctx context.Context, resource, method string) (context.Context, error)
+	// Interrupt is closed for Ctrl-C: the provider is told to stop, calls under way
+	// are awaited, and no other call is made.
+	Interrupt <-chan struct{}
+}
+
+// Start starts a provider process. Planning, applying, and planning a destruction
+// each have their own.
+type Start func(ctx context.Context) (*Run, error)
+
+// Diagnostic is an error or warning. Address is "provider" if it is of no resource.
+type Diagnostic struct {
+	Address         string
+	Warning         bool
+	Summary, Detail string
+	err             error
+}
+
+func (d Diagnostic) String() string {
+	if d.Detail == "" {
+		return d.Address + ": " + d.Summary
+	}
+	return d.Address + ": " + d.Summary + ": " + d.Detail
+}
+
+// Result is the outcome of a command. Its diagnostics are sorted by address.
+type Result struct{ Diagnostics []Diagnostic }
+
+// Err is nil without errors. It wraps the errors of [Run.Context], of [Start] and
+// of the context.
+func (r Result) Err() error {
+	var errs []error
+	for _, d := range r.Diagnostics {
+		switch {
+		case d.Warning:
+		case d.err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", d.Address, d.err))
+		default:
+			errs = append(errs, errors.New(d.String()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Errors are the errors as "address: summary: detail".
+func (r Result) Errors() []string { return r.texts(false) }
+
+// Warnings are the warnings as "address: summary: detail".
+func (r Result) Warnings() []string { return r.texts(true) }
+
+func (r Result) texts(warning bool) (out []string) {
+	for _, d := range r.Diagnostics {
+		if d.Warning == warning {
+			out = append(out, d.String())
+		}
+	}
+	return out
+}
+
+func (r Result) with(o Result) Result {
+	return Result{append(slices.Clone(r.Diagnostics), o.Diagnostics...)}
+}
+
+// Change is what a plan has for one resource. A deposed object has its own, with
+// an address like "machine.a (deposed 1)".
+type Change struct {
+	Address string
+	// Action is "create", "update", "replace", "delete" or "no-op".
+	Action string
+	// Before and After are the refreshed and the planned value.
+	Before, After tftypes.Value
+
+	typ      string
+	resource *Resource // nil if it is not in the configuration
+	private  []byte
+	identity *tfprotov6.ResourceIdentityData
+	cbd      bool
+	// Of an apply: the key of the object that a replacement displaces, and whether
+	// the provider was asked to create it.
+	deposed string
+	applied bool
+}
+
+// Plan is a saved plan: changes in the order of the configuration, then those of
+// what is only in the state.
+type Plan struct {
+	Changes []*Change
+
+	provider Values
+	blocks   blocks
+	prior    map[string]*Object
+	serial   int
+}
+
+// Change returns the change of a resource, or nil.
+func (p *Plan) Change(address string) *Change {
+	for _, c := range p.Changes {
+		if c.Address == address {
+			return c
+		}
+	}
+	return nil
+}
+
+// Actions are the changes as "create machine.a", without those that do nothing, sorted.
+func (p *Plan) Actions() []string {
+	var out []string
+	for _, c := range p.Changes {
+		if c.Action != noOp {
+			out = append(out, c.Action+" "+c.Address)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// State returns a copy of an object in the state, or nil.
+func (w *Workspace) State(address string) *Object {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.state[address]
+	if o == nil {
+		return nil
+	}
+	c := *o
+	return &c
+}
+
+// Addresses are the addresses in the state, sorted.
+func (w *Workspace) Addresses() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.state))
+}
+
+// Forget removes a resource from the state, like terraform state rm.
+func (w *Workspace) Forget(address string) { w.edit(address, nil) }
+
+// Taint marks a resource for replacement, like terraform taint.
+func (w *Workspace) Taint(address string) {
+	if o := w.State(address); o != nil {
+		o.Tainted = true
+		w.edit(address, o)
+	}
+}
+
+// Move renames a resource in the state, like terraform state mv.
+func (w *Workspace) Move(from, to string) {
+	o := w.State(from)
+	w.edit(from, nil)
+	w.edit(to, o)
+}
+
+// Clone returns another checkout, with a copy of the configuration and the state.
+func (w *Workspace) Clone() *Workspace {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &Workspace{
+		Provider: maps.Clone(w.Provider), Resources: slices.Clone(w.Resources), Machines: w.Machines, Parallelism: w.Parallelism,
+		tb: w.tb, state: maps.Clone(w.state), serial: w.serial, made: maps.Clone(w.made),
+	}
+}
+
+// edit replaces an object, which is not changed afterwards; nil removes it.
+func (w *Workspace) edit(key string, o *Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.serial++
+	if o == nil || o.Value.IsNull() {
+		delete(w.state, key)
+	} else {
+		w.state[key] = o
+	}
+}
+
+// Attribute returns the text of an attribute of a value, "" for null, or
+// "(unknown)"; collections are in the syntax of tftypes.
+func Attribute(v tftypes.Value, path ...string) string {
+	v = at(v, path)
+	var text string
+	switch {
+	case !v.IsKnown():
+		return "(unknown)"
+	case v.IsNull():
+		return ""
+	case v.As(&text) == nil:
+		return text
+	}
+	return v.String()
+}
+
+// at descends into objects and maps. Where there is nothing, it returns null.
+func at(v tftypes.Value, path []string) tftypes.Value {
+	for _, name := range path {
+		if !v.IsKnown() {
+			return v
+		}
+		var fields map[string]tftypes.Value
+		if v.IsNull() || v.As(&fields) != nil {
+			return tftypes.NewValue(tftypes.String, nil)
+		}
+		v = fields[name]
+		if v.Type() == nil {
+			return tftypes.NewValue(tftypes.String, nil)
+		}
+	}
+	return v
+}
+
+// block is the block of an address, without the key of an instance.
+func block(address string) string {
+	address, _, _ = strings.Cut(address, "[")
+	address, _, _ = strings.Cut(address, " ")
+	return address
+}

@@ -1,0 +1,111 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package driver
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// Machines is what happens to machines. The arguments of a machine are name, image
+// and user_data, all optional. Another image or user_data replaces it. Its id is
+// known after apply.
+type Machines interface {
+	Create(ctx context.Context, values map[string]string) (id string, err error)
+	Destroy(ctx context.Context, id string) error
+	// Exists is asked by a refresh, which drops a machine that does not exist.
+	Exists(ctx context.Context, id string) bool
+}
+
+const machineType = "machine"
+
+var machineSchema = func() *tfprotov6.Schema {
+	s := &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}
+	for _, name := range []string{"name", "image", "user_data", "id"} {
+		s.Block.Attributes = append(s.Block.Attributes, &tfprotov6.SchemaAttribute{
+			Name: name, Type: tftypes.String, Optional: name != "id", Computed: name == "id",
+		})
+	}
+	return s
+}()
+
+// machines is the provider of machines.
+type machines struct {
+	tfprotov6.ProviderServer // nothing else is called
+	w                        *Workspace
+}
+
+func (machines) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	return &tfprotov6.ValidateResourceConfigResponse{}, nil
+}
+
+func (m machines) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	resp := &tfprotov6.ReadResourceResponse{NewState: req.CurrentState}
+	if m.w.Machines != nil && !m.w.Machines.Exists(ctx, Attribute(machine(req.CurrentState), "id")) {
+		resp.NewState = dynamic(tftypes.NewValue(machineSchema.ValueType(), nil))
+	}
+	return resp, nil
+}
+
+func (machines) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	resp := &tfprotov6.PlanResourceChangeResponse{PlannedState: req.ProposedNewState}
+	if prior, planned := machine(req.PriorState), machine(req.ProposedNewState); prior.IsNull() && !planned.IsNull() {
+		values := parts(planned)
+		values["id"] = tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+		resp.PlannedState = dynamic(tftypes.NewValue(planned.Type(), values))
+	}
+	for _, name := range []string{"image", "user_data"} {
+		resp.RequiresReplace = append(resp.RequiresReplace, tftypes.NewAttributePath().WithAttributeName(name))
+	}
+	return resp, nil
+}
+
+func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	prior, planned := machine(req.PriorState), machine(req.PlannedState)
+	resp := &tfprotov6.ApplyResourceChangeResponse{NewState: req.PlannedState}
+	var err error
+	switch {
+	case planned.IsNull() && m.w.Machines != nil:
+		err = m.w.Machines.Destroy(ctx, Attribute(prior, "id"))
+	case prior.IsNull() && !planned.IsNull():
+		values := parts(planned)
+		var id string
+		if id, err = m.create(ctx, values); err == nil {
+			values["id"] = tftypes.NewValue(tftypes.String, id)
+			resp.NewState = dynamic(tftypes.NewValue(planned.Type(), values))
+		}
+	}
+	if err != nil {
+		resp.NewState = req.PriorState
+		resp.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: err.Error()}}
+	}
+	return resp, nil
+}
+
+func (m machines) create(ctx context.Context, values map[string]tftypes.Value) (string, error) {
+	arguments := map[string]string{}
+	for name, v := range values {
+		if v.IsKnown() && !v.IsNull() {
+			arguments[name] = Attribute(v)
+		}
+	}
+	if m.w.Machines != nil {
+		return m.w.Machines.Create(ctx, arguments)
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.w.made[arguments["name"]]++
+	return fmt.Sprintf("%s-%d", arguments["name"], m.w.made[arguments["name"]]), nil
+}
+
+func machine(d *tfprotov6.DynamicValue) tftypes.Value {
+	v, err := d.Unmarshal(machineSchema.ValueType())
+	if err != nil {
+		panic(err) // it is this package's own
+	}
+	return v
+}
