@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -56,34 +55,6 @@ func given(nested *tfprotov6.SchemaObject, v tftypes.Value) bool {
 			return !item[a.Name].IsNull() && (!a.Computed || a.NestedType != nil && given(a.NestedType, item[a.Name]))
 		})
 	})
-}
-
-// parts are the attributes of an object, or the elements of a collection by key.
-func parts(v tftypes.Value) map[string]tftypes.Value {
-	out := map[string]tftypes.Value{}
-	if v.IsNull() || !v.IsKnown() {
-		return out
-	}
-	var list []tftypes.Value
-	if v.As(&out) == nil {
-		return maps.Clone(out) // the map belongs to the value
-	}
-	_ = v.As(&list) // or it has no parts
-	for i, item := range list {
-		out[strconv.Itoa(i)] = item
-	}
-	return out
-}
-
-func join(typ tftypes.Type, parts map[string]tftypes.Value) tftypes.Value {
-	if typ.Is(tftypes.Map{}) || typ.Is(tftypes.Object{}) {
-		return tftypes.NewValue(typ, parts)
-	}
-	list := make([]tftypes.Value, len(parts))
-	for i := range list {
-		list[i] = parts[strconv.Itoa(i)]
-	}
-	return tftypes.NewValue(typ, list)
 }
 
 func part(of map[string]tftypes.Value, a *tfprotov6.SchemaAttribute) tftypes.Value {

@@ -6,18 +6,18 @@
 // the graph, and keeps the state. Configurations are Go values. A resource of type
 // "machine" stands in for a machine.
 //
-// What core would call a bug of the provider fails the test: a plan that does not
-// keep to the configuration, an apply that does not keep to the plan.
+// What core calls a bug of the provider fails the test: a plan that does not keep
+// to the configuration, an apply that does not keep to the plan.
 //
 // The package works in a bubble of testing/synctest and outside of one. Nothing
-// depends on chance: whatever starts, starts in a fixed order.
+// depends on chance: what starts, starts in a fixed order.
 //
 // It leaves out: HCL, modules, data sources, actions, provisioners, moved and
-// removed blocks, ignore_changes, replace_triggered_by, -target, nested blocks,
-// write-only attributes, deferral, the upgrade of a stored state, references in the
-// provider block, and the lock of the state. Terraform validates in a provider
-// process of its own; here the process of the plan does it. A state is written
-// after each resource, as to a local file.
+// removed blocks, ignore_changes, replace_triggered_by, -target, references in the
+// provider block, nested blocks, write-only attributes, the prior values of nested
+// sets, deferral, the upgrade of a stored state, and the lock of the state. Terraform
+// validates in a provider process of its own; here the process of the plan does it.
+// The state is written after each resource, as to a local file.
 package driver
 
 import (
@@ -35,7 +35,7 @@ import (
 )
 
 // Workspace is a directory of Terraform: a configuration and a state. One command
-// at a time uses it, except for State.
+// at a time uses it.
 type Workspace struct {
 	// Provider are the arguments of the provider block.
 	Provider Values
@@ -47,7 +47,7 @@ type Workspace struct {
 	Parallelism int
 
 	tb     testing.TB
-	mu     sync.Mutex // never held across a call
+	mu     sync.Mutex // of what follows; never held across a call
 	state  map[string]*Object
 	serial int
 	made   map[string]int // machines, by name
@@ -72,11 +72,11 @@ type Unknown struct{}
 
 // Resource is a resource in the configuration.
 type Resource struct {
-	// Type and Name make the address. Resources a["x"] and a["y"] are of one block:
-	// as in Terraform, what depends on one depends on both.
+	// Type and Name make the address. a["x"] and a["y"] are of one block: as in
+	// Terraform, what depends on one depends on both.
 	Type, Name string
 	Values     Values
-	// After are addresses in depends_on.
+	// After are the addresses in depends_on.
 	After               []string
 	CreateBeforeDestroy bool
 }
@@ -84,7 +84,7 @@ type Resource struct {
 // Address is the address of the resource.
 func (r Resource) Address() string { return r.Type + "." + r.Name }
 
-// Object is a resource in the state.
+// Object is a resource in the state. It is not changed.
 type Object struct {
 	Value    tftypes.Value
 	Private  []byte
@@ -92,7 +92,7 @@ type Object struct {
 	Tainted  bool
 
 	typ    string
-	after  []string // blocks it depends on, with theirs
+	after  []string // blocks that it depends on, with theirs
 	before bool     // create_before_destroy
 }
 
@@ -100,19 +100,20 @@ type Object struct {
 type Run struct {
 	Name   string
 	Server tfprotov6.ProviderServer
-	// Close is called at the end of the process, unless it is nil.
+	// Close is called at the end of the process. It may be nil.
 	Close func()
 	// Context makes the context of a call, and may wait. The method is "validate",
-	// "read", "plan", "apply" or "import". If it fails, the call is not made and the
-	// resource fails. nil means the context of the command.
+	// "read", "plan", "apply" or "import". If it fails, the call is not made, and the
+	// command fails. nil means the context of the command.
 	Context func(ctx context.Context, resource, method string) (context.Context, error)
 	// Interrupt is closed for Ctrl-C: the provider is told to stop, calls under way
-	// are awaited, and no other call is made.
+	// are awaited, and no other call is made. It may be nil.
 	Interrupt <-chan struct{}
 }
 
-// Start starts a provider process. Planning, applying, and planning a destruction
-// each have their own.
+// Start starts a provider process. A plan, a plan of a destruction and an apply have
+// one each. The end of the context is the end of the process: answers to calls under
+// way are dropped.
 type Start func(ctx context.Context) (*Run, error)
 
 // Diagnostic is an error or warning. Address is "provider" if it is of no resource.
@@ -120,21 +121,18 @@ type Diagnostic struct {
 	Address         string
 	Warning         bool
 	Summary, Detail string
-	err             error
+	err             error // unless the provider reported it
 }
 
+// String is "address: summary: detail".
 func (d Diagnostic) String() string {
-	if d.Detail == "" {
-		return d.Address + ": " + d.Summary
-	}
-	return d.Address + ": " + d.Summary + ": " + d.Detail
+	return strings.TrimSuffix(d.Address+": "+d.Summary+": "+d.Detail, ": ")
 }
 
 // Result is the outcome of a command. Its diagnostics are sorted by address.
 type Result struct{ Diagnostics []Diagnostic }
 
-// Err is nil without errors. It wraps the errors of [Run.Context], of [Start] and
-// of the context.
+// Err is nil without errors. It wraps those of [Run.Context], [Start] and the context.
 func (r Result) Err() error {
 	var errs []error
 	for _, d := range r.Diagnostics {
@@ -164,12 +162,8 @@ func (r Result) texts(warning bool) (out []string) {
 	return out
 }
 
-func (r Result) with(o Result) Result {
-	return Result{append(slices.Clone(r.Diagnostics), o.Diagnostics...)}
-}
-
-// Change is what a plan has for one resource. A deposed object has its own, with
-// an address like "machine.a (deposed 1)".
+// Change is what a plan has for one resource. An object that a failed replacement
+// left has its own, with an address like "machine.a (deposed 1)".
 type Change struct {
 	Address string
 	// Action is "create", "update", "replace", "delete" or "no-op".
@@ -181,11 +175,8 @@ type Change struct {
 	resource *Resource // nil if it is not in the configuration
 	private  []byte
 	identity *tfprotov6.ResourceIdentityData
-	cbd      bool
-	// Of an apply: the key of the object that a replacement displaces, and whether
-	// the provider was asked to create it.
-	deposed string
-	applied bool
+	before   bool   // create_before_destroy
+	deposed  string // key of what the apply displaces for a replacement
 }
 
 // Plan is a saved plan: changes in the order of the configuration, then those of
@@ -195,16 +186,14 @@ type Plan struct {
 
 	provider Values
 	blocks   blocks
-	prior    map[string]*Object
+	state    map[string]*Object // as refreshed
 	serial   int
 }
 
 // Change returns the change of a resource, or nil.
 func (p *Plan) Change(address string) *Change {
-	for _, c := range p.Changes {
-		if c.Address == address {
-			return c
-		}
+	if i := slices.IndexFunc(p.Changes, func(c *Change) bool { return c.Address == address }); i >= 0 {
+		return p.Changes[i]
 	}
 	return nil
 }
@@ -221,16 +210,11 @@ func (p *Plan) Actions() []string {
 	return out
 }
 
-// State returns a copy of an object in the state, or nil.
+// State returns an object in the state, or nil.
 func (w *Workspace) State(address string) *Object {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	o := w.state[address]
-	if o == nil {
-		return nil
-	}
-	c := *o
-	return &c
+	return w.state[address]
 }
 
 // Addresses are the addresses in the state, sorted.
@@ -241,24 +225,26 @@ func (w *Workspace) Addresses() []string {
 }
 
 // Forget removes a resource from the state, like terraform state rm.
-func (w *Workspace) Forget(address string) { w.edit(address, nil) }
-
-// Taint marks a resource for replacement, like terraform taint.
-func (w *Workspace) Taint(address string) {
-	if o := w.State(address); o != nil {
-		o.Tainted = true
-		w.edit(address, o)
-	}
-}
+func (w *Workspace) Forget(address string) { w.edit(func() { delete(w.state, address) }) }
 
 // Move renames a resource in the state, like terraform state mv.
 func (w *Workspace) Move(from, to string) {
-	o := w.State(from)
-	w.edit(from, nil)
-	w.edit(to, o)
+	w.edit(func() { w.state[to] = w.state[from]; delete(w.state, from) })
 }
 
-// Clone returns another checkout, with a copy of the configuration and the state.
+// Taint marks a resource for a replacement, like terraform taint.
+func (w *Workspace) Taint(address string) {
+	w.edit(func() { o := *w.state[address]; o.Tainted = true; w.state[address] = &o })
+}
+
+func (w *Workspace) edit(how func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.serial++
+	how()
+}
+
+// Clone returns another checkout, with a copy of the configuration and of the state.
 func (w *Workspace) Clone() *Workspace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -266,57 +252,4 @@ func (w *Workspace) Clone() *Workspace {
 		Provider: maps.Clone(w.Provider), Resources: slices.Clone(w.Resources), Machines: w.Machines, Parallelism: w.Parallelism,
 		tb: w.tb, state: maps.Clone(w.state), serial: w.serial, made: maps.Clone(w.made),
 	}
-}
-
-// edit replaces an object, which is not changed afterwards; nil removes it.
-func (w *Workspace) edit(key string, o *Object) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.serial++
-	if o == nil || o.Value.IsNull() {
-		delete(w.state, key)
-	} else {
-		w.state[key] = o
-	}
-}
-
-// Attribute returns the text of an attribute of a value, "" for null, or
-// "(unknown)"; collections are in the syntax of tftypes.
-func Attribute(v tftypes.Value, path ...string) string {
-	v = at(v, path)
-	var text string
-	switch {
-	case !v.IsKnown():
-		return "(unknown)"
-	case v.IsNull():
-		return ""
-	case v.As(&text) == nil:
-		return text
-	}
-	return v.String()
-}
-
-// at descends into objects and maps. Where there is nothing, it returns null.
-func at(v tftypes.Value, path []string) tftypes.Value {
-	for _, name := range path {
-		if !v.IsKnown() {
-			return v
-		}
-		var fields map[string]tftypes.Value
-		if v.IsNull() || v.As(&fields) != nil {
-			return tftypes.NewValue(tftypes.String, nil)
-		}
-		v = fields[name]
-		if v.Type() == nil {
-			return tftypes.NewValue(tftypes.String, nil)
-		}
-	}
-	return v
-}
-
-// block is the block of an address, without the key of an instance.
-func block(address string) string {
-	address, _, _ = strings.Cut(address, "[")
-	address, _, _ = strings.Cut(address, " ")
-	return address
 }

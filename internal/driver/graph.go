@@ -17,31 +17,45 @@ import (
 type blocks struct {
 	resources []*Resource
 	after     map[string][]string // direct dependencies of a block
-	instances map[string]bool
-	cbd       map[string]bool // with those that a dependent forces
+	before    map[string]bool     // create_before_destroy, of its own or because of a dependent
+	errs      []error
+}
+
+// block is the block of an address or key, without the key of an instance.
+func block(address string) string {
+	address, _, _ = strings.Cut(address, "[")
+	return instance(address)
+}
+
+// instance is the address of a key of the state.
+func instance(key string) string {
+	key, _, _ = strings.Cut(key, " (deposed ")
+	return key
 }
 
 func newBlocks(resources []Resource) blocks {
-	b := blocks{after: map[string][]string{}, instances: map[string]bool{}, cbd: map[string]bool{}}
+	b := blocks{after: map[string][]string{}, before: map[string]bool{}}
+	known := map[string]bool{}
 	for _, r := range resources {
+		address, name := r.Address(), block(r.Address())
+		if known[address] {
+			b.errs = append(b.errs, fmt.Errorf("%s is there twice", address))
+		}
+		known[address], known[name] = true, true
 		b.resources = append(b.resources, &r)
-		b.instances[r.Address()] = true
-		name := block(r.Address())
-		on := b.after[name]
 		for _, ref := range refs(r.Values) {
-			on = append(on, block(ref.Resource))
+			b.after[name] = append(b.after[name], block(ref.Resource))
 		}
-		for _, address := range r.After {
-			on = append(on, block(address))
+		for _, on := range r.After {
+			b.after[name] = append(b.after[name], block(on))
 		}
-		slices.Sort(on)
-		b.after[name] = slices.Compact(on)
-		b.cbd[name] = b.cbd[name] || r.CreateBeforeDestroy
+		b.before[name] = b.before[name] || r.CreateBeforeDestroy
 	}
-	for name := range b.after {
-		if b.cbd[name] {
-			for _, on := range b.all(name) {
-				b.cbd[on] = true
+	for _, name := range slices.Sorted(maps.Keys(b.before)) {
+		for _, on := range b.all(name) {
+			b.before[on] = b.before[on] || b.before[name]
+			if on == name || !known[on] {
+				b.errs = append(b.errs, fmt.Errorf("%s depends on itself, or on a resource that is not in the configuration: %s", name, on))
 			}
 		}
 	}
@@ -64,30 +78,12 @@ func (b blocks) all(name string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func (b blocks) check(p *process) (ok bool) {
-	ok = true
-	for _, r := range b.resources {
-		name := block(r.Address())
-		for _, on := range b.all(name) {
-			if on == name {
-				ok = p.fail(r.Address(), fmt.Errorf("a cycle through %s", name))
-			}
-		}
-		for _, ref := range refs(r.Values) {
-			if !b.instances[ref.Resource] {
-				ok = p.fail(r.Address(), fmt.Errorf("reference to %s, which is not in the configuration", ref.Resource))
-			}
-		}
-	}
-	return ok
-}
-
 // node is a step of a walk.
 type node struct {
-	change  *Change
-	destroy bool
-	after   []*node
-	state   int
+	*Change
+	destroys bool
+	after    []*node
+	state    int
 }
 
 const (
@@ -97,16 +93,83 @@ const (
 	failed
 )
 
+// planNodes are the steps of a plan: the configuration, then what is only in the
+// state. An instance that a block has lost waits for what the block depends on.
+func (p *Plan) planNodes() []*node {
+	var nodes []*node
+	keys := maps.Clone(p.state)
+	for _, r := range p.blocks.resources {
+		nodes = append(nodes, &node{Change: &Change{Address: r.Address(), typ: r.Type, resource: r, before: p.blocks.before[block(r.Address())]}})
+		delete(keys, r.Address())
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		nodes = append(nodes, &node{Change: &Change{Address: key, typ: keys[key].typ}})
+	}
+	for _, n := range nodes {
+		n.after = of(nodes, p.blocks.after[block(n.Address)])
+	}
+	return nodes
+}
+
+// of are the nodes of some blocks.
+func of(nodes []*node, names []string) (out []*node) {
+	for _, n := range nodes {
+		if slices.Contains(names, block(n.Address)) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// applyNodes are the steps of an apply, with the edges of core's
+// DestroyEdgeTransformer and CBDEdgeTransformer.
+func (p *Plan) applyNodes() []*node {
+	var makers, destroyers []*node
+	for _, c := range p.Changes {
+		if c.Action != remove {
+			makers = append(makers, &node{Change: c})
+		}
+		if c.Action == remove || c.Action == replace {
+			destroyers = append(destroyers, &node{Change: c, destroys: true})
+		}
+	}
+	stored := func(n *node) []string {
+		if o := p.state[n.Address]; o != nil {
+			return o.after
+		}
+		return nil
+	}
+	for _, n := range makers {
+		n.after = of(makers, p.blocks.after[block(n.Address)])
+	}
+	for _, d := range destroyers {
+		for _, n := range makers {
+			own := n.Address == instance(d.Address)
+			dependent := slices.Contains(stored(n), block(d.Address))
+			dependency := slices.Contains(stored(d), block(n.Address))
+			switch {
+			case !own && (n.Action == noOp || !dependent && !dependency):
+			case d.before:
+				d.after = append(d.after, n)
+			default:
+				n.after = append(n.after, d)
+			}
+		}
+		for _, on := range of(destroyers, stored(d)) {
+			on.after = append(on.after, d)
+		}
+	}
+	return append(makers, destroyers...)
+}
+
 // ready is done if all that n depends on is done, or failed.
 func (n *node) ready() int {
 	all := done
 	for _, on := range n.after {
-		switch on.state {
-		case failed:
+		if on.state == failed {
 			return failed
-		case waiting, running:
-			all = waiting
 		}
+		all = min(all, on.state)
 	}
 	return all
 }
@@ -119,8 +182,8 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 		limit = 10
 	}
 	type outcome struct {
-		n     *node
-		state int
+		n  *node
+		ok bool
 	}
 	ended, interrupt := make(chan outcome), p.run.Interrupt
 	for busy := 0; ; {
@@ -135,13 +198,7 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			case ready == done && busy < limit && p.ctx.Err() == nil && !p.stopped.Load():
 				n.state = running
 				busy++
-				go func() {
-					if do(n) {
-						ended <- outcome{n, done}
-					} else {
-						ended <- outcome{n, failed}
-					}
-				}()
+				go func() { ended <- outcome{n, do(n)} }()
 			}
 		}
 		if busy == 0 {
@@ -149,8 +206,10 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 		}
 		select {
 		case o := <-ended:
-			o.n.state = o.state
 			busy--
+			if o.n.state = done; !o.ok {
+				o.n.state = failed
+			}
 		case <-interrupt:
 			interrupt = nil
 			p.stopped.Store(true)
@@ -158,83 +217,4 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			p.fail("provider", errors.Join(errInterrupted, err))
 		}
 	}
-}
-
-// planNodes are the steps of a plan: the configuration, then what is only in the
-// state. Instances that a block has lost wait for what the block depends on.
-func (b blocks) planNodes(state map[string]*Object) []*node {
-	var nodes []*node
-	for _, r := range b.resources {
-		nodes = append(nodes, &node{change: &Change{Address: r.Address(), typ: r.Type, resource: r, cbd: b.cbd[block(r.Address())]}})
-	}
-	for _, key := range slices.Sorted(maps.Keys(state)) {
-		if !b.instances[key] {
-			nodes = append(nodes, &node{change: &Change{Address: key, typ: state[key].typ, cbd: state[key].before}})
-		}
-	}
-	for _, n := range nodes {
-		for _, m := range nodes {
-			if slices.Contains(b.after[block(n.change.Address)], block(m.change.Address)) {
-				n.after = append(n.after, m)
-			}
-		}
-	}
-	return nodes
-}
-
-// applyNodes are the steps of an apply, with the edges of core's
-// DestroyEdgeTransformer and CBDEdgeTransformer.
-func (p *Plan) applyNodes() []*node {
-	var makers, removers []*node
-	for _, c := range p.Changes {
-		if c.Action != remove {
-			makers = append(makers, &node{change: c})
-		}
-		if c.Action == remove || c.Action == replace {
-			removers = append(removers, &node{change: c, destroy: true})
-		}
-	}
-	of := func(nodes []*node, names []string) (out []*node) {
-		for _, n := range nodes {
-			if slices.Contains(names, block(n.change.Address)) {
-				out = append(out, n)
-			}
-		}
-		return out
-	}
-	stored := func(n *node) []string {
-		if o := p.prior[n.change.Address]; o != nil {
-			return o.after
-		}
-		return nil
-	}
-	acting := slices.DeleteFunc(slices.Clone(makers), func(n *node) bool { return n.change.Action == noOp })
-	for _, n := range makers {
-		n.after = of(makers, p.blocks.after[block(n.change.Address)])
-	}
-	// Edges from what is made to what is destroyed.
-	connect := func(maker, remover *node) {
-		if remover.change.cbd {
-			remover.after = append(remover.after, maker)
-		} else {
-			maker.after = append(maker.after, remover)
-		}
-	}
-	for _, d := range removers {
-		own, _, _ := strings.Cut(d.change.Address, " ")
-		for _, n := range makers {
-			if n.change.Address == own {
-				connect(n, d)
-			}
-		}
-		for _, n := range acting {
-			if slices.Contains(stored(n), block(own)) || slices.Contains(stored(d), block(n.change.Address)) {
-				connect(n, d)
-			}
-		}
-		for _, on := range of(removers, stored(d)) {
-			on.after = append(on.after, d)
-		}
-	}
-	return append(makers, removers...)
 }

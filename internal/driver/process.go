@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,139 +17,140 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// The actions of a change.
-const (
-	create, update, replace, remove, noOp = "create", "update", "replace", "delete", "no-op"
-)
-
-var (
-	errInterrupted = errors.New("execution halted")
-	errHandled     = errors.New("handled") // its diagnostics have been added
-)
+var errInterrupted = errors.New("execution halted")
 
 // process is a provider process in use.
 type process struct {
 	w       *Workspace
 	run     *Run
 	ctx     context.Context
-	blocks  blocks
+	plan    *Plan
 	schemas map[string]*tfprotov6.Schema
-	// bare is whether the provider wants no plan of a destruction.
-	bare    bool
-	stopped atomic.Bool
+	// destroys is whether the provider plans destructions.
+	destroys bool
+	saves    bool // each change of the state
+	stopped  atomic.Bool
 
-	mu     sync.Mutex // never held across a call
-	diags  []Diagnostic
-	values map[string]tftypes.Value // what references see
+	mu      sync.Mutex // of what follows; never held across a call
+	diags   []Diagnostic
+	state   map[string]*Object
+	planned map[string]tftypes.Value
 }
 
-// within starts a process, configures it, and calls f.
-func (w *Workspace) within(ctx context.Context, start Start, provider Values, b blocks, f func(*process)) Result {
-	p := &process{w: w, ctx: ctx, blocks: b, values: map[string]tftypes.Value{}}
+// within starts a process with the state of a plan, configures it, and calls f.
+func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(*process)) Result {
+	p := &process{w: w, ctx: ctx, plan: plan, state: maps.Clone(plan.state), planned: map[string]tftypes.Value{}}
 	var err error
-	if p.run, err = start(ctx); err != nil {
-		p.fail("provider", err)
-		return p.result()
+	if p.run, err = start(ctx); p.fail("provider", err) {
+		if p.run.Close != nil {
+			defer p.run.Close()
+		}
+		if p.configure() {
+			f(p)
+		}
 	}
-	if p.run.Close != nil {
-		defer p.run.Close()
-	}
-	if p.configure(provider) {
-		f(p)
-	}
-	if err := context.Cause(ctx); err != nil {
-		p.fail("provider", err)
-	}
-	return p.result()
+	p.fail("provider", context.Cause(ctx))
+	slices.SortStableFunc(p.diags, func(a, b Diagnostic) int { return strings.Compare(a.Address, b.Address) })
+	return Result{p.diags}
 }
 
 // configure validates the configuration, as far as it is known, and configures the provider.
-func (p *process) configure(provider Values) bool {
+func (p *process) configure() bool {
+	const address = "provider"
 	all, err := p.run.Server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil || !p.report("provider", all.Diagnostics) {
-		return p.fail("provider", err)
+	if !p.fail(address, err) || !p.report(address, all.Diagnostics) {
+		return false
 	}
-	p.schemas, p.bare = all.ResourceSchemas, all.ServerCapabilities == nil || !all.ServerCapabilities.PlanDestroy
-	config, err := evaluate(all.Provider.ValueType().(tftypes.Object), provider, func(Ref) (tftypes.Value, error) {
-		return tftypes.Value{}, errors.New("a reference in the provider block")
+	p.schemas, p.destroys = all.ResourceSchemas, all.ServerCapabilities != nil && all.ServerCapabilities.PlanDestroy
+	config, err := build(all.Provider.ValueType(), p.plan.provider, func(Ref) (tftypes.Value, error) {
+		return tftypes.Value{}, errors.New("references in the provider block are left out")
 	})
-	if err != nil {
-		return p.fail("provider", err)
+	if !p.fail(address, errors.Join(append(p.plan.blocks.errs, err)...)) {
+		return false
 	}
 	valid, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
-	if err != nil || !p.report("provider", valid.Diagnostics) {
-		return p.fail("provider", err)
-	}
-	ok := p.blocks.check(p)
-	for _, r := range p.blocks.resources {
-		config, err := p.evaluate(r, func(Ref) (tftypes.Value, error) {
+	ok := p.fail(address, err) && p.report(address, valid.Diagnostics)
+	for _, r := range p.plan.blocks.resources {
+		_, valid := p.evaluate(r, func(Ref) (tftypes.Value, error) {
 			return tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue), nil
 		})
-		ok = p.fail(r.Address(), err) && p.validate(r, config) && ok
+		ok = valid && ok
 	}
 	if !ok {
 		return false
 	}
 	resp, err := p.run.Server.ConfigureProvider(p.ctx, &tfprotov6.ConfigureProviderRequest{Config: dynamic(config), TerraformVersion: "1.14.0"})
-	return p.fail("provider", err) && p.report("provider", resp.Diagnostics)
+	return p.fail(address, err) && p.report(address, resp.Diagnostics)
 }
 
-func (p *process) evaluate(r *Resource, look lookup) (tftypes.Value, error) {
-	typ, err := p.typ(r.Type)
-	if err != nil {
-		return tftypes.Value{}, err
-	}
-	return evaluate(typ, r.Values, look)
-}
-
-func (p *process) schema(typ string) *tfprotov6.Schema {
-	if typ == machineType {
-		return machineSchema
-	}
-	return p.schemas[typ]
-}
-
-func (p *process) typ(typ string) (tftypes.Object, error) {
-	s := p.schema(typ)
+// evaluate returns the configuration of a resource after its validation.
+func (p *process) evaluate(r *Resource, look lookup) (config tftypes.Value, ok bool) {
+	s := p.schema(r.Type)
 	if s == nil || len(s.Block.BlockTypes) > 0 {
-		return tftypes.Object{}, fmt.Errorf("no resource type %s, or one with nested blocks", typ)
+		return config, p.fail(r.Address(), fmt.Errorf("no resource type %s, or one with nested blocks", r.Type))
 	}
-	return s.ValueType().(tftypes.Object), nil
-}
-
-func (p *process) null(typ string) tftypes.Value {
-	return tftypes.NewValue(p.schema(typ).ValueType(), nil)
-}
-
-// server is the provider of a type.
-func (p *process) server(typ string) tfprotov6.ProviderServer {
-	if typ == machineType {
-		return machines{w: p.w}
+	config, err := build(s.ValueType(), r.Values, look)
+	if !p.fail(r.Address(), err) {
+		return config, false
 	}
-	return p.run.Server
+	resp, ok := call(p, r.Address(), "validate", p.server(r.Type).ValidateResourceConfig, &tfprotov6.ValidateResourceConfigRequest{
+		TypeName: r.Type, Config: dynamic(config), ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
+	})
+	return config, ok && p.report(r.Address(), resp.Diagnostics)
 }
 
-// look returns the value of a reference at this point.
+// look returns what a reference stands for at this point of the walk.
 func (p *process) look(r Ref) (tftypes.Value, error) {
 	p.mu.Lock()
-	v, ok := p.values[r.Resource]
-	p.mu.Unlock()
-	if !ok || v.IsNull() {
-		return tftypes.Value{}, fmt.Errorf("%s has no value", r.Resource)
+	defer p.mu.Unlock()
+	v, ok := p.planned[r.Resource]
+	if o := p.state[r.Resource]; !ok && o != nil {
+		v, ok = o.Value, true
+	}
+	if !ok {
+		return v, fmt.Errorf("%s has no value", r.Resource)
 	}
 	return at(v, strings.Split(r.Attribute, ".")), nil
 }
 
-func (p *process) set(address string, v tftypes.Value) {
+// object returns an object in the state of this process, or nil.
+func (p *process) object(key string) *Object {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.values[address] = v
+	return p.state[key]
 }
 
-// call makes a call of the protocol, and reports why it failed. The answer to a
-// call under way when the process ends is dropped.
+// write changes the state, unless the process has ended. No value removes the object.
+func (p *process) write(key string, o *Object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return
+	}
+	if o == nil || o.Value.IsNull() {
+		delete(p.state, key)
+	} else {
+		p.state[key] = o
+	}
+	if p.saves {
+		p.w.save(p.state)
+	}
+}
+
+// save stores the state, unless the process has ended.
+func (p *process) save() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() == nil {
+		p.w.save(p.state)
+	}
+}
+
+func (w *Workspace) save(state map[string]*Object) { w.edit(func() { w.state = maps.Clone(state) }) }
+
+// call makes a call of the protocol, and reports why it failed.
 func call[Q, R any](p *process, address, method string, f func(context.Context, Q) (R, error), q Q) (r R, ok bool) {
-	ctx, err := p.ctx, context.Cause(p.ctx)
+	ctx, err := p.ctx, p.ctx.Err()
 	if err == nil && p.stopped.Load() {
 		err = errInterrupted
 	}
@@ -158,17 +160,10 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 	if err == nil {
 		r, err = f(ctx, q)
 	}
-	if p.ctx.Err() != nil {
-		return r, false // within reports it
+	if p.ctx.Err() != nil { // within reports it
+		return r, false
 	}
 	return r, p.fail(address, err)
-}
-
-func (p *process) validate(r *Resource, config tftypes.Value) bool {
-	resp, ok := call(p, r.Address(), "validate", p.server(r.Type).ValidateResourceConfig, &tfprotov6.ValidateResourceConfigRequest{
-		TypeName: r.Type, Config: dynamic(config), ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
-	})
-	return ok && p.report(r.Address(), resp.Diagnostics)
 }
 
 // fail adds an error, unless it is nil. It returns whether it is nil.
@@ -181,21 +176,20 @@ func (p *process) fail(address string, err error) bool {
 	return err == nil
 }
 
-// report adds diagnostics. It returns false if there is an error.
+// report adds diagnostics of the provider. It returns false if there is an error.
 func (p *process) report(address string, diags []*tfprotov6.Diagnostic) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ok := true
 	for _, d := range diags {
-		warning := d.Severity == tfprotov6.DiagnosticSeverityWarning
-		ok = ok && warning
-		p.diags = append(p.diags, Diagnostic{Address: address, Warning: warning, Summary: d.Summary, Detail: d.Detail})
+		p.diags = append(p.diags, Diagnostic{Address: address, Warning: !isError(d), Summary: d.Summary, Detail: d.Detail})
 	}
-	return ok
+	return !slices.ContainsFunc(diags, isError)
 }
 
-// find reports what core calls a bug of the provider: an error, which also fails the test.
-func (p *process) find(address, summary string, problems []string) bool {
+func isError(d *tfprotov6.Diagnostic) bool { return d.Severity == tfprotov6.DiagnosticSeverityError }
+
+// find reports what core calls a bug of the provider. It returns false if there is any.
+func (p *process) find(address, summary string, problems ...string) bool {
 	for _, problem := range problems {
 		p.w.tb.Errorf("%s: %s: %s", address, summary, problem)
 		p.fail(address, fmt.Errorf("%s: %s", summary, problem))
@@ -203,9 +197,34 @@ func (p *process) find(address, summary string, problems []string) bool {
 	return len(problems) == 0
 }
 
-func (p *process) result() Result {
-	slices.SortStableFunc(p.diags, func(a, b Diagnostic) int { return strings.Compare(a.Address, b.Address) })
-	return Result{p.diags}
+func (p *process) schema(typ string) *tfprotov6.Schema {
+	if typ == machineType {
+		return machineSchema
+	}
+	return p.schemas[typ]
+}
+
+func (p *process) server(typ string) tfprotov6.ProviderServer {
+	if typ == machineType {
+		return machines{w: p.w}
+	}
+	return p.run.Server
+}
+
+func (p *process) null(typ string) tftypes.Value {
+	return tftypes.NewValue(p.schema(typ).ValueType(), nil)
+}
+
+// value reads an answer. Without a value it is null.
+func (p *process) value(address, typ string, d *tfprotov6.DynamicValue) (tftypes.Value, bool) {
+	if d == nil {
+		return p.null(typ), true
+	}
+	v, err := d.Unmarshal(p.schema(typ).ValueType())
+	if err != nil {
+		return p.null(typ), p.fail(address, err)
+	}
+	return canonical(v), true
 }
 
 func dynamic(v tftypes.Value) *tfprotov6.DynamicValue {
@@ -214,13 +233,4 @@ func dynamic(v tftypes.Value) *tfprotov6.DynamicValue {
 		panic(err) // v is of its own type
 	}
 	return &d
-}
-
-// value reads an object of a type. An answer without one is null.
-func (p *process) value(typ string, d *tfprotov6.DynamicValue) (tftypes.Value, error) {
-	if d == nil {
-		return p.null(typ), nil
-	}
-	v, err := d.Unmarshal(p.schema(typ).ValueType())
-	return canonical(v), err
 }

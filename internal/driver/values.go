@@ -5,28 +5,23 @@ package driver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// lookup returns the value of an attribute that is referred to.
+// lookup returns what a reference stands for.
 type lookup func(Ref) (tftypes.Value, error)
 
-// evaluate makes an object from values. What is missing is null.
-func evaluate(typ tftypes.Object, values Values, look lookup) (tftypes.Value, error) {
-	for name := range values {
-		if _, ok := typ.AttributeTypes[name]; !ok {
-			return tftypes.Value{}, fmt.Errorf("unsupported argument %s", name)
-		}
-	}
-	v, err := build(typ, map[string]any(values), look)
-	return canonical(v), err
-}
-
+// build makes a value of a type from a Go value. A collection becomes a text as with
+// jsonencode.
 func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 	switch v := value.(type) {
 	case nil:
@@ -35,152 +30,179 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		return tftypes.NewValue(typ, tftypes.UnknownValue), nil
 	case Ref:
 		found, err := look(v)
-		if err != nil {
-			return tftypes.Value{}, err
+		switch {
+		case err != nil || found.Type().Equal(typ):
+			return found, err
+		case typ.Is(tftypes.String) && !found.IsFullyKnown():
+			return build(typ, Unknown{}, look)
 		}
-		return convert(typ, found)
-	case Values:
-		value = map[string]any(v)
+		return build(typ, plain(found), look)
 	}
-	r := reflect.ValueOf(value)
-	switch r.Kind() {
-	case reflect.Slice:
-		items := make([]any, r.Len())
-		for i := range items {
-			items[i] = r.Index(i).Interface()
+	items := map[string]any{}
+	element := func(string) tftypes.Type { return nil }
+	switch t := typ.(type) {
+	case tftypes.List:
+		element = func(string) tftypes.Type { return t.ElementType }
+	case tftypes.Set:
+		element = func(string) tftypes.Type { return t.ElementType }
+	case tftypes.Map:
+		element = func(string) tftypes.Type { return t.ElementType }
+	case tftypes.Object:
+		element = func(name string) tftypes.Type { return t.AttributeTypes[name] }
+		for name := range t.AttributeTypes {
+			items[name] = nil
 		}
-		return assemble(typ, items, nil, func(t tftypes.Type, x any) (tftypes.Value, error) { return build(t, x, look) })
-	case reflect.Map:
-		if r.IsNil() {
-			break
+	}
+	switch r := reflect.ValueOf(value); {
+	case r.Kind() == reflect.Slice && (typ.Is(tftypes.List{}) || typ.Is(tftypes.Set{})):
+		for i := range r.Len() {
+			items[strconv.Itoa(i)] = r.Index(i).Interface()
 		}
-		items := map[string]any{}
+	case r.Kind() == reflect.Map && (typ.Is(tftypes.Map{}) || typ.Is(tftypes.Object{})):
 		for _, k := range r.MapKeys() {
 			items[k.String()] = r.MapIndex(k).Interface()
 		}
-		return assemble(typ, nil, items, func(t tftypes.Type, x any) (tftypes.Value, error) { return build(t, x, look) })
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return tftypes.Value{}, err
-	}
-	//nolint:staticcheck // There is no other way from JSON to a value of a type.
-	return tftypes.ValueFromJSON(text, typ)
-}
-
-// assemble makes a collection of typ from the parts of another.
-func assemble[T any](typ tftypes.Type, list []T, fields map[string]T, part func(tftypes.Type, T) (tftypes.Value, error)) (tftypes.Value, error) {
-	var element tftypes.Type
-	object, isObject := typ.(tftypes.Object)
-	switch t := typ.(type) {
-	case tftypes.List:
-		element = t.ElementType
-	case tftypes.Set:
-		element = t.ElementType
-	case tftypes.Map:
-		element = t.ElementType
-	}
-	if isMap := typ.Is(tftypes.Map{}); element == nil && !isObject || (fields == nil) == (isObject || isMap) {
-		return tftypes.Value{}, fmt.Errorf("a value that is not a %s", typ)
-	}
-	var parts []tftypes.Value
-	for _, x := range list {
-		v, err := part(element, x)
-		if err != nil {
-			return tftypes.Value{}, err
+	default:
+		text, err := json.Marshal(value)
+		if err == nil && typ.Is(tftypes.String) && (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) {
+			return tftypes.NewValue(typ, string(text)), nil
 		}
-		parts = append(parts, v)
-	}
-	if fields == nil {
-		return tftypes.NewValue(typ, parts), nil
+		//nolint:staticcheck // There is no other way from JSON to a value of a type.
+		v, wrong := tftypes.ValueFromJSON(text, typ)
+		return v, errors.Join(err, wrong)
 	}
 	out := map[string]tftypes.Value{}
-	for name, t := range object.AttributeTypes {
-		out[name] = tftypes.NewValue(t, nil)
-	}
-	for name, x := range fields {
-		t := element
-		if isObject {
-			if t = object.AttributeTypes[name]; t == nil {
-				return tftypes.Value{}, fmt.Errorf("unsupported attribute %s", name)
-			}
+	for name, item := range items {
+		t := element(name)
+		if t == nil {
+			return tftypes.Value{}, fmt.Errorf("unsupported argument %s", name)
 		}
-		v, err := part(t, x)
+		v, err := build(t, item, look)
 		if err != nil {
-			return tftypes.Value{}, err
+			return v, fmt.Errorf("%s: %w", name, err)
 		}
 		out[name] = v
 	}
-	return tftypes.NewValue(typ, out), nil
+	return canonical(join(typ, out)), nil
 }
 
-// convert makes a value of another type from a value that is referred to. Anything
-// can become a text, as with jsonencode.
-func convert(typ tftypes.Type, v tftypes.Value) (tftypes.Value, error) {
+// plain is the reverse of build.
+func plain(v tftypes.Value) any {
+	var text string
+	var flag bool
+	var number *big.Float
 	switch {
-	case v.Type().Equal(typ):
-		return v, nil
-	case typ.Is(tftypes.String) && !v.IsFullyKnown(), !v.IsKnown():
-		return tftypes.NewValue(typ, tftypes.UnknownValue), nil
+	case !v.IsKnown():
+		return Unknown{}
 	case v.IsNull():
-		return tftypes.NewValue(typ, nil), nil
-	case typ.Is(tftypes.String):
-		return tftypes.NewValue(typ, v.String()), nil
-	}
-	var list []tftypes.Value
-	var fields map[string]tftypes.Value
-	if v.As(&fields) != nil && v.As(&list) != nil {
-		return tftypes.Value{}, fmt.Errorf("a %s where a %s is expected", v.Type(), typ)
-	}
-	return assemble(typ, list, fields, convert)
-}
-
-// canonical sorts sets, as core does, and drops what a set has twice.
-func canonical(v tftypes.Value) tftypes.Value {
-	if !v.IsKnown() || v.IsNull() {
-		return v
-	}
-	var list []tftypes.Value
-	var fields map[string]tftypes.Value
-	switch {
-	case v.As(&fields) == nil:
-		out := map[string]tftypes.Value{}
-		for name, x := range fields {
-			out[name] = canonical(x)
-		}
-		return tftypes.NewValue(v.Type(), out)
-	case v.As(&list) == nil:
-		out := make([]tftypes.Value, len(list))
-		for i, x := range list {
-			out[i] = canonical(x)
-		}
-		if v.Type().Is(tftypes.Set{}) {
-			slices.SortFunc(out, func(a, b tftypes.Value) int { return strings.Compare(a.String(), b.String()) })
-			out = slices.CompactFunc(out, func(a, b tftypes.Value) bool { return a.IsFullyKnown() && a.Equal(b) })
-		}
-		return tftypes.NewValue(v.Type(), out)
-	}
-	return v
-}
-
-// refs are the references in values, in a fixed order.
-func refs(value any) (out []Ref) {
-	switch v := value.(type) {
-	case nil:
 		return nil
-	case Ref:
-		return []Ref{v}
+	case v.As(&text) == nil:
+		return text
+	case v.As(&flag) == nil:
+		return flag
+	case v.As(&number) == nil:
+		return json.Number(number.Text('f', -1))
 	}
-	r := reflect.ValueOf(value)
-	switch r.Kind() {
+	items := map[string]any{}
+	for name, part := range parts(v) {
+		items[name] = plain(part)
+	}
+	if v.Type().Is(tftypes.Map{}) || v.Type().Is(tftypes.Object{}) {
+		return items
+	}
+	list := make([]any, len(items))
+	for i := range list {
+		list[i] = items[strconv.Itoa(i)]
+	}
+	return list
+}
+
+// refs are the references in values.
+func refs(value any) (out []Ref) {
+	if r, ok := value.(Ref); ok {
+		return []Ref{r}
+	}
+	switch r := reflect.ValueOf(value); r.Kind() {
 	case reflect.Slice:
 		for i := range r.Len() {
 			out = append(out, refs(r.Index(i).Interface())...)
 		}
 	case reflect.Map:
-		for _, k := range slices.SortedFunc(slices.Values(r.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
+		for _, k := range r.MapKeys() {
 			out = append(out, refs(r.MapIndex(k).Interface())...)
 		}
 	}
 	return out
+}
+
+// canonical sorts sets, as core does, and drops what a set has twice.
+func canonical(v tftypes.Value) tftypes.Value {
+	items := parts(v)
+	if len(items) == 0 {
+		return v
+	}
+	for name, item := range items {
+		items[name] = canonical(item)
+	}
+	if !v.Type().Is(tftypes.Set{}) {
+		return join(v.Type(), items)
+	}
+	list := slices.SortedFunc(maps.Values(items), func(a, b tftypes.Value) int { return strings.Compare(a.String(), b.String()) })
+	return tftypes.NewValue(v.Type(), slices.CompactFunc(list, func(a, b tftypes.Value) bool { return a.IsFullyKnown() && a.Equal(b) }))
+}
+
+// parts are the attributes of an object, or the elements of a collection by key.
+func parts(v tftypes.Value) map[string]tftypes.Value {
+	out := map[string]tftypes.Value{}
+	var list []tftypes.Value
+	switch {
+	case v.IsNull() || !v.IsKnown():
+	case v.As(&out) == nil:
+		return maps.Clone(out) // the map belongs to the value
+	case v.As(&list) == nil:
+		for i, item := range list {
+			out[strconv.Itoa(i)] = item
+		}
+	}
+	return out
+}
+
+// join is the reverse of parts.
+func join(typ tftypes.Type, parts map[string]tftypes.Value) tftypes.Value {
+	if typ.Is(tftypes.Map{}) || typ.Is(tftypes.Object{}) {
+		return tftypes.NewValue(typ, parts)
+	}
+	list := make([]tftypes.Value, len(parts))
+	for i := range list {
+		list[i] = parts[strconv.Itoa(i)]
+	}
+	return tftypes.NewValue(typ, list)
+}
+
+// at descends into objects, maps and lists. Where there is nothing, it returns null.
+func at(v tftypes.Value, path []string) tftypes.Value {
+	for _, name := range path {
+		if !v.IsKnown() {
+			break
+		}
+		var ok bool
+		if v, ok = parts(v)[name]; !ok {
+			return tftypes.NewValue(tftypes.String, nil)
+		}
+	}
+	return v
+}
+
+// Attribute returns the text of an attribute of a value, "" for null, or
+// "(unknown)"; what is no string is in the syntax of tftypes.
+func Attribute(v tftypes.Value, path ...string) string {
+	v = at(v, path)
+	var text string
+	switch {
+	case !v.IsKnown():
+		return "(unknown)"
+	case v.IsNull() || v.As(&text) == nil:
+		return text
+	}
+	return v.String()
 }

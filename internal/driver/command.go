@@ -1,0 +1,149 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package driver
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// The actions of a change.
+const (
+	create, update, replace, remove, noOp = "create", "update", "replace", "delete", "no-op"
+)
+
+type options struct {
+	replace        []string
+	stale, destroy bool
+}
+
+// Option is an option of a plan.
+type Option func(*options)
+
+// Replace is -replace=ADDRESS.
+func Replace(addresses ...string) Option {
+	return func(o *options) { o.replace = append(o.replace, addresses...) }
+}
+
+// NoRefresh is -refresh=false.
+func NoRefresh(o *options) { o.stale = true }
+
+// Destroy is terraform destroy. As in Terraform, an ordinary plan comes before it,
+// and its refusal refuses the destruction, unless with [NoRefresh].
+func Destroy(o *options) { o.destroy = true }
+
+// newPlan is an empty plan of the present configuration and state.
+func (w *Workspace) newPlan() *Plan {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &Plan{provider: maps.Clone(w.Provider), blocks: newBlocks(w.Resources), state: w.state, serial: w.serial}
+}
+
+// Refresh is terraform apply -refresh-only.
+func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
+	plan := w.newPlan()
+	return w.within(ctx, start, plan, func(p *process) {
+		p.walk(plan.planNodes(), func(n *node) bool {
+			_, ok := p.refresh(n.Change)
+			return ok
+		})
+		if (Result{p.diags}).Err() == nil {
+			p.save()
+		}
+	})
+}
+
+// Plan is terraform plan. The state stays as it is until the plan is applied. With
+// an error there is no plan.
+func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Plan, Result) {
+	var o options
+	for _, option := range opts {
+		option(&o)
+	}
+	plan := w.newPlan()
+	nodes := plan.planNodes()
+	var r Result
+	if !o.destroy || !o.stale {
+		r = w.within(ctx, start, plan, func(p *process) {
+			p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, o) })
+			plan.state = p.state
+		})
+	}
+	if o.destroy && r.Err() == nil {
+		plan.blocks = blocks{}
+		nodes = plan.planNodes()
+		more := w.within(ctx, start, plan, func(p *process) {
+			p.walk(nodes, func(n *node) bool { return p.planRemoval(n.Change) })
+		})
+		r.Diagnostics = append(r.Diagnostics, more.Diagnostics...)
+	}
+	for _, n := range nodes {
+		if n.Action != "" {
+			plan.Changes = append(plan.Changes, n.Change)
+		}
+	}
+	if r.Err() != nil {
+		return nil, r
+	}
+	return plan, r
+}
+
+// Up is terraform apply: Plan, and Apply unless that has an error.
+func (w *Workspace) Up(ctx context.Context, start Start, opts ...Option) (*Plan, Result) {
+	plan, r := w.Plan(ctx, start, opts...)
+	if plan != nil {
+		r.Diagnostics = append(r.Diagnostics, w.Apply(ctx, start, plan).Diagnostics...)
+	}
+	return plan, r
+}
+
+// Apply carries out a plan. It fails if the state has changed since.
+func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
+	w.mu.Lock()
+	stale := w.serial != plan.serial
+	w.mu.Unlock()
+	if stale {
+		return Result{[]Diagnostic{{Address: "provider", Summary: "Saved plan is stale"}}}
+	}
+	return w.within(ctx, start, plan, func(p *process) {
+		p.saves = true
+		p.walk(plan.applyNodes(), func(n *node) bool {
+			if n.destroys {
+				return p.destroy(n.Change)
+			}
+			return n.Action == noOp || p.make(n.Change)
+		})
+		p.save()
+	})
+}
+
+// Import is terraform import.
+func (w *Workspace) Import(ctx context.Context, start Start, address, id string) Result {
+	plan := w.newPlan()
+	return w.within(ctx, start, plan, func(p *process) {
+		i := slices.IndexFunc(plan.blocks.resources, func(r *Resource) bool { return r.Address() == address })
+		if i < 0 || p.object(address) != nil {
+			p.fail(address, errors.New("it is not in the configuration, or already in the state"))
+			return
+		}
+		typ := plan.blocks.resources[i].Type
+		resp, ok := call(p, address, "import", p.server(typ).ImportResourceState, &tfprotov6.ImportResourceStateRequest{TypeName: typ, ID: id})
+		if !ok || !p.report(address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
+			return
+		}
+		it := resp.ImportedResources[0]
+		if v, ok := p.value(address, typ, it.State); ok {
+			p.write(address, &Object{Value: v, Private: it.Private, Identity: it.Identity, typ: typ})
+			if o, ok := p.refresh(&Change{Address: address, typ: typ}); ok && o.Value.IsNull() {
+				p.fail(address, errors.New("cannot import non-existent remote object"))
+			} else if ok {
+				p.save()
+			}
+		}
+	})
+}
