@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -33,10 +36,10 @@ type world struct {
 	before func(context.Context, string) error
 }
 
-func (w *world) call(what, name string) error {
+func (w *world) call(what, name string, private ...byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.calls = append(w.calls, what+" "+name)
+	w.calls = append(w.calls, what+" "+name+string(private))
 	if text := w.fail[what+" "+name]; text != "" {
 		return errors.New(text)
 	}
@@ -154,7 +157,7 @@ func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *re
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	plans, _ := req.Private.GetKey(ctx, "plans")
-	if err := t.w.call("delete", m.Name.ValueString()+string(plans)); err != nil {
+	if err := t.w.call("delete", m.Name.ValueString(), plans...); err != nil {
 		resp.Diagnostics.AddError(err.Error(), "")
 	}
 }
@@ -167,49 +170,284 @@ func newThing(name string, values Values) Resource {
 	return Resource{Type: "x_thing", Name: name, Values: values}
 }
 
-// two are b, which depends on a.
+// two are a, and b, which depends on it. c is alone.
 func two(t testing.TB) (*world, *Workspace) {
-	return &world{}, New(t, nil,
+	return &world{fail: map[string]string{}}, New(t, nil,
 		newThing("b", Values{"name": "b1", "text": Ref{"x_thing.a", "id"}}),
-		newThing("a", Values{"name": "a1"}))
+		newThing("a", Values{"name": "a1"}),
+		newThing("c", Values{"name": "c1"}))
 }
 
-func up(t *testing.T, w *world, s *Workspace, opts ...Option) *Plan {
+func up(t *testing.T, w *world, s *Workspace, opts ...Option) string {
 	t.Helper()
 	plan, r := s.Up(t.Context(), w.start, opts...)
 	if len(r.Diagnostics) > 0 {
 		t.Fatal(r.Diagnostics)
 	}
-	return plan
+	return strings.Join(plan.Actions(), ", ")
 }
 
-func want(t *testing.T, what, got, want string) {
+func want(t *testing.T, what string, got any, want string) {
 	t.Helper()
-	if got != want {
-		t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	if fmt.Sprint(got) != want {
+		t.Errorf("%s:\n got %v\nwant %s", what, got, want)
 	}
+}
+
+func (w *Workspace) text(address, attribute string) string {
+	if w.State(address) == nil {
+		return "nothing"
+	}
+	return Attribute(w.State(address).Value, attribute)
 }
 
 func TestLife(t *testing.T) {
 	w, s := two(t)
-	plan := up(t, w, s)
-	want(t, "actions", strings.Join(plan.Actions(), ", "), "create x_thing.a, create x_thing.b")
+	s.Parallelism = 1
+	plan, r := s.Plan(t.Context(), w.start)
+	want(t, "actions", plan.Actions(), "[create x_thing.a create x_thing.b create x_thing.c]")
 	want(t, "text", Attribute(plan.Change("x_thing.b").After, "text"), "(unknown)")
-	want(t, "text", Attribute(s.State("x_thing.b").Value, "text"), "id-of-a1")
-	want(t, "calls", w.took(), "create a1, start a1, create b1, start b1")
+	want(t, "apply", s.Apply(t.Context(), w.start, plan), "{[]}")
+	want(t, "text", s.text("x_thing.b", "text"), "id-of-a1")
+	want(t, "calls", w.took(), "create a1, start a1, create b1, start b1, create c1, start c1")
+	want(t, "the plan again", s.Apply(t.Context(), w.start, plan), "{[provider: Saved plan is stale]}")
 
-	want(t, "actions", strings.Join(up(t, w, s).Actions(), ", "), "")
-	want(t, "calls", w.took(), "read a1, read b1")
+	want(t, "actions", up(t, w, s), "")
+	want(t, "calls", w.took(), "read a1, read b1, read c1")
+	want(t, "actions", up(t, w, s, NoRefresh), "")
+	want(t, "calls", w.took(), "")
 
-	// The private data of an update reaches its apply, and the next plan.
-	s.Resources[1].Values = Values{"name": "a1", "text": "new"}
-	want(t, "actions", strings.Join(up(t, w, s).Actions(), ", "), "update x_thing.a")
-	s.Resources[1].Values = Values{"name": "a1"}
-	up(t, w, s)
-	want(t, "seen", Attribute(s.State("x_thing.a").Value, "seen"), `updated after "uu"`)
+	// The private data of a plan reaches its apply, and the next plan.
+	for _, text := range []any{"new", nil} {
+		s.Resources[1].Values = Values{"name": "a1", "text": text}
+		want(t, "actions", up(t, w, s), "update x_thing.a")
+	}
+	want(t, "seen", s.text("x_thing.a", "seen"), `updated after "uu"`)
 	w.took()
+	want(t, "actions", up(t, w, s, Destroy), "delete x_thing.a, delete x_thing.b, delete x_thing.c")
+	want(t, "calls", w.took(), `read a1, read b1, read c1, delete b1"d", delete a1"uud", delete c1"d"`)
+	want(t, "state", s.Addresses(), "[]")
+	want(t, "errors", r.Errors(), "[]")
+}
 
-	want(t, "actions", strings.Join(up(t, w, s, Destroy).Actions(), ", "), "delete x_thing.a, delete x_thing.b")
-	want(t, "calls", w.took(), `read a1, read b1, delete b1"d", delete a1"uud"`)
-	want(t, "state", strings.Join(s.Addresses(), ", "), "")
+// The order of what a change does, after the creation of everything.
+func TestOrder(t *testing.T) {
+	another := func(s *Workspace) { s.Resources[1].Values = Values{"name": "a2"} }
+	for name, test := range map[string]struct {
+		change func(*Workspace)
+		opts   []Option
+		want   string
+	}{
+		"a dependency is replaced": {another, nil, `delete a1"uc", create a2, start a2, update b1`},
+		"both are": {func(s *Workspace) {
+			another(s)
+			s.Resources[0].Values = Values{"name": "b2", "text": Ref{"x_thing.a", "id"}}
+		}, nil, `delete b1"uc", delete a1"uc", create a2, start a2, create b2, start b2`},
+		"on request": {func(*Workspace) {}, []Option{Replace("x_thing.a")}, `delete a1"uc", create a1, start a1`},
+		"create_before_destroy of a dependent": {func(s *Workspace) { another(s); s.Resources[0].CreateBeforeDestroy = true }, nil,
+			`create a2, start a2, update b1, delete a1"uc"`},
+		"a dependency is removed": {func(s *Workspace) {
+			s.Resources = s.Resources[:1:1]
+			s.Resources[0].Values = Values{"name": "b1"}
+		}, nil, `delete a1"d", update b1, delete c1"d"`},
+		"both are removed":       {func(s *Workspace) { s.Resources = s.Resources[2:] }, nil, `delete b1"d", delete a1"d"`},
+		"a dependent is removed": {func(s *Workspace) { another(s); s.Resources = s.Resources[1:] }, nil, `delete b1"d", delete a1"uc", create a2, start a2`},
+		"it is tainted":          {func(s *Workspace) { s.Taint("x_thing.c") }, nil, `delete c1"c", create c1, start c1`},
+		"it is under a new name": {func(s *Workspace) { s.Resources[2].Name = "d"; s.Move("x_thing.c", "x_thing.d") }, nil, ""},
+		"it is forgotten":        {func(s *Workspace) { s.Forget("x_thing.c") }, nil, "create c1, start c1"},
+		"another instance of the block": {func(s *Workspace) {
+			s.Resources = []Resource{newThing("b", Values{"name": "b1", "text": Ref{`x_thing.m["x"]`, "name"}}), newThing(`m["x"]`, Values{"name": "x"}), newThing(`m["y"]`, Values{"name": "y"})}
+			s.Resources[0].After = []string{"x_thing.m"}
+			s.Forget("x_thing.a")
+			s.Forget("x_thing.c")
+		}, nil, "create x, start x, create y, start y, update b1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := two(t)
+			s.Parallelism = 1
+			up(t, w, s)
+			s.Refresh(t.Context(), w.start)
+			w.took()
+			test.change(s)
+			up(t, w, s, append(test.opts, NoRefresh)...)
+			want(t, "calls", w.took(), test.want)
+			want(t, "actions of another plan", up(t, w, s), "")
+		})
+	}
+}
+
+// A failure skips what depends on it, and nothing else.
+func TestFailure(t *testing.T) {
+	w, s := two(t)
+	w.fail["create a1"] = "no a"
+	_, r := s.Up(t.Context(), w.start)
+	want(t, "errors", r.Errors(), "[x_thing.a: no a]")
+	want(t, "state", s.Addresses(), "[x_thing.c]")
+
+	// What was created in part is tainted.
+	w.fail = map[string]string{"start a1": "no start"}
+	_, r = s.Up(t.Context(), w.start)
+	want(t, "errors", r.Errors(), "[x_thing.a: no start]")
+	w.fail = map[string]string{}
+	want(t, "actions", up(t, w, s), "create x_thing.b, replace x_thing.a")
+
+	// What was not destroyed stays.
+	w.fail["delete c1"] = "no delete"
+	s.Resources[2].Values = Values{"name": "c2"}
+	_, r = s.Up(t.Context(), w.start)
+	want(t, "errors", r.Errors(), "[x_thing.c: no delete]")
+	want(t, "name", s.text("x_thing.c", "name"), "c1")
+
+	// With create_before_destroy it stays in addition, until the next apply.
+	s.Resources[2].CreateBeforeDestroy = true
+	_, r = s.Up(t.Context(), w.start)
+	want(t, "errors", r.Errors(), "[x_thing.c: no delete]")
+	want(t, "name", s.text("x_thing.c", "name")+s.text("x_thing.c (deposed 1)", "name"), "c2c1")
+	w.fail = map[string]string{}
+	want(t, "actions", up(t, w, s), "delete x_thing.c (deposed 1)")
+	w.fail["create c3"] = "no create"
+	s.Resources[2].Values = Values{"name": "c3"}
+	_, r = s.Up(t.Context(), w.start)
+	want(t, "state", s.Addresses(), "[x_thing.a x_thing.b x_thing.c]")
+
+	// What a refresh does not find is created.
+	w.fail = map[string]string{"read c2": "gone"}
+	want(t, "refresh", s.Refresh(t.Context(), w.start), "{[]}")
+	want(t, "state", s.Addresses(), "[x_thing.a x_thing.b]")
+}
+
+// recorder is a test that a finding does not fail.
+type recorder struct {
+	testing.TB
+	found []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.found = append(r.found, fmt.Sprintf(format, args...))
+}
+
+func TestFinding(t *testing.T) {
+	found := &recorder{TB: t}
+	w, s := two(found)
+	w.lie = "not planned"
+	_, r := s.Up(t.Context(), w.start)
+	want(t, "findings", slices.Sorted(slices.Values(found.found)), `[x_thing.a: Provider produced inconsistent result after apply: .text was planned as tftypes.String<null>, and is tftypes.String<"not planned"> `+
+		`x_thing.c: Provider produced inconsistent result after apply: .text was planned as tftypes.String<null>, and is tftypes.String<"not planned">]`)
+	want(t, "errors", len(r.Errors()), "2")
+	want(t, "tainted", s.State("x_thing.a").Tainted, "true")
+}
+
+// A process that is killed at any call leaves what was written before, and another
+// one finishes the work. An interruption lets the calls under way end.
+func TestKill(t *testing.T) {
+	errKilled := errors.New("killed")
+	for _, graceful := range []bool{false, true} {
+		for at, calls := 1, 0; at == 1 || calls >= at-1; at++ {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := two(t)
+				interrupt := make(chan struct{})
+				ctx, kill := context.WithCancelCause(t.Context())
+				defer kill(nil)
+				calls = 0
+				w.before = func(context.Context, string) error {
+					time.Sleep(time.Second)
+					if calls++; calls != at {
+						return nil
+					}
+					if graceful {
+						close(interrupt)
+					} else {
+						kill(errKilled)
+					}
+					time.Sleep(time.Second)
+					return nil
+				}
+				_, r := s.Up(ctx, func(ctx context.Context) (*Run, error) {
+					run, err := w.start(ctx)
+					run.Interrupt = interrupt
+					return run, err
+				})
+				if calls < at {
+					return // it was over before
+				}
+				if graceful && !errors.Is(r.Err(), errInterrupted) || !graceful && !errors.Is(r.Err(), errKilled) {
+					t.Errorf("stopped at call %d: %v", at, r.Err())
+				}
+				made := 0
+				for _, call := range w.calls {
+					if strings.HasPrefix(call, "start") {
+						made++
+					}
+				}
+				if lost := made - len(s.Addresses()); lost < 0 || graceful && lost > 0 {
+					t.Errorf("stopped at call %d: %d were made, the state has %v", at, made, s.Addresses())
+				}
+				w.before = nil
+				up(t, w, s)
+				want(t, "state", s.Addresses(), "[x_thing.a x_thing.b x_thing.c]")
+			})
+		}
+	}
+}
+
+// cloud has machines.
+type cloud struct{ machines map[string]map[string]string }
+
+func (c *cloud) Create(_ context.Context, values map[string]string) (string, error) {
+	if values["image"] == "bad" {
+		return "", errors.New("no such image")
+	}
+	c.machines["of-"+values["name"]] = values
+	return "of-" + values["name"], nil
+}
+
+func (c *cloud) Destroy(_ context.Context, id string) error {
+	delete(c.machines, id)
+	return nil
+}
+
+func (c *cloud) Exists(_ context.Context, id string) bool { return c.machines[id] != nil }
+
+func TestMachine(t *testing.T) {
+	w, c := &world{}, &cloud{map[string]map[string]string{}}
+	s := New(t, nil,
+		newThing("a", Values{"name": "a", "text": Ref{"machine.a", "id"}}),
+		Resource{Type: "machine", Name: "a", Values: Values{"name": "m", "user_data": []any{1, Values{"b": true}}}})
+	s.Machines = c
+	up(t, w, s)
+	want(t, "machines", c.machines, `map[of-m:map[name:m user_data:[1,{"b":true}]]]`)
+	want(t, "text", s.text("x_thing.a", "text"), "of-m")
+	other := s.Clone()
+	other.Resources[1].Values = Values{"name": "m", "image": "other"}
+	want(t, "actions", up(t, w, other), "replace machine.a, update x_thing.a")
+	want(t, "machines", c.machines, "map[of-m:map[image:other name:m]]")
+	want(t, "the clone's original", s.text("machine.a", "image"), "")
+	clear(c.machines)
+	want(t, "actions", up(t, w, other), "create machine.a, update x_thing.a")
+}
+
+func TestImport(t *testing.T) {
+	w, s := two(t)
+	want(t, "import", s.Import(t.Context(), w.start, "x_thing.a", "a1"), "{[]}")
+	want(t, "again", len(s.Import(t.Context(), w.start, "x_thing.a", "a1").Errors()), "1")
+	w.fail["read b1"] = "gone"
+	want(t, "none", s.Import(t.Context(), w.start, "x_thing.b", "b1"), "{[x_thing.b: cannot import non-existent remote object]}")
+	want(t, "state", s.Addresses(), "[x_thing.a]")
+}
+
+// A configuration that is wrong makes no call.
+func TestConfiguration(t *testing.T) {
+	for want, resources := range map[string][]Resource{
+		"is there twice":            {newThing("a", nil), newThing("a", nil)},
+		"depends on itself":         {newThing("a", Values{"name": Ref{"x_thing.b", "id"}}), newThing("b", Values{"name": Ref{"x_thing.a", "id"}})},
+		"not in the configuration":  {newThing("a", Values{"name": Ref{"x_thing.b", "id"}})},
+		"unsupported argument nome": {newThing("a", Values{"nome": "a"})},
+		"no resource type":          {{Type: "y", Name: "a"}},
+		"Missing Configuration":     {newThing("a", nil)},
+	} {
+		w := &world{}
+		if _, r := New(t, nil, resources...).Plan(t.Context(), w.start); r.Err() == nil || !strings.Contains(r.Err().Error(), want) || w.took() != "" {
+			t.Errorf("%s: %v", want, r.Err())
+		}
+	}
 }
