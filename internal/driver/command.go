@@ -44,6 +44,11 @@ func (w *Workspace) newPlan() *Plan {
 	return &Plan{provider: maps.Clone(w.Provider), blocks: newBlocks(w.Resources), state: w.state, serial: w.serial}
 }
 
+// Validate is terraform validate.
+func (w *Workspace) Validate(ctx context.Context, start Start) Result {
+	return w.within(ctx, start, w.newPlan(), nil)
+}
+
 // Refresh is terraform apply -refresh-only.
 func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 	plan := w.newPlan()
@@ -108,7 +113,7 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 	stale := w.serial != plan.serial
 	w.mu.Unlock()
 	if stale {
-		return Result{[]Diagnostic{{Address: "provider", Summary: "Saved plan is stale"}}}
+		return Result{[]Diagnostic{{Address: noResource, Summary: "Saved plan is stale"}}}
 	}
 	return w.within(ctx, start, plan, func(p *process) {
 		p.saves = true

@@ -132,6 +132,14 @@ func (d Diagnostic) String() string {
 // Result is the outcome of a command. Its diagnostics are sorted by address.
 type Result struct{ Diagnostics []Diagnostic }
 
+// ResultOf returns diagnostics of the protocol as a result.
+func ResultOf(address string, diags []*tfprotov6.Diagnostic) (r Result) {
+	for _, d := range diags {
+		r.Diagnostics = append(r.Diagnostics, Diagnostic{Address: address, Warning: !isError(d), Summary: d.Summary, Detail: d.Detail})
+	}
+	return r
+}
+
 // Err is nil without errors. It wraps those of [Run.Context], [Start] and the context.
 func (r Result) Err() error {
 	var errs []error

@@ -214,7 +214,7 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			interrupt = nil
 			p.stopped.Store(true)
 			_, err := p.run.Server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
-			p.fail("provider", errors.Join(errInterrupted, err))
+			p.fail(noResource, errors.Join(errInterrupted, err))
 		}
 	}
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
+// noResource is the address in a diagnostic that is of no resource.
+const noResource = "provider"
+
 var errInterrupted = errors.New("execution halted")
 
 // process is a provider process in use.
@@ -37,50 +40,50 @@ type process struct {
 	planned map[string]tftypes.Value
 }
 
-// within starts a process with the state of a plan, configures it, and calls f.
+// within starts a process with the state of a plan, validates the configuration, and
+// if there is f, configures the provider and calls f.
 func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(*process)) Result {
 	p := &process{w: w, ctx: ctx, plan: plan, state: maps.Clone(plan.state), planned: map[string]tftypes.Value{}}
 	var err error
-	if p.run, err = start(ctx); p.fail("provider", err) {
+	if p.run, err = start(ctx); p.fail(noResource, err) {
 		if p.run.Close != nil {
 			defer p.run.Close()
 		}
-		if p.configure() {
+		if config, ok := p.validate(); ok && f != nil && p.configure(config) {
 			f(p)
 		}
 	}
-	p.fail("provider", context.Cause(ctx))
+	p.fail(noResource, context.Cause(ctx))
 	slices.SortStableFunc(p.diags, func(a, b Diagnostic) int { return strings.Compare(a.Address, b.Address) })
 	return Result{p.diags}
 }
 
-// configure validates the configuration, as far as it is known, and configures the provider.
-func (p *process) configure() bool {
-	const address = "provider"
+// validate validates the configuration as far as it is known, and returns that of
+// the provider.
+func (p *process) validate() (config tftypes.Value, ok bool) {
 	all, err := p.run.Server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{})
-	if !p.fail(address, err) || !p.report(address, all.Diagnostics) {
-		return false
+	if !p.fail(noResource, err) || !p.report(noResource, all.Diagnostics) {
+		return config, false
 	}
 	p.schemas, p.destroys = all.ResourceSchemas, all.ServerCapabilities != nil && all.ServerCapabilities.PlanDestroy
-	config, err := build(all.Provider.ValueType(), p.plan.provider, func(Ref) (tftypes.Value, error) {
-		return tftypes.Value{}, errors.New("references in the provider block are left out")
-	})
-	if !p.fail(address, errors.Join(append(p.plan.blocks.errs, err)...)) {
-		return false
+	config, err = Build(all.Provider.ValueType(), p.plan.provider)
+	if !p.fail(noResource, errors.Join(append(p.plan.blocks.errs, err)...)) {
+		return config, false
 	}
-	valid, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
-	ok := p.fail(address, err) && p.report(address, valid.Diagnostics)
+	resp, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
+	ok = p.fail(noResource, err) && p.report(noResource, resp.Diagnostics)
 	for _, r := range p.plan.blocks.resources {
 		_, valid := p.evaluate(r, func(Ref) (tftypes.Value, error) {
 			return tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue), nil
 		})
 		ok = valid && ok
 	}
-	if !ok {
-		return false
-	}
+	return config, ok
+}
+
+func (p *process) configure(config tftypes.Value) bool {
 	resp, err := p.run.Server.ConfigureProvider(p.ctx, &tfprotov6.ConfigureProviderRequest{Config: dynamic(config), TerraformVersion: "1.14.0"})
-	return p.fail(address, err) && p.report(address, resp.Diagnostics)
+	return p.fail(noResource, err) && p.report(noResource, resp.Diagnostics)
 }
 
 // evaluate returns the configuration of a resource after its validation.
@@ -176,12 +179,15 @@ func (p *process) fail(address string, err error) bool {
 	return err == nil
 }
 
-// report adds diagnostics of the provider. It returns false if there is an error.
+// report adds diagnostics of the provider, each once. It returns false if there is
+// an error.
 func (p *process) report(address string, diags []*tfprotov6.Diagnostic) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, d := range diags {
-		p.diags = append(p.diags, Diagnostic{Address: address, Warning: !isError(d), Summary: d.Summary, Detail: d.Detail})
+	for _, d := range ResultOf(address, diags).Diagnostics {
+		if !slices.Contains(p.diags, d) {
+			p.diags = append(p.diags, d)
+		}
 	}
 	return !slices.ContainsFunc(diags, isError)
 }

@@ -20,6 +20,13 @@ import (
 // lookup returns what a reference stands for.
 type lookup func(Ref) (tftypes.Value, error)
 
+// Build makes an object of a type from arguments without references.
+func Build(typ tftypes.Type, values Values) (tftypes.Value, error) {
+	return build(typ, values, func(r Ref) (tftypes.Value, error) {
+		return tftypes.Value{}, fmt.Errorf("a reference to %s", r.Resource)
+	})
+}
+
 // build makes a value of a type from a Go value. A collection becomes a text as with
 // jsonencode.
 func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {

@@ -17,46 +17,71 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // dataSession reads the data source like Terraform.
-type dataSession struct{ session }
+type dataSession struct {
+	t      *testing.T
+	server tfprotov6.ProviderServer
+	typ    tftypes.Type
+	found  tftypes.Value
+}
+
+func (d *dataSession) state() tftypes.Value { return d.found }
 
 func newDataSession(t *testing.T, endpoints any) *dataSession {
 	t.Helper()
-	d := &dataSession{*newSession(t, realProvider(t), endpoints)}
-	server, err := providerserver.NewProtocol6WithError(realProvider(t))()
+	d := &dataSession{t: t, server: providerserver.NewProtocol6(realProvider(t))()}
+	schemas, err := d.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
+	d.typ = schemas.DataSourceSchemas[typeName].ValueType()
+	configured, err := d.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
+		Config: d.dynamic(schemas.Provider.ValueType(), attributes{"endpoints": endpoints}),
+	})
+	if err != nil || len(configured.Diagnostics) > 0 {
+		t.Fatal(err, configured.Diagnostics)
 	}
-	d.typ = schemas.DataSourceSchemas[typeName].ValueType().(tftypes.Object)
 	return d
+}
+
+func (d *dataSession) dynamic(typ tftypes.Type, values attributes) *tfprotov6.DynamicValue {
+	d.t.Helper()
+	v, err := driver.Build(typ, values)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	out, err := tfprotov6.NewDynamicValue(typ, v)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return &out
 }
 
 // read validates and reads; it stops at the first errors.
 func (d *dataSession) read(config attributes) []string {
 	d.t.Helper()
-	value := d.dynamic(d.object(d.typ, config))
+	value := d.dynamic(d.typ, config)
 	valid, err := d.server.ValidateDataResourceConfig(d.t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typeName, Config: value})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	if len(valid.Diagnostics) > 0 {
-		return texts(valid.Diagnostics)
+		return texts(driver.ResultOf(typeName, valid.Diagnostics))
 	}
 	resp, err := d.server.ReadDataSource(d.t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: value})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	if resp.State != nil {
-		d.state = d.value(resp.State)
+		if d.found, err = resp.State.Unmarshal(d.typ); err != nil {
+			d.t.Fatal(err)
+		}
 	}
-	return texts(resp.Diagnostics)
+	return texts(driver.ResultOf(typeName, resp.Diagnostics))
 }
 
 func TestDataBadInput(t *testing.T) {
@@ -97,12 +122,12 @@ func TestDataOfAService(t *testing.T) {
 	d := newDataSession(t, nil)
 	server.members = []string{`{"key":"/x/ff","value":"a=http://a.example:2380","createdIndex":7}`}
 	want(t, d.read(attributes{"url": server.URL + "/" + firstToken}))
-	got := &d.session
+	got := d
 	wantAttribute(t, got, "service", "protocol")
 	wantAttribute(t, got, firstToken, "token")
 	wantAttribute(t, got, `tftypes.Number<"3">`, "size")
 	wantAttribute(t, got, `tftypes.Bool<"false">`, "complete")
-	if members := attributeOf(d.state, "members"); !strings.Contains(members, `"http://a.example:2380"`) {
+	if members := driver.Attribute(d.state(), "members"); !strings.Contains(members, `"http://a.example:2380"`) {
 		t.Errorf("members: got %s", members)
 	}
 	server.lost = true

@@ -23,8 +23,8 @@ func TestDestroy(t *testing.T) {
 	}
 	gone := func(t *testing.T, fake *fakeRegistry, s *session) {
 		t.Helper()
-		if !s.state.IsNull() || len(fake.tokens) != 0 {
-			t.Errorf("state %s, registry %v: want nothing", s.state, fake.tokens)
+		if !s.state().IsNull() || len(fake.tokens) != 0 {
+			t.Errorf("state %s, registry %v: want nothing", s.state(), fake.tokens)
 		}
 	}
 	t.Run("nobody registered", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestDestroy(t *testing.T) {
 		want(t, s.destroy(), "warning: Discovery token forgotten, not removed: The discovery cluster does not answer, so token "+firstToken+" is only removed from the state. "+
 			"What is left of it is under /_etcd/registry/"+firstToken+"/ and does no harm; it can be removed by hand. "+
 			"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
-		if !s.state.IsNull() {
+		if !s.state().IsNull() {
 			t.Error("still in the state")
 		}
 	})
@@ -65,7 +65,7 @@ func TestDestroy(t *testing.T) {
 		fake.deleteErr = &discovery.OthersError{Keys: []string{"/_etcd/registry/" + firstToken + "/more"}}
 		want(t, s.destroy(), "warning: Keys were left below the discovery token: Token "+firstToken+" and its registrations are gone from the discovery cluster. "+
 			"Below /_etcd/registry/"+firstToken+"/ there are keys that are not the token's: \"/_etcd/registry/"+firstToken+"/more\". They were not created with the token and were not deleted.")
-		if !s.state.IsNull() {
+		if !s.state().IsNull() {
 			t.Error("still in the state")
 		}
 	})
@@ -74,7 +74,7 @@ func TestDestroy(t *testing.T) {
 		fake.deleteErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("permission denied")}
 		want(t, s.destroy(), "error: The discovery cluster denies access: Cannot remove the token; nothing was changed. http://10.0.0.1:2379: permission denied.\n\n"+
 			"Check username and password of the provider. "+needsReadWrite)
-		if s.state.IsNull() {
+		if s.state().IsNull() {
 			t.Error("out of the state, although it is still there")
 		}
 	})
@@ -91,8 +91,8 @@ func TestCompletedSinceThePlan(t *testing.T) {
 	fake.register(firstToken, "b", "a", "c")
 	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b and c. "+
 		"Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again:\n\n  terraform plan")
-	if len(fake.tokens) != 1 || s.state.IsNull() {
-		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state)
+	if len(fake.tokens) != 1 || s.state().IsNull() {
+		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state())
 	}
 	want(t, s.refresh())
 	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "x"}}), "no-op")

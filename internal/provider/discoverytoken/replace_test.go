@@ -7,27 +7,15 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// replaceAnyway plans like -replace: a plan with the prior state, and a plan
-// without it that has the private data of the first.
-func (s *session) replaceAnyway(values attributes) planned {
-	s.t.Helper()
-	config := s.object(s.typ, values)
-	first := s.planFrom(s.state, config, s.private)
-	return s.second(config, first)
-}
-
-// taint plans as for a tainted object: without its state and its private data.
-func (s *session) taint(values attributes) planned {
-	s.t.Helper()
-	config := s.object(s.typ, values)
-	resp := s.planFrom(tftypes.NewValue(s.typ, nil), config, nil)
-	return planned{action: "replace", value: s.value(resp.PlannedState), texts: texts(resp.Diagnostics), config: config, private: resp.PlannedPrivate}
+// taint plans for a tainted object.
+func (s *session) taint(config attributes) planned {
+	s.w.Taint(address)
+	return s.plan(config)
 }
 
 // Only the discovery cluster has the information that a cluster has not formed,
@@ -78,17 +66,17 @@ func TestReplacement(t *testing.T) {
 			if name == "complete, the discovery cluster is gone" {
 				fake.statusErr = unreachable()
 			}
-			p := s.replaceAnyway(threeFounders)
+			p := s.plan(threeFounders, driver.Replace(address))
 			if c.refuse != nil {
 				wantRefusal(t, p, *c.refuse)
 				fake.statusErr = nil
-				if s.destroy(); !s.state.IsNull() {
+				if s.destroy(); !s.state().IsNull() {
 					t.Error("the token cannot be destroyed")
 				}
 				return
 			}
 			want(t, p.texts)
-			if got := attributeOf(p.value, "bootstrap", "retry"); got != "(unknown)" {
+			if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
 				t.Errorf("bootstrap.retry is planned as %q", got)
 			}
 			s.carryOut(p)
@@ -106,10 +94,10 @@ func TestCreationIsNoRetry(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	p := s.up(threeFounders)
 	for range 2 {
-		if got := attributeOf(p.value, "bootstrap", "retry"); got != "" {
+		if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "" {
 			t.Errorf("bootstrap.retry is planned as %q", got)
 		}
-		p = s.taint(threeFounders)
+		p = s.clone(registryEndpoints).taint(threeFounders)
 	}
 	calls := fake.calls["status"]
 	if s.plan(threeFounders); fake.calls["status"] != calls {
@@ -177,7 +165,7 @@ func TestChangeOfAccess(t *testing.T) {
 	s.up(threeFounders)
 	p := s.plan(changed)
 	want(t, p.texts)
-	if got := attributeOf(p.value, "bootstrap", "retry"); got != "(unknown)" {
+	if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
 		t.Errorf("bootstrap.retry is planned as %q", got)
 	}
 	fake.statusErr = unreachable()
@@ -189,7 +177,7 @@ func TestChangeOfAccess(t *testing.T) {
 	want(t, s.refresh())
 	p = s.up(changed)
 	wantAction(t, p, "update")
-	if got := attributeOf(p.value, "bootstrap", "retry"); got != "" {
+	if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "" {
 		t.Errorf("complete: bootstrap.retry is planned as %q", got)
 	}
 	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -28,9 +31,9 @@ func want(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func wantAttribute(t *testing.T, s *session, want string, path ...string) {
+func wantAttribute(t *testing.T, s interface{ state() tftypes.Value }, want string, path ...string) {
 	t.Helper()
-	if got := attributeOf(s.state, path...); got != want {
+	if got := driver.Attribute(s.state(), path...); got != want {
 		t.Errorf("%s: got %s, want %s", strings.Join(path, "."), got, want)
 	}
 }
@@ -59,14 +62,14 @@ func TestCreate(t *testing.T) {
 		"bootstrap.token": "(unknown)", "bootstrap.registry_endpoints": "(unknown)", "bootstrap.cluster_id": "",
 		"bootstrap.environment": "(unknown)",
 	} {
-		if got := attributeOf(p.value, strings.Split(path, ".")...); got != want {
+		if got := driver.Attribute(p.value, strings.Split(path, ".")...); got != want {
 			t.Errorf("planned %s: got %q, want %q", path, got, want)
 		}
 	}
 	for _, path := range []string{"size", "complete", "members", "bootstrap.size", "bootstrap.complete", "bootstrap.founders"} {
 		path := strings.Split(path, ".")
-		if got := attributeOf(p.value, path...); strings.Contains(got, "nknown") || got != attributeOf(s.state, path...) {
-			t.Errorf("planned %s: got %q, want what was applied: %q", path, got, attributeOf(s.state, path...))
+		if got := driver.Attribute(p.value, path...); strings.Contains(got, "nknown") || got != driver.Attribute(s.state(), path...) {
+			t.Errorf("planned %s: got %q, want what was applied: %q", path, got, driver.Attribute(s.state(), path...))
 		}
 	}
 	wantAttribute(t, s, firstToken, "token")
@@ -74,7 +77,7 @@ func TestCreate(t *testing.T) {
 	wantAttribute(t, s, firstToken, "bootstrap", "token")
 	wantAttribute(t, s, firstToken, "environment", "ETCD_DISCOVERY_TOKEN")
 	wantAttribute(t, s, "http://10.0.0.1:2379,http://10.0.0.2:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
-	wantAttribute(t, s, attributeOf(s.state, "environment"), "bootstrap", "environment")
+	wantAttribute(t, s, driver.Attribute(s.state(), "environment"), "bootstrap", "environment")
 	if fake.tokens[firstToken].Size != 3 {
 		t.Errorf("made %+v, want size 3", fake.tokens)
 	}
@@ -176,7 +179,7 @@ func TestCompleteIsSticky(t *testing.T) {
 	fake.register(firstToken, "c", "a", "b")
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
-	members := attributeOf(s.state, "members")
+	members := driver.Attribute(s.state(), "members")
 	if i, j := strings.Index(members, `"c"`), strings.Index(members, `"a"`); i < 0 || j < i || !strings.Contains(members, `"http://c.example:2380"`) {
 		t.Errorf("members are not in order of registration: %s", members)
 	}
@@ -224,8 +227,7 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	s.up(threeFounders)
-	later := newSession(t, fakeProvider(fake), unknown{})
-	later.state, later.private = s.state, s.private
+	later := s.clone(unknown{})
 	calls := fake.calls["status"]
 	want(t, later.refresh())
 	wantAction(t, later.plan(threeFounders), "no-op")
@@ -299,7 +301,7 @@ func TestCreateFailures(t *testing.T) {
 			fake.createErr = test.err
 			s := newSession(t, fakeProvider(fake), registryEndpoints)
 			want(t, s.carryOut(s.plan(test.config)), test.want)
-			if !s.state.IsNull() {
+			if !s.state().IsNull() {
 				t.Error("there is a state, which Terraform would destroy at the next apply")
 			}
 		})
@@ -346,7 +348,7 @@ func TestUnsureCreate(t *testing.T) {
 		want(t, s.refresh())
 		wantAction(t, s.plan(threeFounders), "no-op")
 		fake.forget(firstToken)
-		if len(s.refresh()) != 1 || s.state.IsNull() {
+		if len(s.refresh()) != 1 || s.state().IsNull() {
 			t.Error("a token that was seen and then removed may have been complete: it must stay in the state, with a warning")
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -72,7 +73,7 @@ func TestService(t *testing.T) {
 	p := s.plan(config)
 	wantAction(t, p, "create")
 	for path, want := range map[string]string{"url": "(unknown)", "token": "(unknown)", "prefix": "", "service_url": server.URL} {
-		if got := attributeOf(p.value, path); got != want {
+		if got := driver.Attribute(p.value, path); got != want {
 			t.Errorf("planned %s: got %q, want %q", path, got, want)
 		}
 	}
@@ -111,7 +112,7 @@ func TestService(t *testing.T) {
 	config["founders"] = []string{"a", "b", "d"}
 	p = s.plan(config)
 	wantAction(t, p, "replace")
-	want(t, s.carryOut(p), kept(firstToken))
+	want(t, s.carryOut(p), kept(firstToken), upTo36("service"))
 	wantAttribute(t, s, secondToken, "token")
 
 	server.set(func() {
@@ -121,7 +122,7 @@ func TestService(t *testing.T) {
 	})
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
-	if members := attributeOf(s.state, "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
+	if members := driver.Attribute(s.state(), "members"); strings.Contains(members, "late") || strings.Index(members, `"c"`) > strings.Index(members, `"a"`) {
 		t.Errorf("members: got %s", members)
 	}
 	asked := server.asked
@@ -145,8 +146,8 @@ func TestServiceRefuses(t *testing.T) {
 	server.refusing = http.StatusInternalServerError
 	want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?*** answered 500 Internal Server Error (Retry-After: 30). "+
 		"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
-	if server.asked != 2 || !s.state.IsNull() {
-		t.Errorf("asked %d times, state %s: want once for each apply, and none", server.asked, s.state)
+	if server.asked != 2 || !s.state().IsNull() {
+		t.Errorf("asked %d times, state %s: want once for each apply, and none", server.asked, s.state())
 	}
 }
 
@@ -177,8 +178,8 @@ func TestServiceNonsense(t *testing.T) {
 			s := newSession(t, realProvider(t), nil)
 			want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?*** "+test.want+". "+
 				"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")
-			if !s.state.IsNull() {
-				t.Errorf("there is a state: %s", s.state)
+			if !s.state().IsNull() {
+				t.Errorf("there is a state: %s", s.state())
 			}
 		})
 	}

@@ -99,6 +99,12 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// upTo36 is the advice about a protocol that etcd 3.7 does not know.
+func upTo36(protocol string) string {
+	return "warning: For members up to etcd 3.6: With protocol = \"" + protocol + "\" the members must be etcd 3.6 or older: " +
+		"3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. \"v3\" is for members of every version."
+}
+
 func TestAdviceAtPlan(t *testing.T) {
 	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
 	for _, test := range []struct {
@@ -111,8 +117,8 @@ func TestAdviceAtPlan(t *testing.T) {
 		{attributes{"size": 2}, []string{"warning: Even number of initial members: A cluster of 2 survives the loss of 0 members, as one of 1 does, and has one member more that can fail. Prefer 1 or 3."}},
 		{attributes{"founders": []string{"a", "b", "c", "d"}}, []string{"warning: Even number of initial members: A cluster of 4 survives the loss of 1 member, as one of 3 does, and has one member more that can fail. Prefer 3 or 5."}},
 		{attributes{"size": 11}, []string{"warning: Many initial members: 11 initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three."}},
-		{attributes{"size": 3, "protocol": "v2"}, []string{"warning: For members up to etcd 3.6: With protocol = \"v2\" the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. \"v3\" is for members of every version."}},
-		{attributes{"size": 3, "protocol": "service", "service_url": "https://discovery.example"}, []string{"warning: For members up to etcd 3.6: With protocol = \"service\" the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. \"v3\" is for members of every version."}},
+		{attributes{"size": 3, "protocol": "v2"}, []string{upTo36("v2")}},
+		{attributes{"size": 3, "protocol": "service", "service_url": "https://discovery.example"}, []string{upTo36("service")}},
 		{attributes{"size": 3, "protocol": "service"}, []string{"warning: The public discovery service is no longer maintained: https://discovery.etcd.io is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster."}},
 		{attributes{"size": 3, "prefix": "/my"}, []string{"warning: Members look for the token elsewhere: With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = \"/my\" works where the machines reach the discovery cluster through an etcd gRPC proxy that adds a namespace; without one, leave prefix out."}},
 	} {

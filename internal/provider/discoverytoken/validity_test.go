@@ -6,7 +6,6 @@ package discoverytoken
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +14,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 )
 
 // origins are the existing tokens for the plans, each created or imported with
@@ -63,7 +62,8 @@ func TestEveryPlanIsValid(t *testing.T) {
 		for _, complete := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, complete %v", name, complete), func(t *testing.T) {
 				s := originate(t, name, complete)
-				prior := s.model(s.state)
+				s.object(nil) // reads the schema
+				prior := s.model(s.state())
 				s.prior = &prior
 				if all == nil {
 					all = s.configured(combinations("founders", "size", "protocol", "service_url", "prefix", "token"))
@@ -119,7 +119,7 @@ func (s *session) configured(all []attributes) []configured {
 	s.t.Helper()
 	var out []configured
 	for _, values := range all {
-		m := s.model(s.object(s.typ, values))
+		m := s.model(s.object(values))
 		var diags diag.Diagnostics
 		validateFounders(m, &diags)
 		validateProtocol(m, &diags)
@@ -130,13 +130,22 @@ func (s *session) configured(all []attributes) []configured {
 	return out
 }
 
-func (s *session) model(v tftypes.Value) model {
+func (s *session) object(values attributes) tftypes.Value {
 	s.t.Helper()
 	if s.schema == nil {
 		var resp resource.SchemaResponse
 		new(tokenResource).Schema(s.t.Context(), resource.SchemaRequest{}, &resp)
 		s.schema = &resp.Schema
 	}
+	v, err := driver.Build(s.schema.Type().TerraformType(s.t.Context()), values)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+func (s *session) model(v tftypes.Value) model {
+	s.t.Helper()
 	var m model
 	if diags := (tfsdk.Config{Raw: v, Schema: *s.schema}).Get(s.t.Context(), &m); diags.HasError() {
 		s.t.Fatal(diags)
@@ -187,7 +196,7 @@ func originate(t *testing.T, name string, complete bool) *session {
 	token := "mine"
 	if config := origins[name]; config != nil {
 		s.carryOut(s.plan(config))
-		token = attributeOf(s.state, "token")
+		token = driver.Attribute(s.state(), "token")
 	} else {
 		if strings.HasPrefix(importIDs[name], "service:") {
 			token = firstToken
@@ -202,7 +211,7 @@ func originate(t *testing.T, name string, complete bool) *session {
 		fake.register(token, "a", "b", "c")
 	}
 	want(t, s.refresh())
-	if got := attributeOf(s.state, "complete"); got != fmt.Sprintf("tftypes.Bool<%q>", fmt.Sprint(complete)) {
+	if got := driver.Attribute(s.state(), "complete"); got != fmt.Sprintf("tftypes.Bool<%q>", fmt.Sprint(complete)) {
 		t.Fatalf("complete is %s", got)
 	}
 	return s
@@ -211,51 +220,11 @@ func originate(t *testing.T, name string, complete bool) *session {
 // mustPlanValidly plans, and fails the test unless Terraform would accept the plan.
 func (s *session) mustPlanValidly(values attributes, complete bool) {
 	s.t.Helper()
-	config := s.object(s.typ, values)
-	resp := s.planFrom(s.state, config, s.private)
-	s.mustBeValid(values, s.state, config, resp)
-	if complete && len(resp.RequiresReplace) > 0 {
-		s.t.Errorf("%v: a complete token is replaced because of %v", values, resp.RequiresReplace)
+	p := s.plan(values)
+	if p.plan == nil {
+		s.t.Fatalf("%v: %q", values, p.texts)
 	}
-	if len(resp.RequiresReplace) > 0 {
-		null := tftypes.NewValue(s.typ, nil)
-		s.mustBeValid(values, null, config, s.planFrom(null, config, resp.PlannedPrivate))
+	if complete && p.action == "replace" {
+		s.t.Errorf("%v: a complete token is replaced", values)
 	}
-}
-
-// mustBeValid checks a plan against Terraform's rules (AssertPlanValid in its
-// package objchange): the value of an argument is the configured value, or the
-// prior value if both are set, or any value if the argument is computed and not
-// configured.
-func (s *session) mustBeValid(values attributes, prior, config tftypes.Value, resp *tfprotov6.PlanResourceChangeResponse) {
-	s.t.Helper()
-	for _, d := range resp.Diagnostics {
-		if d.Severity == tfprotov6.DiagnosticSeverityError {
-			s.t.Fatalf("%v: %s: %s", values, d.Summary, d.Detail)
-		}
-	}
-	before, set, planned := s.fields(prior), s.fields(config), s.fields(s.value(resp.PlannedState))
-	for name := range s.typ.AttributeTypes {
-		optional := slices.Contains([]string{"advertised_endpoints", "machine_access", "timeouts"}, name)
-		_, argument := variants[name]
-		switch {
-		case !argument, planned[name].Equal(set[name]):
-		case !prior.IsNull() && planned[name].Equal(before[name]) && !before[name].IsNull() && !set[name].IsNull():
-		case set[name].IsNull() && !optional:
-		default:
-			s.t.Errorf("%v: %s is planned as %s, configured %s, before %s", values, name, planned[name], set[name], before[name])
-		}
-	}
-}
-
-func (s *session) fields(v tftypes.Value) map[string]tftypes.Value {
-	s.t.Helper()
-	if v.IsNull() {
-		return nil
-	}
-	var fields map[string]tftypes.Value
-	if err := v.As(&fields); err != nil {
-		s.t.Fatal(err)
-	}
-	return fields
 }
