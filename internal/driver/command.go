@@ -76,7 +76,7 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 	if !o.destroy || !o.stale {
 		r = w.within(ctx, start, plan, func(p *process) {
 			p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, o) })
-			plan.state = p.state
+			plan.state, plan.valid = p.state, true
 		})
 	}
 	if o.destroy && r.Err() == nil {
@@ -116,7 +116,6 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 		return Result{[]Diagnostic{{Address: noResource, Summary: "Saved plan is stale"}}}
 	}
 	return w.within(ctx, start, plan, func(p *process) {
-		p.saves = true
 		p.walk(plan.applyNodes(), func(n *node) bool {
 			if n.destroys {
 				return p.destroy(n.Change)
@@ -143,7 +142,7 @@ func (w *Workspace) Import(ctx context.Context, start Start, address, id string)
 		}
 		it := resp.ImportedResources[0]
 		if v, ok := p.value(address, typ, it.State); ok {
-			p.write(address, &Object{Value: v, Private: it.Private, Identity: it.Identity, typ: typ})
+			p.keep(address, &Object{Value: v, Private: it.Private, Identity: it.Identity, typ: typ})
 			if o, ok := p.refresh(&Change{Address: address, typ: typ}); ok && o.Value.IsNull() {
 				p.fail(address, errors.New("cannot import non-existent remote object"))
 			} else if ok {

@@ -195,6 +195,7 @@ type Plan struct {
 	provider Values
 	blocks   blocks
 	state    map[string]*Object // as refreshed
+	valid    bool               // the configuration, as far as it is known
 	serial   int
 }
 
@@ -209,6 +210,9 @@ func (p *Plan) Change(address string) *Change {
 // Actions are the changes as "create machine.a", without those that do nothing, sorted.
 func (p *Plan) Actions() []string {
 	var out []string
+	if p == nil {
+		return nil
+	}
 	for _, c := range p.Changes {
 		if c.Action != noOp {
 			out = append(out, c.Action+" "+c.Address)

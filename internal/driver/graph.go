@@ -205,16 +205,16 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			return
 		}
 		select {
-		case o := <-ended:
-			busy--
-			if o.n.state = done; !o.ok {
-				o.n.state = failed
-			}
 		case <-interrupt:
 			interrupt = nil
 			p.stopped.Store(true)
 			_, err := p.run.Server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
 			p.fail(noResource, errors.Join(errInterrupted, err))
+		case o := <-ended:
+			busy--
+			if o.n.state = done; !o.ok {
+				o.n.state = failed
+			}
 		}
 	}
 }

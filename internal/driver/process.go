@@ -31,7 +31,6 @@ type process struct {
 	schemas map[string]*tfprotov6.Schema
 	// destroys is whether the provider plans destructions.
 	destroys bool
-	saves    bool // each change of the state
 	stopped  atomic.Bool
 
 	mu      sync.Mutex // of what follows; never held across a call
@@ -72,6 +71,9 @@ func (p *process) validate() (config tftypes.Value, ok bool) {
 	}
 	resp, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
 	ok = p.fail(noResource, err) && p.report(noResource, resp.Diagnostics)
+	if p.plan.valid {
+		return config, ok
+	}
 	for _, r := range p.plan.blocks.resources {
 		_, valid := p.evaluate(r, func(Ref) (tftypes.Value, error) {
 			return tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue), nil
@@ -123,20 +125,14 @@ func (p *process) object(key string) *Object {
 	return p.state[key]
 }
 
-// write changes the state, unless the process has ended. No value removes the object.
-func (p *process) write(key string, o *Object) {
+// keep changes the state in the process. No value removes the object.
+func (p *process) keep(key string, o *Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ctx.Err() != nil {
-		return
-	}
 	if o == nil || o.Value.IsNull() {
 		delete(p.state, key)
 	} else {
 		p.state[key] = o
-	}
-	if p.saves {
-		p.w.save(p.state)
 	}
 }
 
@@ -145,22 +141,21 @@ func (p *process) save() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() == nil {
-		p.w.save(p.state)
+		p.w.edit(func() { p.w.state = maps.Clone(p.state) })
 	}
 }
 
-func (w *Workspace) save(state map[string]*Object) { w.edit(func() { w.state = maps.Clone(state) }) }
-
-// call makes a call of the protocol, and reports why it failed.
+// call makes a call of the protocol, and reports why it failed. A process that has
+// ended makes none, and its answers are dropped.
 func call[Q, R any](p *process, address, method string, f func(context.Context, Q) (R, error), q Q) (r R, ok bool) {
-	ctx, err := p.ctx, p.ctx.Err()
+	ctx, err := p.ctx, error(nil)
+	if p.run.Context != nil {
+		ctx, err = p.run.Context(ctx, address, method)
+	}
 	if err == nil && p.stopped.Load() {
 		err = errInterrupted
 	}
-	if err == nil && p.run.Context != nil {
-		ctx, err = p.run.Context(ctx, address, method)
-	}
-	if err == nil {
+	if err == nil && p.ctx.Err() == nil {
 		r, err = f(ctx, q)
 	}
 	if p.ctx.Err() != nil { // within reports it

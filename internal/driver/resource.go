@@ -44,7 +44,7 @@ func (p *process) refresh(c *Change) (*Object, bool) {
 		now.before = c.before
 		now.after = append(p.plan.blocks.all(block(c.Address)), o.after...)
 	}
-	p.write(c.Address, &now)
+	p.keep(c.Address, &now)
 	return &now, true
 }
 
@@ -65,7 +65,7 @@ func (p *process) planNode(c *Change, opts options) bool {
 	if c.Action == noOp {
 		same := *o
 		same.before, same.after = c.before, p.plan.blocks.all(block(c.Address))
-		p.write(c.Address, &same)
+		p.keep(c.Address, &same)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,8 +180,8 @@ func (p *process) make(c *Change) bool {
 		for i := 1; c.deposed == "" || p.object(c.deposed) != nil; i++ {
 			c.deposed = fmt.Sprintf("%s (deposed %d)", c.Address, i)
 		}
-		p.write(c.deposed, o)
-		p.write(c.Address, nil)
+		p.keep(c.deposed, o)
+		p.keep(c.Address, nil)
 		o = nil
 	}
 	again := *c
@@ -217,8 +217,9 @@ func (p *process) make(c *Change) bool {
 	}
 	ok := p.apply(&again, c.Address, config, like)
 	if c.deposed != "" && p.object(c.Address) == nil {
-		p.write(c.Address, old)
-		p.write(c.deposed, nil)
+		p.keep(c.Address, old)
+		p.keep(c.deposed, nil)
+		p.save()
 	}
 	return ok
 }
@@ -255,6 +256,7 @@ func (p *process) apply(c *Change, key string, config tftypes.Value, like Object
 	}
 	like.Value, like.Private, like.Identity = v, resp.Private, resp.NewIdentity
 	like.Tainted = !ok && (like.Tainted || c.Action == create)
-	p.write(key, &like)
+	p.keep(key, &like)
+	p.save()
 	return ok
 }
