@@ -99,16 +99,13 @@ func validPlan(attributes []*tfprotov6.SchemaAttribute, prior, config, planned t
 // compatible returns where a value does not keep what was planned
 // (objchange.AssertObjectCompatible): only the unknown may change.
 func compatible(planned, actual tftypes.Value, path string) (problems []string) {
-	switch {
-	case !planned.IsKnown():
-		return nil
-	case planned.IsNull() || actual.IsNull() || !actual.IsKnown() || planned.IsFullyKnown():
-		if !planned.Equal(actual) {
-			return []string{fmt.Sprintf("%s was planned as %s, and is %s", path, planned, actual)}
-		}
-		return nil
-	}
 	want, got := parts(planned), parts(actual)
+	switch {
+	case !planned.IsKnown() || planned.Equal(actual):
+		return nil
+	case planned.IsNull() || actual.IsNull() || !actual.IsKnown() || len(want)+len(got) == 0:
+		return []string{fmt.Sprintf("%s was planned as %s, and is %s", path, planned, actual)}
+	}
 	if planned.Type().Is(tftypes.Set{}) {
 		// Elements cannot be told apart once they are known. There can be fewer.
 		for _, w := range want {

@@ -60,11 +60,11 @@ func New(tb testing.TB, provider Values, resources ...Resource) *Workspace {
 
 // Values are the arguments of a block. A missing argument is null. A value is
 // anything that JSON can represent, [Ref], or [Unknown], which may also stand inside
-// of slices and maps.
+// of slices and maps. What an object has too much is dropped, except from Values.
 type Values map[string]any
 
 // Ref is the value of an attribute of another resource, and an edge of the graph.
-// Attribute may be a path with dots.
+// Attribute may be a path with dots, or empty for the whole resource.
 type Ref struct{ Resource, Attribute string }
 
 // Unknown is a value that is known only after apply. It makes an apply fail.

@@ -115,6 +115,9 @@ func (p *process) look(r Ref) (tftypes.Value, error) {
 	if !ok {
 		return v, fmt.Errorf("%s has no value", r.Resource)
 	}
+	if r.Attribute == "" {
+		return v, nil
+	}
 	return at(v, strings.Split(r.Attribute, ".")), nil
 }
 

@@ -38,7 +38,7 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 	case Ref:
 		found, err := look(v)
 		switch {
-		case err != nil || found.Type().Equal(typ):
+		case err != nil || found.Type().Equal(typ) || typ.Is(tftypes.DynamicPseudoType):
 			return found, err
 		case typ.Is(tftypes.String) && !found.IsFullyKnown():
 			return build(typ, Unknown{}, look)
@@ -74,6 +74,9 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		if err == nil && typ.Is(tftypes.String) && (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) {
 			return tftypes.NewValue(typ, string(text)), nil
 		}
+		if typ.Is(tftypes.DynamicPseudoType) {
+			typ = map[reflect.Kind]tftypes.Type{reflect.String: tftypes.String, reflect.Bool: tftypes.Bool, reflect.Int: tftypes.Number}[r.Kind()]
+		}
 		//nolint:staticcheck // There is no other way from JSON to a value of a type.
 		v, wrong := tftypes.ValueFromJSON(text, typ)
 		return v, errors.Join(err, wrong)
@@ -81,8 +84,10 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 	out := map[string]tftypes.Value{}
 	for name, item := range items {
 		t := element(name)
-		if t == nil {
+		if _, strict := value.(Values); t == nil && strict {
 			return tftypes.Value{}, fmt.Errorf("unsupported argument %s", name)
+		} else if t == nil {
+			continue
 		}
 		v, err := build(t, item, look)
 		if err != nil {
