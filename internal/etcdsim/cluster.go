@@ -5,7 +5,10 @@ package etcdsim
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -96,6 +99,20 @@ func (c *Cluster) Split(processes ...*Process) {
 
 // Heal undoes [Cluster.Split].
 func (c *Cluster) Heal() { c.Split() }
+
+// Processes returns the processes in the order in which they were made.
+func (c *Cluster) Processes() []*Process {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	return slices.Clone(c.processes)
+}
+
+// Members returns the list of the process that has applied most.
+func (c *Cluster) Members() []*pb.Member {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	return c.newest().list()
+}
 
 // Leader returns the leader, nil if there is none.
 func (c *Cluster) Leader() *Process {

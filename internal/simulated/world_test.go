@@ -1,0 +1,196 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package simulated tests what the whole provider does, behind its protocol server,
+// in a simulated world: package etcdsim is the cluster and the order of events,
+// package driver is Terraform.
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+)
+
+// release is the etcd of these tests. What versions answer differently is tested in
+// package etcdsim.
+const release = etcdsim.Version("3.6.16")
+
+// world is a simulated cluster, and the runs of Terraform that work on it.
+type world struct {
+	*testing.T
+	network  *etcdsim.Network
+	cluster  *etcdsim.Cluster
+	schedule *etcdsim.Scheduler
+	members  map[string]*etcdsim.Process
+	// calls counts the requests of all runs. each is called for each of them, when
+	// its turn has come and before it is carried out.
+	calls int
+	each  func(run string) error
+	env   map[string]string
+
+	mu   sync.Mutex
+	runs map[string]int
+}
+
+// simulate runs f in a bubble, in a world with a healthy cluster. The same seed gives
+// the same world.
+func simulate(t *testing.T, seed uint64, names string, f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, network: &etcdsim.Network{}, members: map[string]*etcdsim.Process{}, env: map[string]string{}, runs: map[string]int{}}
+		w.cluster = w.network.Form(release, strings.Fields(names)...)
+		for _, p := range w.cluster.Processes() {
+			w.members[p.Name] = p
+		}
+		w.schedule = etcdsim.NewScheduler(t, seed)
+		defer w.schedule.Stop()
+		w.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+			err := w.schedule.Before(ctx, c)
+			if w.calls++; err == nil && w.each != nil {
+				err = w.each(c.Run)
+			}
+			return err
+		}
+		time.Sleep(10 * time.Second) // a fresh cluster does not count as healthy
+		f(w)
+	})
+}
+
+// start returns what starts the provider processes of a run of that name.
+func (w *world) start(run string) driver.Start {
+	return func(context.Context) (*driver.Run, error) {
+		w.mu.Lock()
+		w.runs[run]++
+		name := fmt.Sprintf("%s.%d", run, w.runs[run])
+		w.mu.Unlock()
+		seed := fnv.New64a()
+		_, _ = seed.Write([]byte(name))
+		pool := &connection.Pool{World: w.network.Run(name)}
+		r := &backend.Run{
+			Clock:  w.schedule.Clock(name),
+			Getenv: func(name string) string { return w.env[name] },
+			Random: random{rand.New(rand.NewPCG(seed.Sum64(), 0))}, //nolint:gosec // it must be repeatable
+			Self:   claim.Holder{Who: name, PID: 1, Run: name},
+		}
+		return &driver.Run{
+			Name: name, Server: provider.Server(provider.NewForRun("test", pool, r)()),
+			Close: func() { _ = pool.Close() },
+			Context: func(ctx context.Context, resource, method string) (context.Context, error) {
+				return w.schedule.Context(ctx, name, resource, method)
+			},
+		}, nil
+	}
+}
+
+// random is a source of numbers as a source of bytes.
+type random struct{ *rand.Rand }
+
+func (r random) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(r.Uint32())
+	}
+	return len(p), nil
+}
+
+// boot starts the process of a new member as soon as it is announced.
+func (w *world) boot(name string) *etcdsim.Process {
+	p := w.cluster.NewProcess(name, release)
+	w.members[name] = p
+	go func() {
+		ctx := w.Context()
+		clock := w.schedule.Clock("machine " + name)
+		for clock.Sleep(ctx, time.Second) == nil && p.Start() != nil {
+		}
+	}()
+	return p
+}
+
+// provider are the arguments of a provider block for the members of these names.
+func (w *world) provider(names string) driver.Values {
+	var endpoints []any
+	for _, name := range strings.Fields(names) {
+		endpoints = append(endpoints, "http://"+name+".example:2379")
+	}
+	return driver.Values{"endpoints": endpoints}
+}
+
+// member is an etcd_member with a name and peer URLs.
+func member(name string) driver.Resource {
+	return driver.Resource{Type: "etcd_member", Name: name, Values: driver.Values{"name": name, "peer_urls": []any{"http://" + name + ".example:2380"}}}
+}
+
+func members(names string) (out []driver.Resource) {
+	for _, name := range strings.Fields(names) {
+		out = append(out, member(name))
+	}
+	return out
+}
+
+// adopt returns a workspace that manages the members of the cluster of these names.
+func (w *world) adopt(names string) *driver.Workspace {
+	w.Helper()
+	ws := driver.New(w, w.provider(names), members(names)...)
+	for _, name := range strings.Fields(names) {
+		w.ok(ws.Import(w.Context(), w.start("import"), "etcd_member."+name, name))
+	}
+	return ws
+}
+
+func (w *world) ok(r driver.Result) {
+	w.Helper()
+	if err := r.Err(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// list is the names of the members, sorted, with learners in brackets. A member that
+// has not started is its peer URL.
+func (w *world) list() string {
+	var out []string
+	for _, m := range w.cluster.Members() {
+		name := m.Name
+		if name == "" {
+			name = m.PeerURLs[0]
+		}
+		if m.IsLearner {
+			name = "(" + name + ")"
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+// keys are the keys in the cluster.
+func (w *world) keys() (out []string) {
+	for _, p := range w.cluster.Processes() {
+		c := w.network.Run("test").Client(p.ClientURL, p.ClientURL)
+		if all, err := c.Get(w.Context(), "", clientv3.WithPrefix(), clientv3.WithSerializable()); err == nil {
+			for _, kv := range all.Kvs {
+				out = append(out, string(kv.Key))
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+var errKilled = errors.New("the process was killed")
