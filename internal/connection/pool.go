@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // errPoolClosed is the error that a closed [Pool] returns.
@@ -25,6 +27,7 @@ type Pool struct {
 
 	mu      sync.Mutex
 	closed  bool
+	ended   chan struct{} // closed by Close; made when it is needed
 	closing map[*func(context.Context)]struct{}
 	entries map[poolKey]*poolEntry
 	tokens  map[poolKey]*sharedToken
@@ -212,6 +215,9 @@ func (p *Pool) beforeClose() {
 func (p *Pool) Close() error {
 	p.beforeClose()
 	p.mu.Lock()
+	if !p.closed && p.ended != nil {
+		close(p.ended)
+	}
 	p.closed = true
 	entries, web := p.entries, p.web
 	p.entries, p.web = nil, nil
@@ -231,6 +237,46 @@ func (p *Pool) Close() error {
 		w.CloseIdleConnections()
 	}
 	return errors.Join(errs...)
+}
+
+// Clock returns c, but each sleep ends with [context.Canceled] when the pool is
+// closed. So Close ends everything that repeats its requests.
+func (p *Pool) Clock(c clock.Clock) clock.Clock { return poolClock{c, p} }
+
+type poolClock struct {
+	clock.Clock
+	pool *Pool
+}
+
+// Sleep implements [clock.Clock].
+func (c poolClock) Sleep(ctx context.Context, d time.Duration) error {
+	ended := c.pool.end()
+	if ended == nil {
+		return context.Canceled
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return c.Clock.Sleep(ctx, d)
+}
+
+// end returns a channel that Close closes, nil if it was called.
+func (p *Pool) end() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	if p.ended == nil {
+		p.ended = make(chan struct{})
+	}
+	return p.ended
 }
 
 func newPoolKey(s Settings, endpoint string) (poolKey, error) {

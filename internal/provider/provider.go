@@ -111,7 +111,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 			resp.Diagnostics.AddWarning(w.Summary, w.Detail)
 		}
 	}
-	settings.Clock = p.run.Clock
+	settings.Clock = p.pool.Clock(p.run.Clock)
 	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool}
 	b.Order.Clock = p.run.Clock
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b

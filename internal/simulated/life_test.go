@@ -91,3 +91,17 @@ func TestLife(t *testing.T) {
 		live(t, kill)
 	}
 }
+
+// The end of the connections is the end of everything that a provider process does.
+func TestCloseEndsAnApply(t *testing.T) {
+	simulate(t, 1, "a b c", func(w *world) {
+		ws := w.adopt("a b c")
+		ws.Resources = members("a b c d") // nobody starts d
+		time.AfterFunc(2*time.Minute, func() { _ = w.pool.Close() })
+		begin := time.Now()
+		_, r := ws.Up(w.Context(), w.start("first"))
+		if took := time.Since(begin); r.Err() == nil || took > 3*time.Minute {
+			t.Errorf("after %v: %v", took, r)
+		}
+	})
+}

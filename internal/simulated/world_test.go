@@ -48,6 +48,8 @@ type world struct {
 
 	mu   sync.Mutex
 	runs map[string]int
+	// pool holds the connections of the last process that started.
+	pool *connection.Pool
 }
 
 // simulate runs f in a bubble, in a world with a healthy cluster. The same seed gives
@@ -80,10 +82,11 @@ func (w *world) start(run string) driver.Start {
 		w.mu.Lock()
 		w.runs[run]++
 		name := fmt.Sprintf("%s.%d", run, w.runs[run])
+		pool := &connection.Pool{World: w.network.Run(name)}
+		w.pool = pool
 		w.mu.Unlock()
 		seed := fnv.New64a()
 		_, _ = seed.Write([]byte(name))
-		pool := &connection.Pool{World: w.network.Run(name)}
 		r := &backend.Run{
 			Clock:  w.schedule.Clock(name),
 			Getenv: func(name string) string { return w.env[name] },
