@@ -88,7 +88,7 @@ func validPlan(attributes []*tfprotov6.SchemaAttribute, prior, config, planned t
 			if len(wants) != len(gots) {
 				problems = append(problems, fmt.Sprintf("%s is planned with %d elements, and configured with %d", at, len(gots), len(wants)))
 			}
-			for key := range gots {
+			for _, key := range slices.Sorted(maps.Keys(gots)) {
 				problems = append(problems, validPlan(a.NestedType.Attributes, old[key], wants[key], gots[key], at+"."+key)...)
 			}
 		}

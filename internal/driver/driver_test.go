@@ -29,7 +29,6 @@ import (
 // world holds the things that the provider of the tests makes.
 type world struct {
 	mu     sync.Mutex
-	things map[string]string // text by id
 	calls  []string
 	fail   map[string]string // an error, by what is called
 	lie    string            // planned text that the apply does not keep
@@ -308,6 +307,7 @@ func TestFailure(t *testing.T) {
 	w.fail["create c3"] = "no create"
 	s.Resources[2].Values = Values{"name": "c3"}
 	_, r = s.Up(t.Context(), w.start)
+	want(t, "errors", r.Errors(), "[x_thing.c: no create]")
 	want(t, "state", s.Addresses(), "[x_thing.a x_thing.b x_thing.c]")
 
 	// What a refresh does not find is created.

@@ -5,7 +5,6 @@ package driver
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -45,57 +44,83 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		}
 		return build(typ, plain(found), look)
 	}
-	items := map[string]any{}
-	element := func(string) tftypes.Type { return nil }
-	switch t := typ.(type) {
-	case tftypes.List:
-		element = func(string) tftypes.Type { return t.ElementType }
-	case tftypes.Set:
-		element = func(string) tftypes.Type { return t.ElementType }
-	case tftypes.Map:
-		element = func(string) tftypes.Type { return t.ElementType }
-	case tftypes.Object:
-		element = func(name string) tftypes.Type { return t.AttributeTypes[name] }
-		for name := range t.AttributeTypes {
-			items[name] = nil
-		}
-	}
-	switch r := reflect.ValueOf(value); {
-	case r.Kind() == reflect.Slice && (typ.Is(tftypes.List{}) || typ.Is(tftypes.Set{})):
-		for i := range r.Len() {
-			items[strconv.Itoa(i)] = r.Index(i).Interface()
-		}
-	case r.Kind() == reflect.Map && (typ.Is(tftypes.Map{}) || typ.Is(tftypes.Object{})):
-		for _, k := range r.MapKeys() {
-			items[k.String()] = r.MapIndex(k).Interface()
-		}
-	default:
-		text, err := json.Marshal(value)
-		if err == nil && typ.Is(tftypes.String) && (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) {
-			return tftypes.NewValue(typ, string(text)), nil
-		}
-		if typ.Is(tftypes.DynamicPseudoType) {
-			typ = map[reflect.Kind]tftypes.Type{reflect.String: tftypes.String, reflect.Bool: tftypes.Bool, reflect.Int: tftypes.Number}[r.Kind()]
-		}
-		//nolint:staticcheck // There is no other way from JSON to a value of a type.
-		v, wrong := tftypes.ValueFromJSON(text, typ)
-		return v, errors.Join(err, wrong)
+	items := spread(typ, value)
+	if items == nil {
+		return literal(typ, value)
 	}
 	out := map[string]tftypes.Value{}
-	for name, item := range items {
-		t := element(name)
+	for _, name := range slices.Sorted(maps.Keys(items)) {
+		t := element(typ, name)
 		if _, strict := value.(Values); t == nil && strict {
 			return tftypes.Value{}, fmt.Errorf("unsupported argument %s", name)
 		} else if t == nil {
 			continue
 		}
-		v, err := build(t, item, look)
+		v, err := build(t, items[name], look)
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", name, err)
 		}
 		out[name] = v
 	}
 	return canonical(join(typ, out)), nil
+}
+
+// spread are the parts of a slice or a map for a collection, nil if it is none.
+func spread(typ tftypes.Type, value any) map[string]any {
+	r, items := reflect.ValueOf(value), map[string]any{}
+	switch {
+	case r.Kind() == reflect.Slice && (typ.Is(tftypes.List{}) || typ.Is(tftypes.Set{})):
+		for i := range r.Len() {
+			items[strconv.Itoa(i)] = r.Index(i).Interface()
+		}
+	case r.Kind() == reflect.Map && (typ.Is(tftypes.Map{}) || typ.Is(tftypes.Object{})):
+		if object, ok := typ.(tftypes.Object); ok {
+			for name := range object.AttributeTypes {
+				items[name] = nil
+			}
+		}
+		for _, k := range r.MapKeys() {
+			items[k.String()] = r.MapIndex(k).Interface()
+		}
+	default:
+		return nil
+	}
+	return items
+}
+
+// element is the type of a part of a collection.
+func element(typ tftypes.Type, name string) tftypes.Type {
+	switch t := typ.(type) {
+	case tftypes.List:
+		return t.ElementType
+	case tftypes.Set:
+		return t.ElementType
+	case tftypes.Map:
+		return t.ElementType
+	case tftypes.Object:
+		return t.AttributeTypes[name]
+	}
+	return nil
+}
+
+// literal makes a primitive value, or a text from a collection.
+func literal(typ tftypes.Type, value any) (tftypes.Value, error) {
+	kind := reflect.TypeOf(value).Kind()
+	text, err := json.Marshal(value)
+	if err == nil && typ.Is(tftypes.String) && (kind == reflect.Slice || kind == reflect.Map) {
+		return tftypes.NewValue(typ, string(text)), nil
+	}
+	if typ.Is(tftypes.DynamicPseudoType) {
+		typ = map[reflect.Kind]tftypes.Type{reflect.String: tftypes.String, reflect.Bool: tftypes.Bool, reflect.Int: tftypes.Number}[kind]
+	}
+	if err == nil && typ == nil {
+		err = fmt.Errorf("a %T for any type is left out", value)
+	}
+	if err != nil {
+		return tftypes.Value{}, err
+	}
+	//nolint:staticcheck // There is no other way from JSON to a value of a type.
+	return tftypes.ValueFromJSON(text, typ)
 }
 
 // plain is the reverse of build.
