@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -340,54 +341,50 @@ func TestFinding(t *testing.T) {
 // A process that is killed at any call leaves what was written before, and another
 // one finishes the work. An interruption lets the calls under way end.
 func TestKill(t *testing.T) {
-	errKilled := errors.New("killed")
 	for _, graceful := range []bool{false, true} {
-		for at, calls := 1, 0; at == 1 || calls >= at-1; at++ {
-			synctest.Test(t, func(t *testing.T) {
-				w, s := two(t)
-				interrupt := make(chan struct{})
-				ctx, kill := context.WithCancelCause(t.Context())
-				defer kill(nil)
-				calls = 0
-				w.before = func(context.Context, string) error {
-					time.Sleep(time.Second)
-					if calls++; calls != at {
-						return nil
-					}
-					if graceful {
-						close(interrupt)
-					} else {
-						kill(errKilled)
-					}
-					time.Sleep(time.Second)
-					return nil
-				}
-				_, r := s.Up(ctx, func(ctx context.Context) (*Run, error) {
-					run, err := w.start(ctx)
-					run.Interrupt = interrupt
-					return run, err
-				})
-				if calls < at {
-					return // it was over before
-				}
-				if graceful && !errors.Is(r.Err(), errInterrupted) || !graceful && !errors.Is(r.Err(), errKilled) {
-					t.Errorf("stopped at call %d: %v", at, r.Err())
-				}
-				made := 0
-				for _, call := range w.calls {
-					if strings.HasPrefix(call, "start") {
-						made++
-					}
-				}
-				if lost := made - len(s.Addresses()); lost < 0 || graceful && lost > 0 {
-					t.Errorf("stopped at call %d: %d were made, the state has %v", at, made, s.Addresses())
-				}
-				w.before = nil
-				up(t, w, s)
-				want(t, "state", s.Addresses(), "[x_thing.a x_thing.b x_thing.c]")
-			})
+		for at := int32(1); stoppedAt(t, at, graceful); at++ {
 		}
 	}
+}
+
+// stoppedAt stops a process at a call. It returns false if there are fewer.
+func stoppedAt(t *testing.T, at int32, graceful bool) (stopped bool) {
+	errKilled := errors.New("killed")
+	synctest.Test(t, func(t *testing.T) {
+		w, s := two(t)
+		interrupt := make(chan struct{})
+		ctx, kill := context.WithCancelCause(t.Context())
+		defer kill(nil)
+		var calls atomic.Int32
+		w.before = func(context.Context, string) error {
+			time.Sleep(time.Second)
+			switch {
+			case calls.Add(1) != at:
+			case graceful:
+				close(interrupt)
+			default:
+				kill(errKilled)
+			}
+			return nil
+		}
+		_, r := s.Up(ctx, func(ctx context.Context) (*Run, error) {
+			run, err := w.start(ctx)
+			run.Interrupt = interrupt
+			return run, err
+		})
+		stopped = calls.Load() >= at
+		if err := map[bool]error{true: errInterrupted, false: errKilled}[graceful]; stopped && !errors.Is(r.Err(), err) {
+			t.Errorf("stopped at call %d: %v", at, r.Err())
+		}
+		made := strings.Count(w.took(), "start")
+		if lost := made - len(s.Addresses()); lost < 0 || graceful && lost > 0 {
+			t.Errorf("stopped at call %d: %d were made, the state has %v", at, made, s.Addresses())
+		}
+		w.before = nil
+		up(t, w, s)
+		want(t, "state", s.Addresses(), "[x_thing.a x_thing.b x_thing.c]")
+	})
+	return stopped
 }
 
 // cloud has machines.

@@ -4,7 +4,6 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -195,21 +194,23 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			switch ready := n.ready(); {
 			case ready == failed:
 				n.state, i = failed, -1 // those before may depend on it
-			case ready == done && busy < limit && p.ctx.Err() == nil && !p.stopped.Load():
+			case ready == done && busy < limit && p.ctx.Err() == nil && !p.interrupted():
 				n.state = running
 				busy++
 				go func() { ended <- outcome{n, do(n)} }()
 			}
 		}
 		if busy == 0 {
+			if p.interrupted() {
+				p.fail(noResource, errInterrupted)
+			}
 			return
 		}
 		select {
 		case <-interrupt:
 			interrupt = nil
-			p.stopped.Store(true)
 			_, err := p.run.Server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
-			p.fail(noResource, errors.Join(errInterrupted, err))
+			p.fail(noResource, err)
 		case o := <-ended:
 			busy--
 			if o.n.state = done; !o.ok {

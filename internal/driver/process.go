@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -31,7 +30,6 @@ type process struct {
 	schemas map[string]*tfprotov6.Schema
 	// destroys is whether the provider plans destructions.
 	destroys bool
-	stopped  atomic.Bool
 
 	mu      sync.Mutex // of what follows; never held across a call
 	diags   []Diagnostic
@@ -155,7 +153,7 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 	if p.run.Context != nil {
 		ctx, err = p.run.Context(ctx, address, method)
 	}
-	if err == nil && p.stopped.Load() {
+	if err == nil && p.interrupted() {
 		err = errInterrupted
 	}
 	if err == nil && p.ctx.Err() == nil {
@@ -165,6 +163,15 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 		return r, false
 	}
 	return r, p.fail(address, err)
+}
+
+func (p *process) interrupted() bool {
+	select {
+	case <-p.run.Interrupt:
+		return true
+	default:
+		return false
+	}
 }
 
 // fail adds an error, unless it is nil. It returns whether it is nil.
