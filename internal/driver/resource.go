@@ -50,8 +50,9 @@ func (p *process) refresh(c *Change) (*Object, bool) {
 
 // planNode refreshes and plans a resource.
 func (p *process) planNode(c *Change, opts options) bool {
-	o, ok := p.object(c.Address), true
+	o := p.object(c.Address)
 	if !opts.stale {
+		var ok bool
 		if o, ok = p.refresh(c); !ok {
 			return false
 		}
