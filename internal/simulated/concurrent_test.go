@@ -67,6 +67,7 @@ const stormSeed = "ETCD_TEST_STORM_SEED"
 // The record of all events of two concurrent runs is the same in another process, and
 // on another number of processors.
 func TestConcurrentRunsAreRepeatable(t *testing.T) {
+	t.Parallel()
 	seeds := 10
 	if etcdtest.Full() {
 		seeds = 200

@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -82,18 +83,26 @@ func live(t *testing.T, kill int) (calls int) {
 }
 
 func TestLife(t *testing.T) {
+	t.Parallel()
 	requests := live(t, 0)
 	if requests < 100 {
 		t.Fatalf("a whole life took only %d requests", requests)
 	}
 	t.Logf("%d requests", requests)
-	for kill := 1; kill <= requests && !t.Failed(); kill++ {
-		live(t, kill)
+	const groups = 4
+	for group := range groups {
+		t.Run(fmt.Sprint(group), func(t *testing.T) {
+			t.Parallel()
+			for kill := 1 + group; kill <= requests && !t.Failed(); kill += groups {
+				live(t, kill)
+			}
+		})
 	}
 }
 
 // The end of the connections is the end of everything that a provider process does.
 func TestCloseEndsAnApply(t *testing.T) {
+	t.Parallel()
 	simulate(t, 1, "a b c", func(w *world) {
 		ws := w.adopt("a b c")
 		ws.Resources = members("a b c d") // nobody starts d
