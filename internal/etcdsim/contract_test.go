@@ -78,6 +78,7 @@ var groups = []group{
 		{"learner", learnerCase},
 		{"leadership", leadershipCase},
 		{"frozen", frozenCase},
+		{"peer URLs", peerURLsCase}, // the last, because it costs the quorum
 	}},
 	{"four", 4, false, []contract{
 		{"the leader is removed", removedLeaderCase},

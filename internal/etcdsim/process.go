@@ -29,8 +29,11 @@ var (
 // Process is an etcd process, running or not, with its data. [Network.Form] and
 // [Cluster.NewProcess] create it.
 type Process struct {
-	Name, PeerURL, ClientURL string
-	Version                  Version
+	Name, ClientURL string
+	// PeerURL is where the process listens for peers, whatever the list of members has.
+	// It may be changed while the process does not run.
+	PeerURL string
+	Version Version
 
 	c *Cluster
 
@@ -50,7 +53,8 @@ type Process struct {
 	heard      time.Time
 }
 
-// peer is the connection of a process to another one.
+// peer is the connection that a process dialled to another one. An update of the list
+// does not end it: Transport.UpdatePeer, server/etcdserver/api/rafthttp/transport.go.
 type peer struct {
 	since  time.Time // zero after the other process has closed it
 	silent time.Time // when it broke without being closed; zero while it works
@@ -155,9 +159,30 @@ func (p *Process) change(how func()) {
 	p.c.settle()
 }
 
-// reaches reports whether messages pass between two processes.
+// reaches reports whether messages pass between two processes, in both directions.
 func (p *Process) reaches(q *Process) bool {
-	return p == q && p.works() || p.works() && q.works() && p.c.side[p] == q.c.side[q]
+	return p.near(q) && (p == q || p.sends(q) && q.sends(p))
+}
+
+// near reports whether two processes work, and nothing is between them.
+func (p *Process) near(q *Process) bool {
+	return p.works() && q.works() && p.c.side[p] == q.c.side[q]
+}
+
+// sends reports whether the messages of a process get to another one: on the
+// connection that the other one dialled, or else to an address in the list. peer.pick,
+// server/etcdserver/api/rafthttp/peer.go.
+func (p *Process) sends(q *Process) bool {
+	return q.peers[p.id].active(time.Now()) || p.finds(q)
+}
+
+// finds reports whether a process has an address in its list where another one listens.
+func (p *Process) finds(q *Process) bool {
+	m := p.state.find(q.id)
+	if m == nil || p.stalled || p.applied == 0 {
+		m = p.c.newest().find(q.id) // see knows
+	}
+	return m != nil && slices.Contains(m.PeerURLs, q.PeerURL)
 }
 
 func (p *Process) works() bool { return p.running && !p.frozen }
@@ -202,16 +227,18 @@ func (c *Cluster) reconnect() {
 			if link != nil {
 				p.count(link, q, now)
 			}
+			near := p.near(q)
+			dials := near && q.knows(p) && p.finds(q)
 			switch {
 			case q.id == 0 || !p.knows(q):
 				delete(p.peers, q.id)
 			case link != nil && !q.running:
 				link.since, link.silent = time.Time{}, time.Time{}
-			case p.reaches(q) && q.knows(p) && link == nil:
+			case dials && link == nil:
 				p.peers[q.id] = &peer{since: now, counted: now}
-			case p.reaches(q) && q.knows(p) && !link.active(now):
+			case dials && !link.active(now):
 				link.since, link.silent = now, time.Time{}
-			case p.reaches(q) && link != nil:
+			case near && link.active(now):
 				link.silent = time.Time{}
 			case link != nil && link.silent.IsZero():
 				link.silent = now
@@ -222,7 +249,7 @@ func (c *Cluster) reconnect() {
 
 // active reports whether a connection counts as active.
 func (l *peer) active(now time.Time) bool {
-	return !l.since.IsZero() && (l.silent.IsZero() || now.Sub(l.silent) < readTimeout)
+	return l != nil && !l.since.IsZero() && (l.silent.IsZero() || now.Sub(l.silent) < readTimeout)
 }
 
 // count adds the heartbeats since the last call to the counters of a connection.
@@ -241,7 +268,7 @@ func (p *Process) count(l *peer, q *Process, now time.Time) {
 // activeSince returns since when the connection to a member has worked, zero if it
 // does not: transport.ActiveSince.
 func (p *Process) activeSince(id uint64) time.Time {
-	if l := p.peers[id]; l != nil && l.active(time.Now()) {
+	if l := p.peers[id]; l.active(time.Now()) {
 		return l.since
 	}
 	return time.Time{}
