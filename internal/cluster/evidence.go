@@ -6,6 +6,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -44,14 +47,26 @@ func (p probe) heard(of membership.ClusterID) membership.Heard {
 		h.Detail = "serves requests"
 	case p.status != nil && p.status.IsLearner:
 		h.Reply, h.Detail = membership.ReplyLearner, "answers as a learner"
-	case p.status != nil && len(p.lists) > 0:
+	case p.status != nil && len(p.lists) > 0 && lacksQuorum(p.readErr):
 		h.Reply, h.Detail = membership.ReplyNoQuorum, "answers without a quorum"
-	case p.status != nil && replyOf(p.listErr) == membership.ReplyNone, len(p.lists) > 0:
+	case p.status != nil && (p.listErr == nil || replyOf(p.listErr) == membership.ReplyNone), len(p.lists) > 0:
 		h.Detail = "answers some requests"
 	default:
 		h.Reply, h.Detail = worst(p.listErr, p.err)
 	}
 	return h
+}
+
+// lacksQuorum reports whether the error of a linearizable read says that there is no
+// quorum. A server checks the permission only after the read, so a read that is
+// refused for another reason may have had one.
+func lacksQuorum(err error) bool {
+	if r := replyOf(err); r == membership.ReplyNone || r == membership.ReplyNoQuorum {
+		return true
+	}
+	return slices.ContainsFunc([]error{
+		rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+	}, func(lost error) bool { return errors.Is(err, lost) })
 }
 
 // worst returns the error of an endpoint that says most against giving up its

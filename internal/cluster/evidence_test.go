@@ -10,6 +10,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -59,7 +60,11 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{"a status without a list", probe{status: status(7, false), listErr: timeout}, s},
 		{"a status, and the list is denied", probe{status: status(7, false), listErr: failed(connection.AuthRequired)}, s},
 		{"a status, and no login", probe{status: status(7, false), listErr: failed(connection.NoLogin)}, q},
-		{"a local list", probe{status: status(7, false), lists: []memberList{list}}, q},
+		{"a local list", probe{status: status(7, false), readErr: timeout, lists: []memberList{list}}, q},
+		{"a local list, and no leader", probe{status: status(7, false), readErr: rpctypes.ErrNoLeader, lists: []memberList{list}}, q},
+		{"a local list, and the read needs a login", probe{status: status(7, false), readErr: failed(connection.AuthRequired), lists: []memberList{list}}, s},
+		{"a local list, and the read fails otherwise", probe{status: status(7, false), readErr: failed(connection.Server), lists: []memberList{list}}, s},
+		{"a voter that a stale list has as a learner", probe{status: status(7, false)}, s},
 		{"a learner", probe{status: status(7, true), listErr: failed(connection.Learner)}, l},
 	} {
 		if got := c.p.heard(7); got.Reply != c.want || got.Detail == "" {

@@ -26,6 +26,7 @@ type probe struct {
 	status   *clientv3.StatusResponse
 	err      error // of the status call
 	readOK   bool
+	readErr  error        // of the linearizable list
 	lists    []memberList // the best first
 	listErr  error
 }
@@ -95,7 +96,7 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	for range 3 {
 		<-done
 	}
-	if strongErr == nil {
+	if p.readErr = strongErr; strongErr == nil {
 		p.readOK = true
 		p.lists = append(p.lists, strong)
 	}
