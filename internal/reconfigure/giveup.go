@@ -42,8 +42,8 @@ func CheckLost(e membership.Evidence, cluster, stated membership.ClusterID, caus
 }
 
 // MayGiveUp asks every known address of the cluster, and returns a [*NotGivenUp]
-// unless the cluster may be given up. Every plan that gives up a cluster, or
-// forgets a member that no cluster can remove, asks it.
+// unless the cluster may be given up. Every plan of a restore that gives up a cluster
+// asks it. The plan of a removal does not: only its apply asks, see [Engine.GiveUp].
 func (e *Engine) MayGiveUp(ctx context.Context, cluster membership.ClusterID) error {
 	evidence := e.Cluster.Evidence(ctx, cluster)
 	if err := ctx.Err(); err != nil {

@@ -90,7 +90,7 @@ func (w *world) start(run string) driver.Start {
 		r := &backend.Run{
 			Clock:  w.schedule.Clock(name),
 			Getenv: func(name string) string { return w.env[name] },
-			Random: random{rand.New(rand.NewPCG(seed.Sum64(), 0))}, //nolint:gosec // it must be repeatable
+			Random: random{rand.New(rand.NewPCG(seed.Sum64(), 0))},
 			Self:   claim.Holder{Who: name, PID: 1, Run: name},
 		}
 		return &driver.Run{
