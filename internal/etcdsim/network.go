@@ -48,6 +48,9 @@ type Network struct {
 
 	// MaxLearners is --max-learners of the processes. 0 means 1, etcd's default.
 	MaxLearners int
+	// Lax is --strict-reconfig-check=false: no change is refused for the health of
+	// the members.
+	Lax bool
 
 	mu      sync.Mutex
 	formed  int
