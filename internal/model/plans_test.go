@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -337,7 +338,7 @@ func (r planRules) searchPlans(depth int) (found string, visited, tried int) {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	depth := 3
-	if full() {
+	if etcdtest.Full() {
 		depth = 4
 	}
 	found, visited, tried := thePlanRules.searchPlans(depth)

@@ -10,11 +10,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// The following is a second model: not of the steps of an apply, but of the
-// commands that users type. Its steps are whole commands (an apply of
-// everything or of targets, with replacements; a resource dropped from the
-// state or tainted; all configurations changed) on three members whose
-// resources use for_each. The contents of a plan are up to Terraform and are
+// The steps of the model are whole commands (an apply of everything or of targets,
+// with replacements; a resource dropped from the state or tainted; all
+// configurations changed) on three members whose resources use for_each. The contents of a plan are up to Terraform and are
 // restated here. membership.GuardPlan, GuardNode, InTheWay and Identify decide
 // about refusals, DecideRemove and DecideWithdraw about removals.
 
@@ -71,22 +69,6 @@ func newTyped() typed {
 		w.places[i].listed, w.places[i].alive = true, true
 	}
 	return w
-}
-
-// seen returns an observation of the cluster.
-func (w typed) seen() membership.Snapshot {
-	s := state{leader: none}
-	for i, p := range w.places {
-		if !p.listed {
-			continue
-		}
-		s.nodes[i] = node{seat: voter, gen: p.member, machine: dead, started: true, synced: true}
-		if p.alive {
-			s.nodes[i].machine = up
-			s.leader = uint8(i)
-		}
-	}
-	return s.snapshot()
 }
 
 // living returns the number of voters, and how many of them are alive.
