@@ -33,15 +33,14 @@ func Replace(addresses ...string) Option {
 // NoRefresh is -refresh=false.
 func NoRefresh(o *options) { o.stale = true }
 
-// Destroy is terraform destroy. As in Terraform, an ordinary plan comes before it,
-// and its refusal refuses the destruction, unless with [NoRefresh].
+// Destroy is terraform destroy.
 func Destroy(o *options) { o.destroy = true }
 
 // newPlan is an empty plan of the present configuration and state.
 func (w *Workspace) newPlan() *Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return &Plan{provider: maps.Clone(w.Provider), blocks: newBlocks(w.Resources), state: w.state, serial: w.serial}
+	return &Plan{provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), state: w.state, serial: w.serial}
 }
 
 // Validate is terraform validate.
@@ -71,22 +70,14 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 		option(&o)
 	}
 	plan := w.newPlan()
+	if o.destroy {
+		plan.resources = nil
+	}
 	nodes := plan.planNodes()
-	var r Result
-	if !o.destroy || !o.stale {
-		r = w.within(ctx, start, plan, func(p *process) {
-			p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, o) })
-			plan.state, plan.valid = p.state, true
-		})
-	}
-	if o.destroy && r.Err() == nil {
-		plan.blocks = blocks{}
-		nodes = plan.planNodes()
-		more := w.within(ctx, start, plan, func(p *process) {
-			p.walk(nodes, func(n *node) bool { return p.planRemoval(n.Change) })
-		})
-		r.Diagnostics = append(r.Diagnostics, more.Diagnostics...)
-	}
+	r := w.within(ctx, start, plan, func(p *process) {
+		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, o) })
+		plan.state, plan.valid = p.state, true
+	})
 	for _, n := range nodes {
 		if n.Action != "" {
 			plan.Changes = append(plan.Changes, n.Change)
@@ -130,12 +121,12 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 func (w *Workspace) Import(ctx context.Context, start Start, address, id string) Result {
 	plan := w.newPlan()
 	return w.within(ctx, start, plan, func(p *process) {
-		i := slices.IndexFunc(plan.blocks.resources, func(r *Resource) bool { return r.Address() == address })
+		i := slices.IndexFunc(plan.resources, func(r Resource) bool { return r.Address() == address })
 		if i < 0 || p.object(address) != nil {
 			p.fail(address, errors.New("it is not in the configuration, or already in the state"))
 			return
 		}
-		typ := plan.blocks.resources[i].Type
+		typ := plan.resources[i].Type
 		resp, ok := call(p, address, "import", p.server(typ).ImportResourceState, &tfprotov6.ImportResourceStateRequest{TypeName: typ, ID: id})
 		if !ok || !p.report(address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
 			return

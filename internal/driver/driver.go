@@ -6,17 +6,20 @@
 // the graph, and keeps the state. Configurations are Go values. A resource of type
 // "machine" stands in for a machine.
 //
-// What core calls a bug of the provider fails the test: a plan that does not keep
-// to the configuration, an apply that does not keep to the plan.
+// What core calls a bug of the provider fails the test: a final plan or an apply that
+// does not keep to the plan.
 //
 // The package works in a bubble of testing/synctest and outside of one. Nothing
 // depends on chance: what starts, starts in a fixed order.
 //
 // It leaves out: HCL, modules, data sources, actions, provisioners, moved and
-// removed blocks, ignore_changes, replace_triggered_by, -target, references in the
-// provider block, nested blocks, write-only attributes, the prior values of nested
-// sets, deferral, the upgrade of a stored state, and the lock of the state. Terraform
-// validates in a provider process of its own; here the process of the plan does it.
+// removed blocks, ignore_changes, create_before_destroy, replace_triggered_by, -target,
+// references in the provider block, nested blocks, write-only attributes, values of
+// any type, the conversion of types, the order of sets, the prior values inside of nested
+// lists, maps and sets, the check of a plan against the configuration, the ordinary plan
+// before a destruction, interruption, deferral, the upgrade of a stored state, and the
+// lock of the state. Terraform validates in a provider process of its own; here the
+// process of the plan does it.
 // The state is written after each resource, as to a local file.
 package driver
 
@@ -60,7 +63,7 @@ func New(tb testing.TB, provider Values, resources ...Resource) *Workspace {
 
 // Values are the arguments of a block. A missing argument is null. A value is
 // anything that JSON can represent, [Ref], or [Unknown], which may also stand inside
-// of slices and maps. What an object has too much is dropped, except from Values.
+// of slices and maps.
 type Values map[string]any
 
 // Ref is the value of an attribute of another resource, and an edge of the graph.
@@ -77,8 +80,7 @@ type Resource struct {
 	Type, Name string
 	Values     Values
 	// After are the addresses in depends_on.
-	After               []string
-	CreateBeforeDestroy bool
+	After []string
 }
 
 // Address is the address of the resource.
@@ -91,9 +93,8 @@ type Object struct {
 	Identity *tfprotov6.ResourceIdentityData
 	Tainted  bool
 
-	typ    string
-	after  []string // blocks that it depends on, with theirs
-	before bool     // create_before_destroy
+	typ   string
+	after []string // blocks that it depends on, with theirs
 }
 
 // Run is one provider process.
@@ -106,13 +107,9 @@ type Run struct {
 	// "read", "plan", "apply" or "import". If it fails, the call is not made, and the
 	// command fails. nil means the context of the command.
 	Context func(ctx context.Context, resource, method string) (context.Context, error)
-	// Interrupt is closed for Ctrl-C: the provider is told to stop, calls under way
-	// are awaited, and no other call is made. It may be nil.
-	Interrupt <-chan struct{}
 }
 
-// Start starts a provider process. A plan, a plan of a destruction and an apply have
-// one each. The end of the context is the end of the process: answers to calls under
+// Start starts a provider process. A plan and an apply have one each. The end of the context is the end of the process: answers to calls under
 // way are dropped.
 type Start func(ctx context.Context) (*Run, error)
 
@@ -170,8 +167,7 @@ func (r Result) texts(warning bool) (out []string) {
 	return out
 }
 
-// Change is what a plan has for one resource. An object that a failed replacement
-// left has its own, with an address like "machine.a (deposed 1)".
+// Change is what a plan has for one resource.
 type Change struct {
 	Address string
 	// Action is "create", "update", "replace", "delete" or "no-op".
@@ -183,8 +179,7 @@ type Change struct {
 	resource *Resource // nil if it is not in the configuration
 	private  []byte
 	identity *tfprotov6.ResourceIdentityData
-	before   bool   // create_before_destroy
-	deposed  string // key of what the apply displaces for a replacement
+	requires []*tftypes.AttributePath // a change of these is a replacement
 }
 
 // Plan is a saved plan: changes in the order of the configuration, then those of
@@ -192,11 +187,11 @@ type Change struct {
 type Plan struct {
 	Changes []*Change
 
-	provider Values
-	blocks   blocks
-	state    map[string]*Object // as refreshed
-	valid    bool               // the configuration, as far as it is known
-	serial   int
+	provider  Values
+	resources []Resource
+	state     map[string]*Object // as refreshed
+	valid     bool               // the configuration, as far as it is known
+	serial    int
 }
 
 // Change returns the change of a resource, or nil.
@@ -238,11 +233,6 @@ func (w *Workspace) Addresses() []string {
 
 // Forget removes a resource from the state, like terraform state rm.
 func (w *Workspace) Forget(address string) { w.edit(func() { delete(w.state, address) }) }
-
-// Move renames a resource in the state, like terraform state mv.
-func (w *Workspace) Move(from, to string) {
-	w.edit(func() { w.state[to] = w.state[from]; delete(w.state, from) })
-}
 
 // Taint marks a resource for a replacement, like terraform taint.
 func (w *Workspace) Taint(address string) {

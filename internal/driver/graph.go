@@ -4,77 +4,38 @@
 package driver
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// blocks is a configuration with the edges of its graph.
-type blocks struct {
-	resources []*Resource
-	after     map[string][]string // direct dependencies of a block
-	before    map[string]bool     // create_before_destroy, of its own or because of a dependent
-	errs      []error
-}
-
-// block is the block of an address or key, without the key of an instance.
+// block is the block of an address, without the key of an instance.
 func block(address string) string {
 	address, _, _ = strings.Cut(address, "[")
-	return instance(address)
+	return address
 }
 
-// instance is the address of a key of the state.
-func instance(key string) string {
-	key, _, _ = strings.Cut(key, " (deposed ")
-	return key
-}
-
-func newBlocks(resources []Resource) blocks {
-	b := blocks{after: map[string][]string{}, before: map[string]bool{}}
-	known := map[string]bool{}
-	for _, r := range resources {
-		address, name := r.Address(), block(r.Address())
-		if known[address] {
-			b.errs = append(b.errs, fmt.Errorf("%s is there twice", address))
+// needs are the blocks that the block of an address depends on, with theirs.
+func (p *Plan) needs(address string) (out []string) {
+	for todo := []string{block(address)}; len(todo) > 0; todo = todo[1:] {
+		var on []string
+		for _, r := range p.resources {
+			if block(r.Address()) == todo[0] {
+				on = append(on, r.After...)
+				for _, ref := range refs(r.Values) {
+					on = append(on, ref.Resource)
+				}
+			}
 		}
-		known[address], known[name] = true, true
-		b.resources = append(b.resources, &r)
-		for _, ref := range refs(r.Values) {
-			b.after[name] = append(b.after[name], block(ref.Resource))
-		}
-		for _, on := range r.After {
-			b.after[name] = append(b.after[name], block(on))
-		}
-		b.before[name] = b.before[name] || r.CreateBeforeDestroy
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.before)) {
-		for _, on := range b.all(name) {
-			b.before[on] = b.before[on] || b.before[name]
-			if on == name || !known[on] {
-				b.errs = append(b.errs, fmt.Errorf("%s depends on itself, or on a resource that is not in the configuration: %s", name, on))
+		for _, address := range on {
+			if name := block(address); !slices.Contains(out, name) {
+				out, todo = append(out, name), append(todo, name)
 			}
 		}
 	}
-	return b
-}
-
-// all are the dependencies of a block, with theirs, sorted.
-func (b blocks) all(name string) []string {
-	seen := map[string]bool{}
-	var visit func(string)
-	visit = func(name string) {
-		for _, on := range b.after[name] {
-			if !seen[on] {
-				seen[on] = true
-				visit(on)
-			}
-		}
-	}
-	visit(name)
-	return slices.Sorted(maps.Keys(seen))
+	slices.Sort(out)
+	return out
 }
 
 // node is a step of a walk.
@@ -92,20 +53,19 @@ const (
 	failed
 )
 
-// planNodes are the steps of a plan: the configuration, then what is only in the
-// state. An instance that a block has lost waits for what the block depends on.
+// planNodes are the steps of a plan: the configuration, then what is only in the state.
 func (p *Plan) planNodes() []*node {
 	var nodes []*node
-	keys := maps.Clone(p.state)
-	for _, r := range p.blocks.resources {
-		nodes = append(nodes, &node{Change: &Change{Address: r.Address(), typ: r.Type, resource: r, before: p.blocks.before[block(r.Address())]}})
-		delete(keys, r.Address())
+	rest := maps.Clone(p.state)
+	for _, r := range p.resources {
+		nodes = append(nodes, &node{Change: &Change{Address: r.Address(), typ: r.Type, resource: &r}})
+		delete(rest, r.Address())
 	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		nodes = append(nodes, &node{Change: &Change{Address: key, typ: keys[key].typ}})
+	for _, address := range slices.Sorted(maps.Keys(rest)) {
+		nodes = append(nodes, &node{Change: &Change{Address: address, typ: rest[address].typ}})
 	}
 	for _, n := range nodes {
-		n.after = of(nodes, p.blocks.after[block(n.Address)])
+		n.after = of(nodes, p.needs(n.Address))
 	}
 	return nodes
 }
@@ -121,9 +81,10 @@ func of(nodes []*node, names []string) (out []*node) {
 }
 
 // applyNodes are the steps of an apply, with the edges of core's
-// DestroyEdgeTransformer and CBDEdgeTransformer.
+// DestroyEdgeTransformer.
 func (p *Plan) applyNodes() []*node {
 	var makers, destroyers []*node
+	stored := map[string][]string{}
 	for _, c := range p.Changes {
 		if c.Action != remove {
 			makers = append(makers, &node{Change: c})
@@ -131,30 +92,21 @@ func (p *Plan) applyNodes() []*node {
 		if c.Action == remove || c.Action == replace {
 			destroyers = append(destroyers, &node{Change: c, destroys: true})
 		}
-	}
-	stored := func(n *node) []string {
-		if o := p.state[n.Address]; o != nil {
-			return o.after
+		if o := p.state[c.Address]; o != nil {
+			stored[c.Address] = o.after
 		}
-		return nil
 	}
 	for _, n := range makers {
-		n.after = of(makers, p.blocks.after[block(n.Address)])
-	}
-	for _, d := range destroyers {
-		for _, n := range makers {
-			own := n.Address == instance(d.Address)
-			dependent := slices.Contains(stored(n), block(d.Address))
-			dependency := slices.Contains(stored(d), block(n.Address))
-			switch {
-			case !own && (n.Action == noOp || !dependent && !dependency):
-			case d.before:
-				d.after = append(d.after, n)
-			default:
+		n.after = of(makers, p.needs(n.Address))
+		for _, d := range destroyers {
+			related := slices.Contains(stored[n.Address], block(d.Address)) || slices.Contains(stored[d.Address], block(n.Address))
+			if n.Address == d.Address || n.Action != noOp && related {
 				n.after = append(n.after, d)
 			}
 		}
-		for _, on := range of(destroyers, stored(d)) {
+	}
+	for _, d := range destroyers {
+		for _, on := range of(destroyers, stored[d.Address]) {
 			on.after = append(on.after, d)
 		}
 	}
@@ -180,42 +132,33 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 	if limit == 0 {
 		limit = 10
 	}
-	type outcome struct {
-		n  *node
-		ok bool
-	}
-	ended, interrupt := make(chan outcome), p.run.Interrupt
-	for busy := 0; ; {
+	ended := make(chan func())
+	for busy := 0; ; busy-- {
 		for i := 0; i < len(nodes); i++ {
 			n := nodes[i]
-			if n.state != waiting {
-				continue
-			}
-			switch ready := n.ready(); {
+			ready := n.ready()
+			switch {
+			case n.state != waiting:
 			case ready == failed:
 				n.state, i = failed, -1 // those before may depend on it
-			case ready == done && busy < limit && p.ctx.Err() == nil && !p.interrupted():
+			case ready == done && busy < limit && p.ctx.Err() == nil:
 				n.state = running
 				busy++
-				go func() { ended <- outcome{n, do(n)} }()
+				go func() {
+					state := failed
+					if do(n) {
+						state = done
+					}
+					ended <- func() { n.state = state }
+				}()
 			}
 		}
 		if busy == 0 {
-			if p.interrupted() {
-				p.fail(noResource, errInterrupted)
-			}
-			return
+			break
 		}
-		select {
-		case <-interrupt:
-			interrupt = nil
-			_, err := p.run.Server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
-			p.fail(noResource, err)
-		case o := <-ended:
-			busy--
-			if o.n.state = done; !o.ok {
-				o.n.state = failed
-			}
-		}
+		(<-ended)()
+	}
+	if p.ctx.Err() == nil && slices.ContainsFunc(nodes, func(n *node) bool { return n.state == waiting }) {
+		p.fail(noResource, errors.New("a cycle of dependencies"))
 	}
 }

@@ -5,7 +5,6 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,8 +18,6 @@ import (
 // noResource is the address in a diagnostic that is of no resource.
 const noResource = "provider"
 
-var errInterrupted = errors.New("execution halted")
-
 // process is a provider process in use.
 type process struct {
 	w       *Workspace
@@ -28,8 +25,6 @@ type process struct {
 	ctx     context.Context
 	plan    *Plan
 	schemas map[string]*tfprotov6.Schema
-	// destroys is whether the provider plans destructions.
-	destroys bool
 
 	mu      sync.Mutex // of what follows; never held across a call
 	diags   []Diagnostic
@@ -62,9 +57,9 @@ func (p *process) validate() (config tftypes.Value, ok bool) {
 	if !p.fail(noResource, err) || !p.report(noResource, all.Diagnostics) {
 		return config, false
 	}
-	p.schemas, p.destroys = all.ResourceSchemas, all.ServerCapabilities != nil && all.ServerCapabilities.PlanDestroy
+	p.schemas = all.ResourceSchemas
 	config, err = Build(all.Provider.ValueType(), p.plan.provider)
-	if !p.fail(noResource, errors.Join(append(p.plan.blocks.errs, err)...)) {
+	if !p.fail(noResource, err) {
 		return config, false
 	}
 	resp, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
@@ -72,9 +67,9 @@ func (p *process) validate() (config tftypes.Value, ok bool) {
 	if p.plan.valid {
 		return config, ok
 	}
-	for _, r := range p.plan.blocks.resources {
+	for _, r := range p.plan.resources {
 		_, valid := p.evaluate(r, func(Ref) (tftypes.Value, error) {
-			return tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue), nil
+			return tftypes.NewValue(tftypes.String, tftypes.UnknownValue), nil
 		})
 		ok = valid && ok
 	}
@@ -87,7 +82,7 @@ func (p *process) configure(config tftypes.Value) bool {
 }
 
 // evaluate returns the configuration of a resource after its validation.
-func (p *process) evaluate(r *Resource, look lookup) (config tftypes.Value, ok bool) {
+func (p *process) evaluate(r Resource, look lookup) (config tftypes.Value, ok bool) {
 	s := p.schema(r.Type)
 	if s == nil || len(s.Block.BlockTypes) > 0 {
 		return config, p.fail(r.Address(), fmt.Errorf("no resource type %s, or one with nested blocks", r.Type))
@@ -153,9 +148,6 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 	if p.run.Context != nil {
 		ctx, err = p.run.Context(ctx, address, method)
 	}
-	if err == nil && p.interrupted() {
-		err = errInterrupted
-	}
 	if err == nil && p.ctx.Err() == nil {
 		r, err = f(ctx, q)
 	}
@@ -163,15 +155,6 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 		return r, false
 	}
 	return r, p.fail(address, err)
-}
-
-func (p *process) interrupted() bool {
-	select {
-	case <-p.run.Interrupt:
-		return true
-	default:
-		return false
-	}
 }
 
 // fail adds an error, unless it is nil. It returns whether it is nil.
@@ -199,13 +182,10 @@ func (p *process) report(address string, diags []*tfprotov6.Diagnostic) bool {
 
 func isError(d *tfprotov6.Diagnostic) bool { return d.Severity == tfprotov6.DiagnosticSeverityError }
 
-// find reports what core calls a bug of the provider. It returns false if there is any.
-func (p *process) find(address, summary string, problems ...string) bool {
-	for _, problem := range problems {
-		p.w.tb.Errorf("%s: %s: %s", address, summary, problem)
-		p.fail(address, fmt.Errorf("%s: %s", summary, problem))
-	}
-	return len(problems) == 0
+// find reports what core calls a bug of the provider. It returns false.
+func (p *process) find(address, summary, problem string) bool {
+	p.w.tb.Errorf("%s: %s: %s", address, summary, problem)
+	return p.fail(address, fmt.Errorf("%s: %s", summary, problem))
 }
 
 func (p *process) schema(typ string) *tfprotov6.Schema {
@@ -235,7 +215,7 @@ func (p *process) value(address, typ string, d *tfprotov6.DynamicValue) (tftypes
 	if err != nil {
 		return p.null(typ), p.fail(address, err)
 	}
-	return canonical(v), true
+	return v, true
 }
 
 func dynamic(v tftypes.Value) *tfprotov6.DynamicValue {

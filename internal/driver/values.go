@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -26,8 +23,7 @@ func Build(typ tftypes.Type, values Values) (tftypes.Value, error) {
 	})
 }
 
-// build makes a value of a type from a Go value. A collection becomes a text as with
-// jsonencode.
+// build makes a value of a type from a Go value.
 func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 	switch v := value.(type) {
 	case nil:
@@ -37,48 +33,53 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 	case Ref:
 		found, err := look(v)
 		switch {
-		case err != nil || found.Type().Equal(typ) || typ.Is(tftypes.DynamicPseudoType):
-			return found, err
-		case typ.Is(tftypes.String) && !found.IsFullyKnown():
+		case err == nil && !found.IsKnown():
 			return build(typ, Unknown{}, look)
+		case err == nil && found.IsNull():
+			return build(typ, nil, look)
+		case err == nil && !found.Type().Equal(typ):
+			err = fmt.Errorf("%s.%s is a %s", v.Resource, v.Attribute, found.Type())
 		}
-		return build(typ, plain(found), look)
+		return found, err
 	}
-	items := spread(typ, value)
+	items := spread(value)
 	if items == nil {
-		return literal(typ, value)
+		text, err := json.Marshal(value)
+		if err != nil {
+			return tftypes.Value{}, err
+		}
+		//nolint:staticcheck // There is no other way from JSON to a value of a type.
+		return tftypes.ValueFromJSON(text, typ)
 	}
 	out := map[string]tftypes.Value{}
-	for _, name := range slices.Sorted(maps.Keys(items)) {
-		t := element(typ, name)
-		if _, strict := value.(Values); t == nil && strict {
-			return tftypes.Value{}, fmt.Errorf("unsupported argument %s", name)
-		} else if t == nil {
-			continue
+	if object, ok := typ.(tftypes.Object); ok {
+		for name, t := range object.AttributeTypes {
+			out[name] = tftypes.NewValue(t, nil)
 		}
-		v, err := build(t, items[name], look)
+	}
+	for name, item := range items {
+		t := element(typ, name)
+		if t == nil {
+			return tftypes.Value{}, fmt.Errorf("unsupported argument %s", name)
+		}
+		v, err := build(t, item, look)
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", name, err)
 		}
 		out[name] = v
 	}
-	return canonical(join(typ, out)), nil
+	return join(typ, out), nil
 }
 
-// spread are the parts of a slice or a map for a collection, nil if it is none.
-func spread(typ tftypes.Type, value any) map[string]any {
+// spread are the parts of a slice or a map by key, nil for anything else.
+func spread(value any) map[string]any {
 	r, items := reflect.ValueOf(value), map[string]any{}
-	switch {
-	case r.Kind() == reflect.Slice && (typ.Is(tftypes.List{}) || typ.Is(tftypes.Set{})):
+	switch r.Kind() {
+	case reflect.Slice:
 		for i := range r.Len() {
 			items[strconv.Itoa(i)] = r.Index(i).Interface()
 		}
-	case r.Kind() == reflect.Map && (typ.Is(tftypes.Map{}) || typ.Is(tftypes.Object{})):
-		if object, ok := typ.(tftypes.Object); ok {
-			for name := range object.AttributeTypes {
-				items[name] = nil
-			}
-		}
+	case reflect.Map:
 		for _, k := range r.MapKeys() {
 			items[k.String()] = r.MapIndex(k).Interface()
 		}
@@ -88,7 +89,7 @@ func spread(typ tftypes.Type, value any) map[string]any {
 	return items
 }
 
-// element is the type of a part of a collection.
+// element is the type of a part of a collection, nil if there is no such part.
 func element(typ tftypes.Type, name string) tftypes.Type {
 	switch t := typ.(type) {
 	case tftypes.List:
@@ -103,89 +104,15 @@ func element(typ tftypes.Type, name string) tftypes.Type {
 	return nil
 }
 
-// literal makes a primitive value, or a text from a collection.
-func literal(typ tftypes.Type, value any) (tftypes.Value, error) {
-	kind := reflect.TypeOf(value).Kind()
-	text, err := json.Marshal(value)
-	if err == nil && typ.Is(tftypes.String) && (kind == reflect.Slice || kind == reflect.Map) {
-		return tftypes.NewValue(typ, string(text)), nil
-	}
-	if typ.Is(tftypes.DynamicPseudoType) {
-		typ = map[reflect.Kind]tftypes.Type{reflect.String: tftypes.String, reflect.Bool: tftypes.Bool, reflect.Int: tftypes.Number}[kind]
-	}
-	if err == nil && typ == nil {
-		err = fmt.Errorf("a %T for any type is left out", value)
-	}
-	if err != nil {
-		return tftypes.Value{}, err
-	}
-	//nolint:staticcheck // There is no other way from JSON to a value of a type.
-	return tftypes.ValueFromJSON(text, typ)
-}
-
-// plain is the reverse of build.
-func plain(v tftypes.Value) any {
-	var text string
-	var flag bool
-	var number *big.Float
-	switch {
-	case !v.IsKnown():
-		return Unknown{}
-	case v.IsNull():
-		return nil
-	case v.As(&text) == nil:
-		return text
-	case v.As(&flag) == nil:
-		return flag
-	case v.As(&number) == nil:
-		return json.Number(number.Text('f', -1))
-	}
-	items := map[string]any{}
-	for name, part := range parts(v) {
-		items[name] = plain(part)
-	}
-	if v.Type().Is(tftypes.Map{}) || v.Type().Is(tftypes.Object{}) {
-		return items
-	}
-	list := make([]any, len(items))
-	for i := range list {
-		list[i] = items[strconv.Itoa(i)]
-	}
-	return list
-}
-
 // refs are the references in values.
 func refs(value any) (out []Ref) {
 	if r, ok := value.(Ref); ok {
 		return []Ref{r}
 	}
-	switch r := reflect.ValueOf(value); r.Kind() {
-	case reflect.Slice:
-		for i := range r.Len() {
-			out = append(out, refs(r.Index(i).Interface())...)
-		}
-	case reflect.Map:
-		for _, k := range r.MapKeys() {
-			out = append(out, refs(r.MapIndex(k).Interface())...)
-		}
+	for _, item := range spread(value) {
+		out = append(out, refs(item)...)
 	}
 	return out
-}
-
-// canonical sorts sets, as core does, and drops what a set has twice.
-func canonical(v tftypes.Value) tftypes.Value {
-	items := parts(v)
-	if len(items) == 0 {
-		return v
-	}
-	for name, item := range items {
-		items[name] = canonical(item)
-	}
-	if !v.Type().Is(tftypes.Set{}) {
-		return join(v.Type(), items)
-	}
-	list := slices.SortedFunc(maps.Values(items), func(a, b tftypes.Value) int { return strings.Compare(a.String(), b.String()) })
-	return tftypes.NewValue(v.Type(), slices.CompactFunc(list, func(a, b tftypes.Value) bool { return a.IsFullyKnown() && a.Equal(b) }))
 }
 
 // parts are the attributes of an object, or the elements of a collection by key.
