@@ -51,14 +51,3 @@ func incompatible(planned, actual tftypes.Value, path string) string {
 	}
 	return ""
 }
-
-// changed is whether one of the attributes that require a replacement changes.
-func changed(paths []*tftypes.AttributePath, prior, planned tftypes.Value) bool {
-	return slices.ContainsFunc(paths, func(path *tftypes.AttributePath) bool {
-		was, _, _ := tftypes.WalkAttributePath(prior, path)
-		is, _, _ := tftypes.WalkAttributePath(planned, path)
-		before, _ := was.(tftypes.Value)
-		now, _ := is.(tftypes.Value)
-		return !now.Equal(before)
-	})
-}

@@ -121,19 +121,18 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 func (w *Workspace) Import(ctx context.Context, start Start, address, id string) Result {
 	plan := w.newPlan()
 	return w.within(ctx, start, plan, func(p *process) {
-		i := slices.IndexFunc(plan.resources, func(r Resource) bool { return r.Address() == address })
-		if i < 0 || p.object(address) != nil {
-			p.fail(address, errors.New("it is not in the configuration, or already in the state"))
+		if p.object(address) != nil {
+			p.fail(address, errors.New("it is in the state"))
 			return
 		}
-		typ := plan.resources[i].Type
+		typ := typeOf(address)
 		resp, ok := call(p, address, "import", p.server(typ).ImportResourceState, &tfprotov6.ImportResourceStateRequest{TypeName: typ, ID: id})
 		if !ok || !p.report(address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
 			return
 		}
 		it := resp.ImportedResources[0]
 		if v, ok := p.value(address, typ, it.State); ok {
-			p.keep(address, &Object{Value: v, Private: it.Private, Identity: it.Identity, typ: typ})
+			p.keep(address, &Object{Value: v, Private: it.Private, Identity: it.Identity})
 			if o, ok := p.refresh(&Change{Address: address, typ: typ}); ok && o.Value.IsNull() {
 				p.fail(address, errors.New("cannot import non-existent remote object"))
 			} else if ok {

@@ -3,30 +3,23 @@
 
 // Package driver drives a provider in tests as Terraform's core does: it makes
 // the calls of plugin protocol 6 that core makes for resources, in the order of
-// the graph, and keeps the state. Configurations are Go values. A resource of type
-// "machine" stands in for a machine.
-//
-// What core calls a bug of the provider fails the test: a final plan or an apply that
-// does not keep to the plan.
+// the graph, and keeps the state, which it writes after each resource. Configurations
+// are Go values. A resource of type "machine" stands in for a machine. What core calls
+// a bug of the provider fails the test: a final plan or an apply that does not keep to
+// the plan.
 //
 // The package works in a bubble of testing/synctest and outside of one. Nothing
 // depends on chance: what starts, starts in a fixed order.
 //
-// It leaves out: HCL, modules, data sources, actions, provisioners, moved and
-// removed blocks, ignore_changes, create_before_destroy, replace_triggered_by, -target,
-// references in the provider block, nested blocks, write-only attributes, values of
-// any type, the conversion of types, the order of sets, the prior values inside of nested
-// lists, maps and sets, the check of a plan against the configuration, the ordinary plan
-// before a destruction, interruption, deferral, the upgrade of a stored state, and the
-// lock of the state. Terraform validates in a provider process of its own; here the
-// process of the plan does it.
-// The state is written after each resource, as to a local file.
+// It leaves out what the tests do not need: HCL and modules, all but resources and the
+// provider block, lifecycle and moved blocks, -target, conversions of types, prior
+// values in nested collections, core's check of a plan against the configuration, the
+// ordinary plan before a destruction, interruption, and the lock of the state.
 package driver
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -53,12 +46,11 @@ type Workspace struct {
 	mu     sync.Mutex // of what follows; never held across a call
 	state  map[string]*Object
 	serial int
-	made   map[string]int // machines, by name
 }
 
 // New returns a workspace with an empty state. Findings fail tb.
 func New(tb testing.TB, provider Values, resources ...Resource) *Workspace {
-	return &Workspace{Provider: provider, Resources: resources, tb: tb, state: map[string]*Object{}, made: map[string]int{}}
+	return &Workspace{Provider: provider, Resources: resources, tb: tb, state: map[string]*Object{}}
 }
 
 // Values are the arguments of a block. A missing argument is null. A value is
@@ -67,7 +59,7 @@ func New(tb testing.TB, provider Values, resources ...Resource) *Workspace {
 type Values map[string]any
 
 // Ref is the value of an attribute of another resource, and an edge of the graph.
-// Attribute may be a path with dots, or empty for the whole resource.
+// Attribute may be a path with dots.
 type Ref struct{ Resource, Attribute string }
 
 // Unknown is a value that is known only after apply. It makes an apply fail.
@@ -93,7 +85,6 @@ type Object struct {
 	Identity *tfprotov6.ResourceIdentityData
 	Tainted  bool
 
-	typ   string
 	after []string // blocks that it depends on, with theirs
 }
 
@@ -109,8 +100,8 @@ type Run struct {
 	Context func(ctx context.Context, resource, method string) (context.Context, error)
 }
 
-// Start starts a provider process. A plan and an apply have one each. The end of the context is the end of the process: answers to calls under
-// way are dropped.
+// Start starts a provider process. A plan and an apply have one each. The end of the
+// context is the end of the process: answers to calls under way are dropped.
 type Start func(ctx context.Context) (*Run, error)
 
 // Diagnostic is an error or warning. Address is "provider" if it is of no resource.
@@ -121,10 +112,13 @@ type Diagnostic struct {
 	err             error // unless the provider reported it
 }
 
-// String is "address: summary: detail".
-func (d Diagnostic) String() string {
+// Error is "address: summary: detail".
+func (d Diagnostic) Error() string {
 	return strings.TrimSuffix(d.Address+": "+d.Summary+": "+d.Detail, ": ")
 }
+
+// Unwrap returns the error that the provider did not report.
+func (d Diagnostic) Unwrap() error { return d.err }
 
 // Result is the outcome of a command. Its diagnostics are sorted by address.
 type Result struct{ Diagnostics []Diagnostic }
@@ -141,30 +135,11 @@ func ResultOf(address string, diags []*tfprotov6.Diagnostic) (r Result) {
 func (r Result) Err() error {
 	var errs []error
 	for _, d := range r.Diagnostics {
-		switch {
-		case d.Warning:
-		case d.err != nil:
-			errs = append(errs, fmt.Errorf("%s: %w", d.Address, d.err))
-		default:
-			errs = append(errs, errors.New(d.String()))
+		if !d.Warning {
+			errs = append(errs, d)
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Errors are the errors as "address: summary: detail".
-func (r Result) Errors() []string { return r.texts(false) }
-
-// Warnings are the warnings as "address: summary: detail".
-func (r Result) Warnings() []string { return r.texts(true) }
-
-func (r Result) texts(warning bool) (out []string) {
-	for _, d := range r.Diagnostics {
-		if d.Warning == warning {
-			out = append(out, d.String())
-		}
-	}
-	return out
 }
 
 // Change is what a plan has for one resource.
@@ -179,7 +154,7 @@ type Change struct {
 	resource *Resource // nil if it is not in the configuration
 	private  []byte
 	identity *tfprotov6.ResourceIdentityData
-	requires []*tftypes.AttributePath // a change of these is a replacement
+	replaces bool
 }
 
 // Plan is a saved plan: changes in the order of the configuration, then those of
@@ -252,6 +227,6 @@ func (w *Workspace) Clone() *Workspace {
 	defer w.mu.Unlock()
 	return &Workspace{
 		Provider: maps.Clone(w.Provider), Resources: slices.Clone(w.Resources), Machines: w.Machines, Parallelism: w.Parallelism,
-		tb: w.tb, state: maps.Clone(w.state), serial: w.serial, made: maps.Clone(w.made),
+		tb: w.tb, state: maps.Clone(w.state), serial: w.serial,
 	}
 }

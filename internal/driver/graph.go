@@ -4,6 +4,7 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -14,6 +15,11 @@ import (
 func block(address string) string {
 	address, _, _ = strings.Cut(address, "[")
 	return address
+}
+
+func typeOf(address string) string {
+	typ, _, _ := strings.Cut(address, ".")
+	return typ
 }
 
 // needs are the blocks that the block of an address depends on, with theirs.
@@ -62,7 +68,7 @@ func (p *Plan) planNodes() []*node {
 		delete(rest, r.Address())
 	}
 	for _, address := range slices.Sorted(maps.Keys(rest)) {
-		nodes = append(nodes, &node{Change: &Change{Address: address, typ: rest[address].typ}})
+		nodes = append(nodes, &node{Change: &Change{Address: address, typ: typeOf(address)}})
 	}
 	for _, n := range nodes {
 		n.after = of(nodes, p.needs(n.Address))
@@ -128,10 +134,7 @@ func (n *node) ready() int {
 // walk calls do for the nodes, each after those that it depends on, as many at a
 // time as allowed, and skips what depends on a failure. do returns false for one.
 func (p *process) walk(nodes []*node, do func(*node) bool) {
-	limit := p.w.Parallelism
-	if limit == 0 {
-		limit = 10
-	}
+	limit := cmp.Or(p.w.Parallelism, 10)
 	ended := make(chan func())
 	for busy := 0; ; busy-- {
 		for i := 0; i < len(nodes); i++ {

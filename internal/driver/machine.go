@@ -53,13 +53,13 @@ func (m machines) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceR
 
 func (machines) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
 	resp := &tfprotov6.PlanResourceChangeResponse{PlannedState: req.ProposedNewState}
-	if prior, planned := machine(req.PriorState), machine(req.ProposedNewState); prior.IsNull() && !planned.IsNull() {
-		values := parts(planned)
-		values["id"] = tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
-		resp.PlannedState = dynamic(tftypes.NewValue(planned.Type(), values))
+	if machine(req.PriorState).IsNull() {
+		resp.PlannedState = withID(machine(req.ProposedNewState), tftypes.UnknownValue)
 	}
-	for _, name := range []string{"image", "user_data"} {
-		resp.RequiresReplace = append(resp.RequiresReplace, tftypes.NewAttributePath().WithAttributeName(name))
+	for name, was := range parts(machine(req.PriorState)) {
+		if now, ok := parts(machine(req.ProposedNewState))[name]; ok && name != "name" && !now.Equal(was) {
+			resp.RequiresReplace = append(resp.RequiresReplace, tftypes.NewAttributePath().WithAttributeName(name))
+		}
 	}
 	return resp, nil
 }
@@ -71,13 +71,10 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 	switch {
 	case planned.IsNull() && m.w.Machines != nil:
 		err = m.w.Machines.Destroy(ctx, Attribute(prior, "id"))
-	case prior.IsNull() && !planned.IsNull():
-		values := parts(planned)
+	case prior.IsNull():
 		var id string
-		if id, err = m.create(ctx, values); err == nil {
-			values["id"] = tftypes.NewValue(tftypes.String, id)
-			resp.NewState = dynamic(tftypes.NewValue(planned.Type(), values))
-		}
+		id, err = m.create(ctx, parts(planned))
+		resp.NewState = withID(planned, id)
 	}
 	if err != nil {
 		resp.NewState = req.PriorState
@@ -98,8 +95,13 @@ func (m machines) create(ctx context.Context, values map[string]tftypes.Value) (
 	}
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
-	m.w.made[arguments["name"]]++
-	return fmt.Sprintf("%s-%d", arguments["name"], m.w.made[arguments["name"]]), nil
+	return fmt.Sprintf("%s-%d", arguments["name"], m.w.serial), nil // the end of the last one was saved
+}
+
+func withID(v tftypes.Value, id any) *tfprotov6.DynamicValue {
+	values := parts(v)
+	values["id"] = tftypes.NewValue(tftypes.String, id)
+	return dynamic(tftypes.NewValue(v.Type(), values))
 }
 
 func machine(d *tfprotov6.DynamicValue) tftypes.Value {

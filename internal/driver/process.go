@@ -41,7 +41,7 @@ func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(
 		if p.run.Close != nil {
 			defer p.run.Close()
 		}
-		if config, ok := p.validate(); ok && f != nil && p.configure(config) {
+		if p.configure(f != nil) && f != nil {
 			f(p)
 		}
 	}
@@ -50,33 +50,29 @@ func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(
 	return Result{p.diags}
 }
 
-// validate validates the configuration as far as it is known, and returns that of
-// the provider.
-func (p *process) validate() (config tftypes.Value, ok bool) {
+// configure validates the configuration as far as it is known, unless the plan has done
+// that, and configures the provider if it is used.
+func (p *process) configure(used bool) bool {
 	all, err := p.run.Server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if !p.fail(noResource, err) || !p.report(noResource, all.Diagnostics) {
-		return config, false
+		return false
 	}
 	p.schemas = all.ResourceSchemas
-	config, err = Build(all.Provider.ValueType(), p.plan.provider)
+	config, err := Build(all.Provider.ValueType(), p.plan.provider)
 	if !p.fail(noResource, err) {
-		return config, false
+		return false
 	}
-	resp, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
-	ok = p.fail(noResource, err) && p.report(noResource, resp.Diagnostics)
-	if p.plan.valid {
-		return config, ok
-	}
-	for _, r := range p.plan.resources {
-		_, valid := p.evaluate(r, func(Ref) (tftypes.Value, error) {
+	valid, err := p.run.Server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: dynamic(config)})
+	ok := p.fail(noResource, err) && p.report(noResource, valid.Diagnostics)
+	for i := 0; !p.plan.valid && i < len(p.plan.resources); i++ {
+		_, valid := p.evaluate(p.plan.resources[i], func(Ref) (tftypes.Value, error) {
 			return tftypes.NewValue(tftypes.String, tftypes.UnknownValue), nil
 		})
 		ok = valid && ok
 	}
-	return config, ok
-}
-
-func (p *process) configure(config tftypes.Value) bool {
+	if !ok || !used {
+		return ok
+	}
 	resp, err := p.run.Server.ConfigureProvider(p.ctx, &tfprotov6.ConfigureProviderRequest{Config: dynamic(config), TerraformVersion: "1.14.0"})
 	return p.fail(noResource, err) && p.report(noResource, resp.Diagnostics)
 }
@@ -84,8 +80,8 @@ func (p *process) configure(config tftypes.Value) bool {
 // evaluate returns the configuration of a resource after its validation.
 func (p *process) evaluate(r Resource, look lookup) (config tftypes.Value, ok bool) {
 	s := p.schema(r.Type)
-	if s == nil || len(s.Block.BlockTypes) > 0 {
-		return config, p.fail(r.Address(), fmt.Errorf("no resource type %s, or one with nested blocks", r.Type))
+	if s == nil {
+		return config, p.fail(r.Address(), fmt.Errorf("no resource type %s", r.Type))
 	}
 	config, err := build(s.ValueType(), r.Values, look)
 	if !p.fail(r.Address(), err) {
@@ -107,9 +103,6 @@ func (p *process) look(r Ref) (tftypes.Value, error) {
 	}
 	if !ok {
 		return v, fmt.Errorf("%s has no value", r.Resource)
-	}
-	if r.Attribute == "" {
-		return v, nil
 	}
 	return at(v, strings.Split(r.Attribute, ".")), nil
 }

@@ -11,13 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Findings, in core's words.
-const (
-	invalidPlan = "Provider produced invalid plan"
-	otherPlan   = "Provider produced inconsistent final plan"
-	otherResult = "Provider produced inconsistent result after apply"
-)
-
 // refresh reads what the state has of a resource, and returns it. The value is null
 // if it is gone; nil means that there was nothing.
 func (p *process) refresh(c *Change) (*Object, bool) {
@@ -72,7 +65,7 @@ func (p *process) planNode(c *Change, opts options) bool {
 func (p *process) planRemoval(c *Change, o *Object) bool {
 	null := p.null(c.typ)
 	c.Action, c.Before, c.After = remove, o.Value, null
-	return p.ask(c, o, null, true) && (c.After.IsNull() || p.find(c.Address, invalidPlan, "a destruction is planned as "+c.After.String()))
+	return p.ask(c, o, null, true) && (c.After.IsNull() || p.find(c.Address, "Provider produced invalid plan", c.After.String()))
 }
 
 // planChange plans a resource of the configuration: one call, and for a replacement
@@ -100,7 +93,7 @@ func (p *process) planChange(c *Change, o *Object, force bool) bool {
 		c.Action = replace
 	case prior.Value.IsNull():
 		c.Action = create
-	case force || changed(c.requires, prior.Value, c.After):
+	case force || c.replaces:
 		c.Action = replace
 		return p.ask(c, &Object{Value: null, Private: c.private, Identity: c.identity}, config, false)
 	case c.After.Equal(prior.Value):
@@ -122,7 +115,7 @@ func (p *process) ask(c *Change, prior *Object, config tftypes.Value, warn bool)
 		return false
 	}
 	c.After, ok = p.value(c.Address, c.typ, resp.PlannedState)
-	c.private, c.identity, c.requires = resp.PlannedPrivate, resp.PlannedIdentity, resp.RequiresReplace
+	c.private, c.identity, c.replaces = resp.PlannedPrivate, resp.PlannedIdentity, len(resp.RequiresReplace) > 0
 	return ok
 }
 
@@ -154,7 +147,7 @@ func (p *process) make(c *Change) bool {
 		problem = "planned to " + c.Action + ", and now to " + again.Action
 	}
 	if problem != "" {
-		return p.find(c.Address, otherPlan, problem)
+		return p.find(c.Address, "Provider produced inconsistent final plan", problem)
 	}
 	if again.Action == noOp {
 		return true
@@ -163,7 +156,7 @@ func (p *process) make(c *Change) bool {
 	if err == nil && !config.IsFullyKnown() {
 		err = errors.New("configuration contains unknown value")
 	}
-	return p.fail(c.Address, err) && p.apply(&again, config, Object{typ: c.typ, after: p.plan.needs(c.Address), Tainted: o != nil && o.Tainted})
+	return p.fail(c.Address, err) && p.apply(&again, config, Object{after: p.plan.needs(c.Address), Tainted: o != nil && o.Tainted})
 }
 
 // apply makes the call that carries out a change, and stores the result: like, with
@@ -180,10 +173,16 @@ func (p *process) apply(c *Change, config tftypes.Value, like Object) bool {
 	ok = p.report(c.Address, resp.Diagnostics) && valid
 	problem := incompatible(c.After, v, "")
 	if !v.IsFullyKnown() {
-		problem, v = "unknown after apply: "+v.String(), c.Before
+		problem = "unknown after apply: " + v.String()
+		v, _ = tftypes.Transform(v, func(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+			if !v.IsKnown() {
+				v = tftypes.NewValue(v.Type(), nil)
+			}
+			return v, nil
+		})
 	}
 	if ok && problem != "" {
-		ok = p.find(c.Address, otherResult, problem)
+		ok = p.find(c.Address, "Provider produced inconsistent result after apply", problem)
 	}
 	if !ok && v.IsNull() {
 		return false

@@ -31,13 +31,15 @@ func (w *world) client(name string) *clientv3.Client {
 // failure is the error of a command that has exactly one.
 func (w *world) failure(r driver.Result) (failure driver.Diagnostic) {
 	w.Helper()
+	n := 0
 	for _, d := range r.Diagnostics {
 		if !d.Warning {
 			failure = d
+			n++
 		}
 	}
-	if n := len(r.Errors()); n != 1 {
-		w.Fatalf("%d errors, want one: %v", n, r.Errors())
+	if n != 1 {
+		w.Fatalf("%d errors, want one: %v", n, r.Err())
 	}
 	return failure
 }

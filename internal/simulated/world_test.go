@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +30,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
+
+// TestMain collects garbage as seldom as the provider's own process does.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // release is the etcd of these tests. What versions answer differently is tested in
 // package etcdsim.
