@@ -5,8 +5,11 @@ package acctest
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,4 +144,31 @@ func (f *Fleet) mustHaveAuth() {
 	if f.Auth && !f.AuthEnabled && !f.TB.Failed() {
 		f.TB.Errorf("%s is set, and authentication was never turned on: let an apply of the test leave a cluster, or say in withoutAuth why none does", authVariable)
 	}
+}
+
+// nameMembers names the client URLs of all present and former nodes in the provider
+// block, if a password goes over http: a member at another URL would not be asked. A
+// block that the test has written stays.
+func (f *Fleet) nameMembers() {
+	before := f.providerBlock()
+	for _, node := range f.Nodes {
+		for _, u := range append(node.Clients, node.Client) {
+			f.named[u] = true
+		}
+	}
+	if now := f.providerBlock(); now != before && f.Read("provider.tf") == before {
+		f.Write("provider.tf", now)
+	}
+}
+
+// namedMembers is the argument with which [Fleet.nameMembers] does that.
+func (f *Fleet) namedMembers() string {
+	if !f.Auth || f.Options.TLS != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, u := range slices.Sorted(maps.Keys(f.named)) {
+		fmt.Fprintf(&b, "    %q = %q\n", u, u)
+	}
+	return "  address_map = {\n" + b.String() + "  }\n"
 }

@@ -120,6 +120,7 @@ type Fleet struct {
 	// call creates a new client.
 	clients map[string]*clientv3.Client
 	clocks  map[string]time.Duration // offset of a node's clock
+	named   map[string]bool          // client URLs; see nameMembers
 }
 
 // NewFleet writes the configuration and starts only the discovery cluster. The
@@ -132,7 +133,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	}
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
-		Nodes:     map[string]*Node{}, Founders: o.Founders, Options: o,
+		Nodes:     map[string]*Node{}, Founders: o.Founders, Options: o, named: map[string]bool{},
 		MachineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
@@ -207,6 +208,7 @@ func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
 	if p := f.Options.Password; p != "" {
 		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)
 	}
+	b.WriteString(f.namedMembers())
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -276,6 +278,7 @@ func (f *Fleet) Save() {
 		f.TB.Fatal(err)
 	}
 	f.Write("terraform.tfvars.json", string(text))
+	f.nameMembers()
 	if f.Layout != nil {
 		f.Layout()
 	}
@@ -317,7 +320,7 @@ func (f *Fleet) Sibling() *Fleet {
 	g := *f
 	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{})
 	g.Trusted = f.Trusted
-	g.clients = nil
+	g.clients, g.named = nil, maps.Clone(f.named)
 	g.Nodes = map[string]*Node{}
 	for name, node := range f.Nodes {
 		own := *node
