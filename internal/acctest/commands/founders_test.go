@@ -68,6 +68,7 @@ resource "terraform_data" "machine" {
 }
 `)
 	w.Env = append(w.Env, "ETCDCTL_ENDPOINTS="+c.Endpoints()[0])
+	w.Trust(c.Endpoints()[0]) // the variable names it
 	w.Apply().MustSay("The discovery token is in the cluster itself")
 	w.Plan().MustSay("The discovery token is in the cluster itself")
 }
