@@ -17,24 +17,14 @@ const (
 	create, update, replace, remove, noOp = "create", "update", "replace", "delete", "no-op"
 )
 
-type options struct {
-	replace        []string
-	stale, destroy bool
-}
+// Option is an option of a plan: -replace=ADDRESS, [NoRefresh] or [Destroy].
+type Option string
 
-// Option is an option of a plan.
-type Option func(*options)
+// NoRefresh is -refresh=false, Destroy is terraform destroy.
+const NoRefresh, Destroy Option = "-refresh=false", "-destroy"
 
 // Replace is -replace=ADDRESS.
-func Replace(addresses ...string) Option {
-	return func(o *options) { o.replace = append(o.replace, addresses...) }
-}
-
-// NoRefresh is -refresh=false.
-func NoRefresh(o *options) { o.stale = true }
-
-// Destroy is terraform destroy.
-func Destroy(o *options) { o.destroy = true }
+func Replace(address string) Option { return Option("-replace=" + address) }
 
 // newPlan is an empty plan of the present configuration and state.
 func (w *Workspace) newPlan() *Plan {
@@ -65,17 +55,13 @@ func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 // Plan is terraform plan. The state stays as it is until the plan is applied. With
 // an error there is no plan.
 func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Plan, Result) {
-	var o options
-	for _, option := range opts {
-		option(&o)
-	}
 	plan := w.newPlan()
-	if o.destroy {
+	if slices.Contains(opts, Destroy) {
 		plan.resources = nil
 	}
 	nodes := plan.planNodes()
 	r := w.within(ctx, start, plan, func(p *process) {
-		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, o) })
+		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })
 		plan.state, plan.valid = p.state, true
 	})
 	for _, n := range nodes {

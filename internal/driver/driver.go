@@ -37,7 +37,7 @@ type Workspace struct {
 	Provider Values
 	// Resources is the configuration. Edit it between commands.
 	Resources []Resource
-	// Machines is what happens to machines. nil: nothing, and all exist.
+	// Machines is what happens to machines. Without machines it may be nil.
 	Machines Machines
 	// Parallelism is the number of resources that are carried out at a time. 0 means 10.
 	Parallelism int
@@ -178,13 +178,9 @@ func (p *Plan) Change(address string) *Change {
 }
 
 // Actions are the changes as "create machine.a", without those that do nothing, sorted.
-func (p *Plan) Actions() []string {
-	var out []string
-	if p == nil {
-		return nil
-	}
-	for _, c := range p.Changes {
-		if c.Action != noOp {
+func (p *Plan) Actions() (out []string) {
+	for i := 0; p != nil && i < len(p.Changes); i++ {
+		if c := p.Changes[i]; c.Action != noOp {
 			out = append(out, c.Action+" "+c.Address)
 		}
 	}
@@ -193,18 +189,10 @@ func (p *Plan) Actions() []string {
 }
 
 // State returns an object in the state, or nil.
-func (w *Workspace) State(address string) *Object {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.state[address]
-}
+func (w *Workspace) State(address string) *Object { return w.Clone().state[address] }
 
 // Addresses are the addresses in the state, sorted.
-func (w *Workspace) Addresses() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Sorted(maps.Keys(w.state))
-}
+func (w *Workspace) Addresses() []string { return slices.Sorted(maps.Keys(w.Clone().state)) }
 
 // Forget removes a resource from the state, like terraform state rm.
 func (w *Workspace) Forget(address string) { w.edit(func() { delete(w.state, address) }) }

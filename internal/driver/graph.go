@@ -157,11 +157,11 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			}
 		}
 		if busy == 0 {
-			break
+			if p.ctx.Err() == nil && slices.ContainsFunc(nodes, func(n *node) bool { return n.state == waiting }) {
+				p.fail(noResource, errors.New("a cycle of dependencies"))
+			}
+			return
 		}
 		(<-ended)()
-	}
-	if p.ctx.Err() == nil && slices.ContainsFunc(nodes, func(n *node) bool { return n.state == waiting }) {
-		p.fail(noResource, errors.New("a cycle of dependencies"))
 	}
 }

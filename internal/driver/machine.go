@@ -5,7 +5,6 @@ package driver
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -36,16 +35,12 @@ var machineSchema = func() *tfprotov6.Schema {
 // machines is the provider of machines.
 type machines struct {
 	tfprotov6.ProviderServer // nothing else is called
-	w                        *Workspace
-}
-
-func (machines) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	return &tfprotov6.ValidateResourceConfigResponse{}, nil
+	Machines
 }
 
 func (m machines) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
 	resp := &tfprotov6.ReadResourceResponse{NewState: req.CurrentState}
-	if m.w.Machines != nil && !m.w.Machines.Exists(ctx, Attribute(machine(req.CurrentState), "id")) {
+	if !m.Exists(ctx, Attribute(machine(req.CurrentState), "id")) {
 		resp.NewState = dynamic(tftypes.NewValue(machineSchema.ValueType(), nil))
 	}
 	return resp, nil
@@ -69,11 +64,16 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 	resp := &tfprotov6.ApplyResourceChangeResponse{NewState: req.PlannedState}
 	var err error
 	switch {
-	case planned.IsNull() && m.w.Machines != nil:
-		err = m.w.Machines.Destroy(ctx, Attribute(prior, "id"))
+	case planned.IsNull():
+		err = m.Destroy(ctx, Attribute(prior, "id"))
 	case prior.IsNull():
-		var id string
-		id, err = m.create(ctx, parts(planned))
+		arguments, id := map[string]string{}, ""
+		for name, v := range parts(planned) {
+			if v.IsKnown() && !v.IsNull() {
+				arguments[name] = Attribute(v)
+			}
+		}
+		id, err = m.Create(ctx, arguments)
 		resp.NewState = withID(planned, id)
 	}
 	if err != nil {
@@ -81,21 +81,6 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 		resp.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: err.Error()}}
 	}
 	return resp, nil
-}
-
-func (m machines) create(ctx context.Context, values map[string]tftypes.Value) (string, error) {
-	arguments := map[string]string{}
-	for name, v := range values {
-		if v.IsKnown() && !v.IsNull() {
-			arguments[name] = Attribute(v)
-		}
-	}
-	if m.w.Machines != nil {
-		return m.w.Machines.Create(ctx, arguments)
-	}
-	m.w.mu.Lock()
-	defer m.w.mu.Unlock()
-	return fmt.Sprintf("%s-%d", arguments["name"], m.w.serial), nil // the end of the last one was saved
 }
 
 func withID(v tftypes.Value, id any) *tfprotov6.DynamicValue {

@@ -84,8 +84,8 @@ func (p *process) evaluate(r Resource, look lookup) (config tftypes.Value, ok bo
 		return config, p.fail(r.Address(), fmt.Errorf("no resource type %s", r.Type))
 	}
 	config, err := build(s.ValueType(), r.Values, look)
-	if !p.fail(r.Address(), err) {
-		return config, false
+	if !p.fail(r.Address(), err) || r.Type == machineType {
+		return config, err == nil
 	}
 	resp, ok := call(p, r.Address(), "validate", p.server(r.Type).ValidateResourceConfig, &tfprotov6.ValidateResourceConfigRequest{
 		TypeName: r.Type, Config: dynamic(config), ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
@@ -94,11 +94,10 @@ func (p *process) evaluate(r Resource, look lookup) (config tftypes.Value, ok bo
 }
 
 // look returns what a reference stands for at this point of the walk.
-func (p *process) look(r Ref) (tftypes.Value, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	v, ok := p.planned[r.Resource]
-	if o := p.state[r.Resource]; !ok && o != nil {
+func (p *process) look(r Ref) (v tftypes.Value, err error) {
+	ok := false
+	p.locked(func() { v, ok = p.planned[r.Resource] })
+	if o := p.object(r.Resource); !ok && o != nil {
 		v, ok = o.Value, true
 	}
 	if !ok {
@@ -107,30 +106,32 @@ func (p *process) look(r Ref) (tftypes.Value, error) {
 	return at(v, strings.Split(r.Attribute, ".")), nil
 }
 
-// object returns an object in the state of this process, or nil.
-func (p *process) object(key string) *Object {
+// locked does something with what the mutex protects.
+func (p *process) locked(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state[key]
+	do()
+}
+
+// object returns an object in the state of this process, or nil.
+func (p *process) object(address string) (o *Object) {
+	p.locked(func() { o = p.state[address] })
+	return o
 }
 
 // keep changes the state in the process. No value removes the object.
-func (p *process) keep(key string, o *Object) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if o == nil || o.Value.IsNull() {
-		delete(p.state, key)
-	} else {
-		p.state[key] = o
-	}
+func (p *process) keep(address string, o *Object) {
+	p.locked(func() {
+		if p.state[address] = o; o.Value.IsNull() {
+			delete(p.state, address)
+		}
+	})
 }
 
 // save stores the state, unless the process has ended.
 func (p *process) save() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.ctx.Err() == nil {
-		p.w.edit(func() { p.w.state = maps.Clone(p.state) })
+		p.locked(func() { p.w.edit(func() { p.w.state = maps.Clone(p.state) }) })
 	}
 }
 
@@ -153,9 +154,7 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 // fail adds an error, unless it is nil. It returns whether it is nil.
 func (p *process) fail(address string, err error) bool {
 	if err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.diags = append(p.diags, Diagnostic{Address: address, Summary: err.Error(), err: err})
+		p.locked(func() { p.diags = append(p.diags, Diagnostic{Address: address, Summary: err.Error(), err: err}) })
 	}
 	return err == nil
 }
@@ -190,7 +189,7 @@ func (p *process) schema(typ string) *tfprotov6.Schema {
 
 func (p *process) server(typ string) tfprotov6.ProviderServer {
 	if typ == machineType {
-		return machines{w: p.w}
+		return machines{Machines: p.w.Machines}
 	}
 	return p.run.Server
 }
@@ -205,10 +204,7 @@ func (p *process) value(address, typ string, d *tfprotov6.DynamicValue) (tftypes
 		return p.null(typ), true
 	}
 	v, err := d.Unmarshal(p.schema(typ).ValueType())
-	if err != nil {
-		return p.null(typ), p.fail(address, err)
-	}
-	return v, true
+	return v, p.fail(address, err)
 }
 
 func dynamic(v tftypes.Value) *tfprotov6.DynamicValue {

@@ -30,15 +30,17 @@ func (p *process) refresh(c *Change) (*Object, bool) {
 	}
 	now := *o
 	now.Value, now.Private, now.Identity = v, resp.Private, resp.NewIdentity
-	now.after = append(p.plan.needs(c.Address), o.after...)
+	if c.resource != nil {
+		now.after = p.plan.needs(c.Address)
+	}
 	p.keep(c.Address, &now)
 	return &now, true
 }
 
 // planNode refreshes and plans a resource.
-func (p *process) planNode(c *Change, opts options) bool {
+func (p *process) planNode(c *Change, opts []Option) bool {
 	o := p.object(c.Address)
-	if !opts.stale {
+	if !slices.Contains(opts, NoRefresh) {
 		var ok bool
 		if o, ok = p.refresh(c); !ok {
 			return false
@@ -47,17 +49,10 @@ func (p *process) planNode(c *Change, opts options) bool {
 	if c.resource == nil {
 		return o == nil || o.Value.IsNull() || p.planRemoval(c, o)
 	}
-	if !p.planChange(c, o, slices.Contains(opts.replace, c.Address)) {
+	if !p.planChange(c, o, slices.Contains(opts, Replace(c.Address))) {
 		return false
 	}
-	if c.Action == noOp {
-		same := *o
-		same.after = p.plan.needs(c.Address)
-		p.keep(c.Address, &same)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.planned[c.Address] = c.After
+	p.locked(func() { p.planned[c.Address] = c.After })
 	return true
 }
 
@@ -75,11 +70,8 @@ func (p *process) planChange(c *Change, o *Object, force bool) bool {
 	if !ok {
 		return false
 	}
-	null := p.null(c.typ)
-	prior := &Object{Value: null}
-	c.Before = null
-	tainted := o != nil && o.Tainted
-	if o != nil {
+	prior, tainted := &Object{Value: p.null(c.typ)}, o != nil && o.Tainted
+	if c.Before = prior.Value; o != nil {
 		c.Before = o.Value
 	}
 	if o != nil && !tainted {
@@ -95,7 +87,7 @@ func (p *process) planChange(c *Change, o *Object, force bool) bool {
 		c.Action = create
 	case force || c.replaces:
 		c.Action = replace
-		return p.ask(c, &Object{Value: null, Private: c.private, Identity: c.identity}, config, false)
+		return p.ask(c, &Object{Value: p.null(c.typ), Private: c.private, Identity: c.identity}, config, false)
 	case c.After.Equal(prior.Value):
 		c.Action = noOp
 	default:

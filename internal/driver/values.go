@@ -17,11 +17,7 @@ import (
 type lookup func(Ref) (tftypes.Value, error)
 
 // Build makes an object of a type from arguments without references.
-func Build(typ tftypes.Type, values Values) (tftypes.Value, error) {
-	return build(typ, values, func(r Ref) (tftypes.Value, error) {
-		return tftypes.Value{}, fmt.Errorf("a reference to %s", r.Resource)
-	})
-}
+func Build(typ tftypes.Type, values Values) (tftypes.Value, error) { return build(typ, values, nil) }
 
 // build makes a value of a type from a Go value.
 func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
@@ -52,10 +48,9 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		return tftypes.ValueFromJSON(text, typ)
 	}
 	out := map[string]tftypes.Value{}
-	if object, ok := typ.(tftypes.Object); ok {
-		for name, t := range object.AttributeTypes {
-			out[name] = tftypes.NewValue(t, nil)
-		}
+	object, _ := typ.(tftypes.Object)
+	for name, t := range object.AttributeTypes {
+		out[name] = tftypes.NewValue(t, nil)
 	}
 	for name, item := range items {
 		t := element(typ, name)
@@ -146,12 +141,8 @@ func join(typ tftypes.Type, parts map[string]tftypes.Value) tftypes.Value {
 // at descends into objects, maps and lists. Where there is nothing, it returns null.
 func at(v tftypes.Value, path []string) tftypes.Value {
 	for _, name := range path {
-		if !v.IsKnown() {
-			break
-		}
-		var ok bool
-		if v, ok = parts(v)[name]; !ok {
-			return tftypes.NewValue(tftypes.String, nil)
+		if v.IsKnown() {
+			v = parts(v)[name]
 		}
 	}
 	return v
