@@ -7,11 +7,11 @@ import (
 	"context"
 	"net"
 	"strings"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
@@ -26,22 +26,16 @@ func (r *Run) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, server := net.Pipe()
-	c := &closing{Conn: client, closed: make(chan struct{})}
-	l := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
-	l.conn <- server
+	l := bufconn.Listen(1 << 16)
 	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		return r.handle(address, stream)
 	}))
 	go func() { _ = s.Serve(l) }()
 	go func() {
-		select {
-		case <-life:
-		case <-c.closed:
-		}
+		<-life
 		s.Stop()
 	}()
-	return c, nil
+	return l.DialContext(ctx)
 }
 
 // handle serves one request, or one stream of them.
@@ -81,42 +75,3 @@ func (r *Run) answer(address, method string, input protoreflect.FullName, stream
 	}
 	return stream.SendMsg(answer)
 }
-
-// closing is a connection that says when it is closed.
-type closing struct {
-	net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-// Close implements [net.Conn].
-func (c *closing) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
-}
-
-// oneConn is a listener that accepts one connection.
-type oneConn struct {
-	conn   chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-// Accept implements [net.Listener].
-func (l *oneConn) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conn:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements [net.Listener].
-func (l *oneConn) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-// Addr implements [net.Listener].
-func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }

@@ -119,14 +119,6 @@ func (p *Process) leaseTimeToLive(ctx context.Context, r *pb.LeaseTimeToLiveRequ
 	return out, nil
 }
 
-func (p *Process) leaseLeases() (proto.Message, error) {
-	out := &pb.LeaseLeasesResponse{Header: p.header(true)}
-	for _, id := range slices.Sorted(maps.Keys(p.state.leases)) {
-		out.Leases = append(out.Leases, &pb.LeaseStatus{ID: id})
-	}
-	return out, nil
-}
-
 // leaseRenew answers 0 for a lease that does not exist: leaseKeepAlive,
 // server/etcdserver/api/v3rpc/lease.go.
 func (p *Process) leaseRenew(ctx context.Context, r *pb.LeaseKeepAliveRequest) (proto.Message, error) {

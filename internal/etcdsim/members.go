@@ -223,16 +223,13 @@ func (s *state) update(id uint64, peerURLs []string) error {
 
 // configure proposes a change of the members. It has no limit of its own: without
 // a quorum it waits as long as the client does (configure, server.go).
-func (p *Process) configure(ctx context.Context, change func(*state) error) ([]*pb.Member, error) {
-	var list []*pb.Member
-	_, err := p.propose(ctx, 0, func(s *state) (proto.Message, error) {
-		err := change(s)
-		if s == p.state {
-			list = s.list()
+func (p *Process) configure(ctx context.Context, change func(*state) error, answer func(list []*pb.Member) proto.Message) (proto.Message, error) {
+	return p.propose(ctx, 0, func(s *state) (proto.Message, error) {
+		if err := change(s); err != nil {
+			return nil, err
 		}
-		return nil, err
+		return answer(s.list()), nil
 	})
-	return list, err
 }
 
 func (p *Process) memberAdd(ctx context.Context, r *pb.MemberAddRequest) (proto.Message, error) {
@@ -245,12 +242,10 @@ func (p *Process) memberAdd(ctx context.Context, r *pb.MemberAddRequest) (proto.
 	now := time.Now()
 	urls := slices.Sorted(slices.Values(r.PeerURLs))
 	m := &record{ID: uint64(membership.ComputeMemberID(urls, "", &now)), PeerURLs: urls, IsLearner: r.IsLearner, votes: !r.IsLearner}
-	list, err := p.configure(ctx, func(s *state) error { return s.add(m) })
-	if err != nil {
-		return nil, err
-	}
 	added := &pb.Member{ID: m.ID, PeerURLs: urls, IsLearner: m.IsLearner}
-	return &pb.MemberAddResponse{Header: p.header(false), Member: added, Members: list}, nil
+	return p.fill(p.configure(ctx, func(s *state) error { return s.add(m) }, func(list []*pb.Member) proto.Message {
+		return &pb.MemberAddResponse{Header: &pb.ResponseHeader{}, Member: added, Members: list}
+	}))
 }
 
 // validURLs is types.NewURLs, client/pkg/types/urls.go, for http and https.
@@ -269,28 +264,22 @@ func (p *Process) memberPromote(ctx context.Context, r *pb.MemberPromoteRequest)
 	if err := leader.mayPromote(r.ID); err != nil {
 		return nil, err
 	}
-	list, err := leader.configure(ctx, func(s *state) error { return s.promote(r.ID) })
-	if err != nil {
-		return nil, err
-	}
-	return &pb.MemberPromoteResponse{Header: p.header(false), Members: list}, nil
+	return p.fill(leader.configure(ctx, func(s *state) error { return s.promote(r.ID) }, func(list []*pb.Member) proto.Message {
+		return &pb.MemberPromoteResponse{Header: &pb.ResponseHeader{}, Members: list}
+	}))
 }
 
 func (p *Process) memberRemove(ctx context.Context, r *pb.MemberRemoveRequest) (proto.Message, error) {
 	if err := p.mayRemove(r.ID); err != nil {
 		return nil, err
 	}
-	list, err := p.configure(ctx, func(s *state) error { return s.remove(r.ID) })
-	if err != nil {
-		return nil, err
-	}
-	return &pb.MemberRemoveResponse{Header: p.header(false), Members: list}, nil
+	return p.fill(p.configure(ctx, func(s *state) error { return s.remove(r.ID) }, func(list []*pb.Member) proto.Message {
+		return &pb.MemberRemoveResponse{Header: &pb.ResponseHeader{}, Members: list}
+	}))
 }
 
 func (p *Process) memberUpdate(ctx context.Context, r *pb.MemberUpdateRequest) (proto.Message, error) {
-	list, err := p.configure(ctx, func(s *state) error { return s.update(r.ID, slices.Clone(r.PeerURLs)) })
-	if err != nil {
-		return nil, err
-	}
-	return &pb.MemberUpdateResponse{Header: p.header(false), Members: list}, nil
+	return p.fill(p.configure(ctx, func(s *state) error { return s.update(r.ID, slices.Clone(r.PeerURLs)) }, func(list []*pb.Member) proto.Message {
+		return &pb.MemberUpdateResponse{Header: &pb.ResponseHeader{}, Members: list}
+	}))
 }

@@ -58,8 +58,6 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 		return p.leaseRevoke(ctx, r)
 	case *pb.LeaseTimeToLiveRequest:
 		return p.leaseTimeToLive(ctx, r)
-	case *pb.LeaseLeasesRequest:
-		return p.leaseLeases()
 	case *pb.LeaseKeepAliveRequest:
 		return p.leaseRenew(ctx, r)
 	case *pb.MemberListRequest:

@@ -6,6 +6,7 @@ package etcdsim
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -114,16 +115,19 @@ func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return out, nil
 }
 
-func compareBy(target pb.RangeRequest_SortTarget, a, b *mvccpb.KeyValue) int {
-	switch target {
-	case pb.RangeRequest_VERSION:
+// compareBy compares by what the target of a sort or of a comparison names.
+func compareBy(target fmt.Stringer, a, b *mvccpb.KeyValue) int {
+	switch target.String() {
+	case "VERSION":
 		return cmp.Compare(a.Version, b.Version)
-	case pb.RangeRequest_CREATE:
+	case "CREATE":
 		return cmp.Compare(a.CreateRevision, b.CreateRevision)
-	case pb.RangeRequest_MOD:
+	case "MOD":
 		return cmp.Compare(a.ModRevision, b.ModRevision)
-	case pb.RangeRequest_VALUE:
+	case "VALUE":
 		return bytes.Compare(a.Value, b.Value)
+	case "LEASE":
+		return cmp.Compare(a.Lease, b.Lease)
 	default:
 		return 0
 	}

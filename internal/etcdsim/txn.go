@@ -4,8 +4,6 @@
 package etcdsim
 
 import (
-	"bytes"
-	"cmp"
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -116,19 +114,9 @@ func (s *store) holds(c *pb.Compare) bool {
 		}
 		kv = &mvccpb.KeyValue{}
 	}
-	order := 0
-	switch c.Target {
-	case pb.Compare_VALUE:
-		order = bytes.Compare(kv.Value, c.GetValue())
-	case pb.Compare_CREATE:
-		order = cmp.Compare(kv.CreateRevision, c.GetCreateRevision())
-	case pb.Compare_MOD:
-		order = cmp.Compare(kv.ModRevision, c.GetModRevision())
-	case pb.Compare_VERSION:
-		order = cmp.Compare(kv.Version, c.GetVersion())
-	case pb.Compare_LEASE:
-		order = cmp.Compare(kv.Lease, c.GetLease())
-	}
+	order := compareBy(c.Target, kv, &mvccpb.KeyValue{
+		Value: c.GetValue(), Version: c.GetVersion(), CreateRevision: c.GetCreateRevision(), ModRevision: c.GetModRevision(), Lease: c.GetLease(),
+	})
 	switch c.Result {
 	case pb.Compare_EQUAL:
 		return order == 0

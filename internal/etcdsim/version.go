@@ -54,10 +54,8 @@ func (v Version) learnerError() error {
 
 // storageVersion returns the version of the database's schema, which 3.6 introduced.
 func (v Version) storageVersion() string {
-	var minor int
-	_, _ = fmt.Sscanf(string(v), "3.%d", &minor)
-	if minor < 6 {
+	if !v.from36() {
 		return ""
 	}
-	return fmt.Sprintf("3.%d.0", minor)
+	return fmt.Sprintf("%.3s.0", v)
 }

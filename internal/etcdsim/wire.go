@@ -87,7 +87,7 @@ type stream interface {
 // NewStream implements [grpc.ClientConnInterface].
 func (c *conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &pipe{ctx: ctx, requests: make(chan proto.Message, window), answers: make(chan proto.Message), sent: make(chan struct{}), done: make(chan struct{})}
+	p := &pipe{ctx: ctx, requests: make(chan proto.Message, window), answers: make(chan proto.Message), done: make(chan struct{})}
 	go func() {
 		defer cancel()
 		p.err = io.EOF
@@ -134,8 +134,7 @@ const window = 64
 // pipe is the client's end of a stream in this process.
 type pipe struct {
 	ctx               context.Context
-	requests, answers chan proto.Message
-	sent              chan struct{} // closed by CloseSend
+	requests, answers chan proto.Message // requests is closed by CloseSend
 	once              sync.Once
 	done              chan struct{} // closed when the server has ended the stream with err
 	err               error
@@ -145,42 +144,18 @@ func (p *pipe) Header() (metadata.MD, error) { return nil, nil }
 func (p *pipe) Trailer() metadata.MD         { return nil }
 func (p *pipe) Context() context.Context     { return p.ctx }
 func (p *pipe) CloseSend() error {
-	p.once.Do(func() { close(p.sent) })
+	p.once.Do(func() { close(p.requests) })
 	return nil
 }
 
 // SendMsg implements [grpc.ClientStream].
 func (p *pipe) SendMsg(m any) error {
-	request, ok := m.(proto.Message)
-	if !ok {
-		return status.Errorf(codes.Internal, "%T is no message", m)
-	}
-	select {
-	case p.requests <- proto.Clone(request):
-		return nil
-	case <-p.done:
-		return io.EOF
-	}
+	return send(p.requests, m, p.done, func() error { return io.EOF })
 }
 
 // RecvMsg implements [grpc.ClientStream].
 func (p *pipe) RecvMsg(m any) error {
-	select {
-	case answer := <-p.answers:
-		return copyTo(m, answer)
-	case <-p.done:
-		return p.err
-	}
-}
-
-func copyTo(m any, from proto.Message) error {
-	into, ok := m.(proto.Message)
-	if !ok {
-		return status.Errorf(codes.Internal, "%T is no message", m)
-	}
-	proto.Reset(into)
-	proto.Merge(into, from)
-	return nil
+	return receive(p.answers, m, p.done, func() error { return p.err })
 }
 
 // serverEnd is the server's end of a pipe.
@@ -189,32 +164,39 @@ type serverEnd pipe
 func (p *serverEnd) Context() context.Context { return p.ctx }
 
 // SendMsg implements stream.
-func (p *serverEnd) SendMsg(m any) error {
-	answer, ok := m.(proto.Message)
+func (p *serverEnd) SendMsg(m any) error { return send(p.answers, m, p.ctx.Done(), p.ctx.Err) }
+
+// RecvMsg implements stream.
+func (p *serverEnd) RecvMsg(m any) error { return receive(p.requests, m, p.ctx.Done(), p.ctx.Err) }
+
+// send passes a copy of a message to the other end, unless the stream is over before.
+func send(to chan<- proto.Message, m any, over <-chan struct{}, end func() error) error {
+	message, ok := m.(proto.Message)
 	if !ok {
 		return status.Errorf(codes.Internal, "%T is no message", m)
 	}
 	select {
-	case p.answers <- proto.Clone(answer):
+	case to <- proto.Clone(message):
 		return nil
-	case <-p.ctx.Done():
-		return p.ctx.Err()
+	case <-over:
+		return end()
 	}
 }
 
-// RecvMsg implements stream.
-func (p *serverEnd) RecvMsg(m any) error {
+func receive(from <-chan proto.Message, m any, over <-chan struct{}, end func() error) error {
+	into, ok := m.(proto.Message)
+	if !ok {
+		return status.Errorf(codes.Internal, "%T is no message", m)
+	}
 	select {
-	case request := <-p.requests:
-		return copyTo(m, request)
-	case <-p.sent:
-		select {
-		case request := <-p.requests:
-			return copyTo(m, request)
-		default:
+	case message, open := <-from:
+		if !open {
 			return io.EOF
 		}
-	case <-p.ctx.Done():
-		return p.ctx.Err()
+		proto.Reset(into)
+		proto.Merge(into, message)
+		return nil
+	case <-over:
+		return end()
 	}
 }
