@@ -20,8 +20,11 @@ const (
 // Option is an option of a plan: -replace=ADDRESS, [NoRefresh] or [Destroy].
 type Option string
 
-// NoRefresh is -refresh=false, Destroy is terraform destroy.
-const NoRefresh, Destroy Option = "-refresh=false", "-destroy"
+// NoRefresh is -refresh=false.
+const NoRefresh Option = "-refresh=false"
+
+// Destroy is terraform destroy.
+const Destroy Option = "-destroy"
 
 // Replace is -replace=ADDRESS.
 func Replace(address string) Option { return Option("-replace=" + address) }

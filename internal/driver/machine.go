@@ -67,14 +67,14 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 	case planned.IsNull():
 		err = m.Destroy(ctx, Attribute(prior, "id"))
 	case prior.IsNull():
-		arguments, id := map[string]string{}, ""
+		arguments := map[string]string{}
 		for name, v := range parts(planned) {
 			if v.IsKnown() && !v.IsNull() {
 				arguments[name] = Attribute(v)
 			}
 		}
-		id, err = m.Create(ctx, arguments)
-		resp.NewState = withID(planned, id)
+		id, failed := m.Create(ctx, arguments)
+		resp.NewState, err = withID(planned, id), failed
 	}
 	if err != nil {
 		resp.NewState = req.PriorState

@@ -3,21 +3,16 @@
 
 // Package etcdsim simulates etcd clusters for tests, in this process and without
 // a socket. A [Network] holds clusters; [Network.Run] is one run's view of it,
-// which a [connection.Pool] takes in place of the real network:
-//
-//	n := &etcdsim.Network{}
-//	c := n.Form("3.6.16", "a", "b", "c")
-//	pool := &connection.Pool{World: n.Run("apply")}
+// which a [connection.Pool] takes in place of the real network.
 //
 // The simulation is at the level of etcd's protobuf services: clientv3 runs above
 // it unchanged, except for its retries. [Network.Dial] serves the same members
 // over real gRPC. What etcd answers is held by the contract suite, which also
 // passes on real servers.
 //
-// Time is that of package time: virtual in a bubble of testing/synctest, and real
-// outside of one. No goroutine runs while no request is under way, and nothing
-// depends on chance: the order of requests decides. Authentication, alarms and the
-// v2 API are not simulated.
+// Time is virtual in a bubble of testing/synctest, and real outside of one. Nothing
+// depends on chance: the order of requests decides. Authentication, alarms and the v2
+// API are not simulated.
 package etcdsim
 
 import (

@@ -6,13 +6,14 @@ package etcdsim
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -78,6 +79,9 @@ func (s *store) readable(rev int64) error {
 
 // read is executeRange, server/etcdserver/txn/range.go.
 func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	if r.SortOrder != pb.RangeRequest_NONE || r.MinModRevision+r.MaxModRevision+r.MinCreateRevision+r.MaxCreateRevision > 0 {
+		return nil, status.Error(codes.Unimplemented, "orders and limits of revisions are not simulated")
+	}
 	if err := s.readable(r.Revision); err != nil {
 		return nil, err
 	}
@@ -91,17 +95,7 @@ func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	if r.CountOnly {
 		return out, nil
 	}
-	found = slices.DeleteFunc(found, func(kv *mvccpb.KeyValue) bool {
-		return r.MinModRevision != 0 && kv.ModRevision < r.MinModRevision || r.MaxModRevision != 0 && kv.ModRevision > r.MaxModRevision ||
-			r.MinCreateRevision != 0 && kv.CreateRevision < r.MinCreateRevision || r.MaxCreateRevision != 0 && kv.CreateRevision > r.MaxCreateRevision
-	})
-	slices.SortFunc(found, func(a, b *mvccpb.KeyValue) int {
-		order := cmp.Or(compareBy(r.SortTarget, a, b), bytes.Compare(a.Key, b.Key))
-		if r.SortOrder == pb.RangeRequest_DESCEND {
-			return -order
-		}
-		return order
-	})
+	slices.SortFunc(found, func(a, b *mvccpb.KeyValue) int { return bytes.Compare(a.Key, b.Key) })
 	if r.Limit > 0 && int64(len(found)) > r.Limit {
 		found, out.More = found[:r.Limit], true
 	}
@@ -115,18 +109,18 @@ func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return out, nil
 }
 
-// compareBy compares by what the target of a sort or of a comparison names.
-func compareBy(target fmt.Stringer, a, b *mvccpb.KeyValue) int {
-	switch target.String() {
-	case "VERSION":
+// compareBy compares by what the target of a comparison names.
+func compareBy(target pb.Compare_CompareTarget, a, b *mvccpb.KeyValue) int {
+	switch target {
+	case pb.Compare_VERSION:
 		return cmp.Compare(a.Version, b.Version)
-	case "CREATE":
+	case pb.Compare_CREATE:
 		return cmp.Compare(a.CreateRevision, b.CreateRevision)
-	case "MOD":
+	case pb.Compare_MOD:
 		return cmp.Compare(a.ModRevision, b.ModRevision)
-	case "VALUE":
+	case pb.Compare_VALUE:
 		return bytes.Compare(a.Value, b.Value)
-	case "LEASE":
+	case pb.Compare_LEASE:
 		return cmp.Compare(a.Lease, b.Lease)
 	default:
 		return 0
