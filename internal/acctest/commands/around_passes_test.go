@@ -56,20 +56,6 @@ func TestAccAroundPasses(t *testing.T) {
 			l.members = l.members[:l.size]
 			l.Apply().MustSucceed()
 		}},
-		{name: "killed while a member is out", run: func(l *lab) {
-			l.trigger("b")
-			run := l.Start("apply")
-			etcdtest.Eventually(l.t, "b is out", func() error {
-				members, err := l.list()
-				if err == nil && len(members) == l.size {
-					err = errors.New("all are there")
-				}
-				return err
-			})
-			l.kill(run)
-			l.ExpireLock() // the lock would expire by itself after 20 s
-			l.converge()
-		}},
 		{name: "killed while a machine boots", run: func(l *lab) {
 			was := l.Nodes["b"].Etcd
 			open := l.Gate("b")
