@@ -99,7 +99,7 @@ func (w *world) start(run string) driver.Start {
 			Clock:  w.schedule.Clock(name),
 			Getenv: func(name string) string { return w.env[name] },
 			Random: random{rand.New(rand.NewPCG(seed.Sum64(), 0))},
-			Self:   claim.Holder{Who: name, PID: 1, Run: name},
+			Self:   func() claim.Holder { return claim.Holder{Who: name, PID: 1, Run: name} },
 		}
 		return &driver.Run{
 			Name: name, Server: provider.Server(provider.NewForRun("test", pool, r)()),

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -26,11 +27,18 @@ type Run struct {
 	// Random is the source of tokens and IDs.
 	Random io.Reader
 	// Self identifies the run to the runs that wait for its locks.
-	Self claim.Holder
+	Self func() claim.Holder
 }
 
 // NewRun returns the run of this process.
 func NewRun() *Run {
+	r := &Run{Clock: clock.System{}, Getenv: os.Getenv, Random: rand.Reader}
+	// The lookup of a user can take time, and most calls need no lock.
+	r.Self = sync.OnceValue(r.self)
+	return r
+}
+
+func (r *Run) self() claim.Holder {
 	who, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {
 		who = u.Username
@@ -38,9 +46,7 @@ func NewRun() *Run {
 	if h, err := os.Hostname(); err == nil {
 		host = h
 	}
-	r := &Run{Clock: clock.System{}, Getenv: os.Getenv, Random: rand.Reader}
-	r.Self = claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: r.UUID()}
-	return r
+	return claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: r.UUID()}
 }
 
 // UUID returns a random UUID.
