@@ -162,9 +162,12 @@ func (f *Fleet) mustHaveAuth() {
 // block, if a password goes over http: a member at another URL would not be asked. A
 // block that the test has written stays.
 func (f *Fleet) nameMembers() {
+	if !f.Auth || f.Options.TLS != nil {
+		return
+	}
 	before := f.providerBlock()
 	for _, node := range f.Nodes {
-		for _, u := range append(node.Clients, node.Client) {
+		for _, u := range slices.Concat(node.Clients, []string{node.Client}) {
 			f.named[u] = true
 		}
 	}
@@ -175,7 +178,7 @@ func (f *Fleet) nameMembers() {
 
 // namedMembers is the argument with which [Fleet.nameMembers] does that.
 func (f *Fleet) namedMembers() string {
-	if !f.Auth || f.Options.TLS != nil {
+	if len(f.named) == 0 {
 		return ""
 	}
 	var b strings.Builder
