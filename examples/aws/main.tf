@@ -29,9 +29,9 @@ locals {
 provider "etcd" {
   endpoints   = [for node in values(local.nodes) : "https://${node.address}:2379"]
   address_map = { for name, node in local.nodes : "https://${node.address}:2379" => "https://${aws_eip.node[name].public_ip}:2379" }
-  ca_cert_pem = tls_self_signed_cert.ca.cert_pem
-  cert_pem    = tls_locally_signed_cert.root.cert_pem
-  key_pem     = tls_private_key.root.private_key_pem
+  ca_cert     = tls_self_signed_cert.ca.cert_pem
+  cert        = tls_locally_signed_cert.root.cert_pem
+  key         = tls_private_key.root.private_key_pem
 }
 
 resource "etcd_initial_cluster" "this" {

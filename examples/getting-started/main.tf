@@ -43,10 +43,10 @@ locals {
 }
 
 provider "etcd" {
-  endpoints   = values(local.client_url)
-  ca_cert_pem = local.ca
-  cert_pem    = local.certificates["root"]
-  key_pem     = local.keys["root"]
+  endpoints = values(local.client_url)
+  ca_cert   = local.ca
+  cert      = local.certificates["root"]
+  key       = local.keys["root"]
 }
 
 # The members that form the cluster. Later members join it.

@@ -19,10 +19,10 @@ locals {
 }
 
 provider "etcd" {
-  endpoints   = [for address in values(local.nodes) : "https://${address}:2379"]
-  ca_cert_pem = tls_self_signed_cert.ca.cert_pem
-  cert_pem    = tls_locally_signed_cert.root.cert_pem
-  key_pem     = tls_private_key.root.private_key_pem
+  endpoints = [for address in values(local.nodes) : "https://${address}:2379"]
+  ca_cert   = tls_self_signed_cert.ca.cert_pem
+  cert      = tls_locally_signed_cert.root.cert_pem
+  key       = tls_private_key.root.private_key_pem
 }
 
 resource "etcd_initial_cluster" "this" {

@@ -203,7 +203,7 @@ func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
 		if err != nil {
 			f.TB.Fatal(err)
 		}
-		fmt.Fprintf(&b, "  ca_cert = %q\n  cert = %q\n  key_pem = <<-EOT\n%s\n  EOT\n", t.CAFile, cert.CertFile, strings.TrimSpace(string(key)))
+		fmt.Fprintf(&b, "  ca_cert = %q\n  cert = %q\n  key = <<-EOT\n%s\n  EOT\n", t.CAFile, cert.CertFile, strings.TrimSpace(string(key)))
 	}
 	if p := f.Options.Password; p != "" {
 		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)

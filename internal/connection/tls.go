@@ -10,18 +10,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// TLSMaterial gives the source of the CA, the client certificate and its key:
-// for each a file path, the PEM text, or neither.
+// TLSMaterial gives the CA, the client certificate and its key: each is the path
+// of a file, PEM text (see [membership.IsPEM]), or "".
 type TLSMaterial struct {
-	CACert, Cert, Key  string
-	CACertPEM, CertPEM string
-	KeyPEM             Secret
+	CACert, Cert string
+	Key          Secret
 	// InsecureSkipVerify disables verification of the server's certificate.
 	InsecureSkipVerify bool
 }
@@ -31,8 +31,6 @@ type TLSProblem string
 
 // The problems.
 const (
-	// BothGiven: both the path and the PEM text are given.
-	BothGiven TLSProblem = "both given"
 	// CertWithoutKey and KeyWithoutCert: half of a client certificate is missing.
 	CertWithoutKey TLSProblem = "certificate without key"
 	KeyWithoutCert TLSProblem = "key without certificate"
@@ -52,11 +50,10 @@ const (
 // TLSError says which part of the TLS material is wrong, and why. It never
 // contains the material itself.
 type TLSError struct {
-	// Argument is the provider's argument: ca_cert, cert, key, or one of them
-	// with _pem.
+	// Argument is the provider's argument: ca_cert, cert or key.
 	Argument string
 	Problem  TLSProblem
-	// Path is the file, "" for inline text and for the key: what is given as its
+	// Path is the file, "" for PEM text and for the key: what is given as its
 	// path may be the key itself.
 	Path string
 	// When is the end or the beginning of the certificate's validity.
@@ -82,39 +79,21 @@ func (e *TLSError) Error() string {
 // Unwrap returns the original error.
 func (e *TLSError) Unwrap() error { return e.Err }
 
-// Check reports problems that do not require reading a file: both a path and a
-// text, or half a client certificate. The error is a [*TLSError].
+// Check reports half a client certificate, which needs no file to be read. The
+// error is a [*TLSError].
 func (m TLSMaterial) Check() error {
-	for _, p := range []struct{ argument, path, inline string }{
-		{"ca_cert", m.CACert, m.CACertPEM},
-		{"cert", m.Cert, m.CertPEM},
-		{"key", m.Key, m.KeyPEM.Reveal()},
-	} {
-		if p.path != "" && p.inline != "" {
-			return &TLSError{Argument: p.argument, Problem: BothGiven}
-		}
-	}
-	switch cert, key := m.Cert+m.CertPEM != "", m.Key+m.KeyPEM.Reveal() != ""; {
-	case cert && !key:
-		return &TLSError{Argument: named("cert", m.CertPEM), Problem: CertWithoutKey, Path: m.Cert}
-	case key && !cert:
-		return &TLSError{Argument: named("key", m.KeyPEM.Reveal()), Problem: KeyWithoutCert}
+	switch {
+	case m.Cert != "" && m.Key == "":
+		return &TLSError{Argument: "cert", Problem: CertWithoutKey, Path: m.Cert}
+	case m.Key != "" && m.Cert == "":
+		return &TLSError{Argument: "key", Problem: KeyWithoutCert}
 	}
 	return nil
 }
 
 // Files reports whether any of the material is in files.
-func (m TLSMaterial) Files() bool { return m.CACert+m.Cert+m.Key != "" }
-
-func (m TLSMaterial) none() bool {
-	return !m.Files() && m.CACertPEM+m.CertPEM+m.KeyPEM.Reveal() == "" && !m.InsecureSkipVerify
-}
-
-func named(argument, inline string) string {
-	if inline != "" {
-		return argument + "_pem"
-	}
-	return argument
+func (m TLSMaterial) Files() bool {
+	return slices.ContainsFunc([]string{m.CACert, m.Cert, m.Key.Reveal()}, func(s string) bool { return s != "" && !membership.IsPEM(s) })
 }
 
 // LoadTLS reads TLS material. If there is none, it returns nil and no error:
@@ -126,18 +105,18 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	if m.none() {
+	if m == (TLSMaterial{}) {
 		return nil, nil
 	}
-	ca, err := read("ca_cert", m.CACert, m.CACertPEM)
+	ca, err := read("ca_cert", m.CACert)
 	if err != nil {
 		return nil, err
 	}
-	cert, err := read("cert", m.Cert, m.CertPEM)
+	cert, err := read("cert", m.Cert)
 	if err != nil {
 		return nil, err
 	}
-	key, err := read("key", m.Key, m.KeyPEM.Reveal())
+	key, err := read("key", m.Key.Reveal())
 	if err != nil {
 		return nil, err
 	}
@@ -175,18 +154,18 @@ func (p part) problem(problem TLSProblem, err error) *TLSError {
 }
 
 // read returns the named part, or its zero value if it is not given.
-func read(name, path, inline string) (part, error) {
+func read(name, value string) (part, error) {
 	switch {
-	case inline != "":
-		return part{argument: name + "_pem", pem: []byte(inline)}, nil
-	case path == "":
+	case value == "":
 		return part{}, nil
+	case membership.IsPEM(value):
+		return part{argument: name, pem: []byte(value)}, nil
 	}
 	p := part{argument: name}
 	if name != "key" {
-		p.path = path
+		p.path = value
 	}
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(value)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 			err = pathErr.Err

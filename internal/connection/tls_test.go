@@ -21,7 +21,7 @@ func TestLoadTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := TLSMaterial{CACert: pki.CAFile, Cert: cert.CertFile, KeyPEM: Secret(key)}
+	whole := TLSMaterial{CACert: pki.CAFile, Cert: cert.CertFile, Key: Secret(key)}
 
 	config, err := LoadTLS(whole, time.Now())
 	if err != nil || config.RootCAs == nil || len(config.Certificates) != 1 || config.InsecureSkipVerify || config.MinVersion != tls.VersionTLS12 || config.ServerName != "" {
@@ -37,15 +37,15 @@ func TestLoadTLS(t *testing.T) {
 		argument string
 		problem  TLSProblem
 	}{
-		"both":          {func(m *TLSMaterial) { m.Key = cert.KeyFile }, time.Now(), "key", BothGiven},
-		"no key":        {func(m *TLSMaterial) { m.KeyPEM = "" }, time.Now(), "cert", CertWithoutKey},
-		"no cert":       {func(m *TLSMaterial) { m.Cert = "" }, time.Now(), "key_pem", KeyWithoutCert},
+		"other key":     {func(m *TLSMaterial) { m.Key = Secret(pki.Client("other").KeyFile) }, time.Now(), "key", KeyMismatch},
+		"no key":        {func(m *TLSMaterial) { m.Key = "" }, time.Now(), "cert", CertWithoutKey},
+		"no cert":       {func(m *TLSMaterial) { m.Cert = "" }, time.Now(), "key", KeyWithoutCert},
 		"unreadable":    {func(m *TLSMaterial) { m.CACert = t.TempDir() }, time.Now(), "ca_cert", Unreadable},
-		"garbage":       {func(m *TLSMaterial) { m.CACert, m.CACertPEM = "", "garbage" }, time.Now(), "ca_cert_pem", NoPEM},
-		"mangled key":   {func(m *TLSMaterial) { m.KeyPEM = Secret(mangle(string(key))) }, time.Now(), "key_pem", NoPEM},
+		"garbage":       {func(m *TLSMaterial) { m.CACert = "-----BEGIN garbage" }, time.Now(), "ca_cert", NoPEM},
+		"mangled key":   {func(m *TLSMaterial) { m.Key = Secret(mangle(string(key))) }, time.Now(), "key", NoPEM},
 		"too early":     {func(*TLSMaterial) {}, time.Now().AddDate(-1, 0, 0), "cert", CertNotYetValid},
 		"too late":      {func(*TLSMaterial) {}, time.Now().AddDate(1, 0, 0), "cert", CertExpired},
-		"encrypted key": {func(m *TLSMaterial) { m.KeyPEM = "Proc-Type: 4,ENCRYPTED" }, time.Now(), "key_pem", EncryptedKey},
+		"encrypted key": {func(m *TLSMaterial) { m.Key = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED" }, time.Now(), "key", EncryptedKey},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := whole

@@ -42,6 +42,9 @@ func Shown(value string) (shown string, ok bool) {
 	return value, true
 }
 
+// IsPEM reports whether an argument that takes a path or PEM text holds PEM text.
+func IsPEM(value string) bool { return strings.HasPrefix(value, "-----BEGIN ") }
+
 // Hidden returns what is shown of a value that must not be shown.
 func Hidden(value string) string {
 	return fmt.Sprintf("(%d characters, not shown)", utf8.RuneCountInString(value))

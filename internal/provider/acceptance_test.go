@@ -90,7 +90,7 @@ func TestAccPasswordAndClientCertificate(t *testing.T) {
 	withoutCert.Cert = etcdtest.Cert{}
 	inline := access
 	inline.PKI, inline.Cert = nil, etcdtest.Cert{}
-	inline.Extra = right + fromFile("ca_cert_pem", pki.CAFile) + fromFile("cert_pem", cert.CertFile) + fromFile("key_pem", cert.KeyFile)
+	inline.Extra = right + fromFile("ca_cert", pki.CAFile) + fromFile("cert", cert.CertFile) + fromFile("key", cert.KeyFile)
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
 		Steps: []resource.TestStep{
@@ -207,15 +207,14 @@ func TestAccBadProviderBlock(t *testing.T) {
 		{`dial_timeout = "2 seconds"`, `dial_timeout is "2 seconds", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`},
 		{`username = "root"`, `username names the user "root", and there is no password.`},
 		{`password = "swordfish"`, `password is set, and there is no user name.`},
-		{`ca_cert = "a", ca_cert_pem = "b"`, `ca_cert and ca_cert_pem are both set. Give the path of a file or the PEM text itself, not both.`},
-		{`cert = "a"`, `cert (a) is set, and its private key is not. Set key or key_pem as well, next to the certificate.`},
+		{`cert = "a"`, `cert (a) is set, and its private key is not. Set key as well, next to the certificate.`},
 		{`ca_cert = "no/such/file"`, `ca_cert (no/such/file): no such file or directory.`},
 		{`metadata_prefix = "mine"`, `metadata_prefix is "mine".`},
 		{`address_map = { "https://a" = "http://b" }`, `address_map: "http://b" has another scheme than the advertised URL it stands for (https://a:2379).`},
 		{``, `Set endpoints in the provider block`},
 	} {
 		steps = append(steps, resource.TestStep{
-			Config:      acctest.Access{Extra: strings.ReplaceAll(c.arguments, ", ca", "\n  ca")}.ProviderConfig() + token,
+			Config:      acctest.Access{Extra: c.arguments}.ProviderConfig() + token,
 			ExpectError: message(c.text),
 		})
 	}

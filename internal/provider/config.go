@@ -67,14 +67,11 @@ func (r *reader) settings(m model) connection.Settings {
 // loadTLS sets s.TLS as far as the known values allow. partly reports whether
 // some of the material is not known yet.
 func (r *reader) loadTLS(s *connection.Settings, material connection.TLSMaterial, partly bool) error {
-	if err := material.Check(); err != nil {
-		if problem, ok := errors.AsType[*connection.TLSError](err); partly && ok && problem.Problem != connection.BothGiven {
-			return nil
-		}
-		return err
-	}
-	if partly || material.Files() && !r.files {
+	if partly {
 		return nil
+	}
+	if err := material.Check(); err != nil || material.Files() && !r.files {
+		return err
 	}
 	config, err := connection.LoadTLS(material, r.now)
 	s.TLS = config

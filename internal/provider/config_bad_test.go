@@ -102,49 +102,45 @@ func TestBadSettings(t *testing.T) {
 			nil, map[string]string{"ETCDCTL_INSECURE_SKIP_TLS_VERIFY": "yes"}, "Invalid environment variable",
 			`ETCDCTL_INSECURE_SKIP_TLS_VERIFY is "yes". Expected true or false. To override it, set insecure_skip_tls_verify in the provider block.`, "",
 		},
-		"path and text": {
-			block{"ca_cert": pki.CAFile, "ca_cert_pem": "x"}, nil, "Conflicting TLS arguments",
-			"ca_cert and ca_cert_pem are both set. Give the path of a file or the PEM text itself, not both.", "ca_cert",
-		},
 		"certificate without key": {
 			block{"cert": cert.CertFile}, map[string]string{"ETCDCTL_KEY": cert.KeyFile}, "Client certificate without its key",
-			"cert (" + cert.CertFile + ") is set, and its private key is not. Set key or key_pem as well, next to the certificate.", "cert",
+			"cert (" + cert.CertFile + ") is set, and its private key is not. Set key as well, next to the certificate.", "cert",
 		},
 		"key without certificate": {
-			block{"key_pem": "x"}, nil, "Private key without its certificate",
-			"key_pem is set, and the client certificate is not. Set cert or cert_pem as well, next to the key.", "key_pem",
+			block{"key": "x"}, nil, "Private key without its certificate",
+			"key is set, and the client certificate is not. Set cert as well, next to the key.", "key",
 		},
 		"no file": {
 			block{"ca_cert": missing}, nil, "Cannot read TLS file",
-			"ca_cert (" + missing + "): no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into ca_cert_pem.",
+			"ca_cert (" + missing + "): no such file or directory. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. For a certificate that is created in the same apply, give its PEM text.",
 			"ca_cert",
 		},
 		"no file of the environment's": {
 			nil, map[string]string{"ETCDCTL_CACERT": missing}, "Cannot read TLS file",
-			"ETCDCTL_CACERT (" + missing + "): no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into ca_cert_pem.",
+			"ETCDCTL_CACERT (" + missing + "): no such file or directory. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. For a certificate that is created in the same apply, give its PEM text.",
 			"",
 		},
-		"PEM text in place of a path": {
-			block{"cert": cert.CertFile, "key": inline}, nil, "Cannot read TLS file",
-			"key: no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into key_pem.",
+		"a key whose first dash is lost": {
+			block{"cert": cert.CertFile, "key": inline[1:]}, nil, "Cannot read TLS file",
+			"key: no such file or directory. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. For a certificate that is created in the same apply, give its PEM text.",
 			"key",
 		},
 		"a key without its PEM header": {
 			nil, map[string]string{"ETCDCTL_CERT": cert.CertFile, "ETCDCTL_KEY": "MC4CAQAwBQYDK2VwBCIEIB"}, "Cannot read TLS file",
-			"ETCDCTL_KEY: no such file or directory. The file must be there when the provider is configured, also for a plan; PEM text, and what is made in the same apply, goes into key_pem.",
+			"ETCDCTL_KEY: no such file or directory. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. For a certificate that is created in the same apply, give its PEM text.",
 			"",
 		},
 		"a key without its certificate": {
 			block{"key": inline}, nil, "Private key without its certificate",
-			"key is set, and the client certificate is not. Set cert or cert_pem as well, next to the key.", "key",
+			"key is set, and the client certificate is not. Set cert as well, next to the key.", "key",
 		},
-		"a bundle in place of the path of a certificate": {
+		"a bundle without its key": {
 			block{"cert": inline}, nil, "Client certificate without its key",
-			"cert is set, and its private key is not. Set key or key_pem as well, next to the certificate.", "cert",
+			"cert is set, and its private key is not. Set key as well, next to the certificate.", "cert",
 		},
 		"no CA": {
-			block{"ca_cert_pem": inline}, nil, "Invalid TLS material",
-			"ca_cert_pem holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "ca_cert_pem",
+			block{"ca_cert": inline}, nil, "Invalid TLS material",
+			"ca_cert holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate.", "ca_cert",
 		},
 		"no certificate": {
 			block{"cert": cert.KeyFile, "key": cert.KeyFile}, nil, "Invalid TLS material",
@@ -159,8 +155,8 @@ func TestBadSettings(t *testing.T) {
 			"key is not the key of the client certificate. Give the certificate and the key that were made together.", "key",
 		},
 		"encrypted key": {
-			block{"cert": cert.CertFile, "key_pem": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n"}, nil, "Encrypted private key",
-			"key_pem is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE).", "key_pem",
+			block{"cert": cert.CertFile, "key": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n"}, nil, "Encrypted private key",
+			"key is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE).", "key",
 		},
 		"expired certificate": {
 			block{"cert": expired.CertFile, "key": expired.KeyFile}, nil, "Client certificate expired",

@@ -178,8 +178,8 @@ func TestTLSSettings(t *testing.T) {
 		insecure    bool
 	}{
 		"files":    {block: block{"ca_cert": pki.CAFile, "cert": cert.CertFile, "key": cert.KeyFile}, certs: 1},
-		"inline":   {block: block{"ca_cert_pem": text(pki.CAFile), "cert_pem": text(cert.CertFile), "key_pem": text(cert.KeyFile)}, certs: 1},
-		"mixed":    {block: block{"ca_cert": pki.CAFile, "cert": cert.CertFile, "key_pem": text(cert.KeyFile)}, certs: 1},
+		"inline":   {block: block{"ca_cert": text(pki.CAFile), "cert": text(cert.CertFile), "key": text(cert.KeyFile)}, certs: 1},
+		"mixed":    {block: block{"ca_cert": pki.CAFile, "cert": cert.CertFile, "key": text(cert.KeyFile)}, certs: 1},
 		"only CA":  {block: block{"ca_cert": pki.CAFile}},
 		"insecure": {block: block{"insecure_skip_tls_verify": true}, insecure: true},
 		"environment": {
@@ -187,7 +187,7 @@ func TestTLSSettings(t *testing.T) {
 			certs:       1, insecure: true,
 		},
 		"the block wins": {
-			block:       block{"ca_cert_pem": text(pki.CAFile), "cert": cert.CertFile, "key": cert.KeyFile, "insecure_skip_tls_verify": false},
+			block:       block{"ca_cert": text(pki.CAFile), "cert": cert.CertFile, "key": cert.KeyFile, "insecure_skip_tls_verify": false},
 			environment: map[string]string{"ETCDCTL_CACERT": "gone", "ETCDCTL_CERT": "gone", "ETCDCTL_KEY": "gone", "ETCDCTL_INSECURE_SKIP_TLS_VERIFY": "x"},
 			certs:       1,
 		},
@@ -222,9 +222,9 @@ func TestUnknownSettings(t *testing.T) {
 		"one endpoint":        {"endpoints": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, []tftypes.Value{unknown})},
 		"username":            {"username": unknown, "password": "swordfish"},
 		"password":            {"username": "root", "password": unknown},
-		"CA":                  {"ca_cert_pem": unknown, "address_map": map[string]string{"a": "https://b"}},
-		"certificate":         {"cert_pem": unknown, "key_pem": "x"},
-		"key":                 {"cert_pem": "x", "key_pem": unknown},
+		"CA":                  {"ca_cert": unknown, "address_map": map[string]string{"a": "https://b"}},
+		"certificate":         {"cert": unknown, "key": "x"},
+		"key":                 {"cert": "x", "key": unknown},
 		"file name":           {"ca_cert": unknown},
 		"insecure":            {"insecure_skip_tls_verify": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
 		"duration":            {"dial_timeout": unknown},
@@ -254,8 +254,8 @@ func TestValidateReadsNoFiles(t *testing.T) {
 	}{
 		"missing file":            {block{"ca_cert": "no/such/file"}, 0},
 		"certificate without key": {block{"cert": "no/such/file"}, 1},
-		"bad text":                {block{"ca_cert_pem": "x"}, 1},
-		"two mistakes":            {block{"ca_cert_pem": "x", "dial_timeout": "soon"}, 2},
+		"bad text":                {block{"ca_cert": "-----BEGIN x"}, 1},
+		"two mistakes":            {block{"ca_cert": "-----BEGIN x", "dial_timeout": "soon"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var resp provider.ValidateConfigResponse

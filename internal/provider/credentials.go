@@ -65,18 +65,16 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources map[string]string) {
 	sources = map[string]string{}
 	block := func(v types.String) (value string) { value, _ = r.text(v); return value }
-	material.CACert, material.CACertPEM = block(m.CACert), block(m.CACertPEM)
-	material.Cert, material.CertPEM = block(m.Cert), block(m.CertPEM)
-	material.Key, material.KeyPEM = block(m.Key), connection.Secret(block(m.KeyPEM))
+	material.CACert, material.Cert, material.Key = block(m.CACert), block(m.Cert), connection.Secret(block(m.Key))
 	environment := func(argument, variable string) string {
 		sources[argument] = variable
 		return r.getenv(variable)
 	}
-	if m.CACert.IsNull() && m.CACertPEM.IsNull() {
+	if m.CACert.IsNull() {
 		material.CACert = environment("ca_cert", envCACert)
 	}
-	if m.Cert.IsNull() && m.CertPEM.IsNull() && m.Key.IsNull() && m.KeyPEM.IsNull() {
-		material.Cert, material.Key = environment("cert", envCert), environment("key", envKey)
+	if m.Cert.IsNull() && m.Key.IsNull() {
+		material.Cert, material.Key = environment("cert", envCert), connection.Secret(environment("key", envKey))
 	}
 
 	switch value := r.getenv(envInsecure); {
@@ -121,10 +119,5 @@ func (r *reader) clusterLost() membership.ClusterID {
 
 // tlsUnknown reports whether some of the TLS material is not known yet.
 func (m model) tlsUnknown() bool {
-	for _, v := range []types.String{m.CACert, m.CACertPEM, m.Cert, m.CertPEM, m.Key, m.KeyPEM} {
-		if v.IsUnknown() {
-			return true
-		}
-	}
-	return m.InsecureSkipTLSVerify.IsUnknown()
+	return m.CACert.IsUnknown() || m.Cert.IsUnknown() || m.Key.IsUnknown() || m.InsecureSkipTLSVerify.IsUnknown()
 }

@@ -145,8 +145,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 // withoutDefault are the attributes that have no default, and the reason: the
 // setting is then absent, or another argument gives it.
 var withoutDefault = map[string]string{
-	"provider.username": "", "provider.password": "", "provider.cert": "", "provider.key": "", "provider.cert_pem": "", "provider.key_pem": "",
-	"provider.ca_cert_pem":   "instead of ca_cert",
+	"provider.username": "", "provider.password": "", "provider.cert": "", "provider.key": "",
 	"provider.address_map":   "",
 	"provider.trusted_hosts": "",
 

@@ -20,9 +20,6 @@ type model struct {
 	CACert                types.String `tfsdk:"ca_cert"`
 	Cert                  types.String `tfsdk:"cert"`
 	Key                   types.String `tfsdk:"key"`
-	CACertPEM             types.String `tfsdk:"ca_cert_pem"`
-	CertPEM               types.String `tfsdk:"cert_pem"`
-	KeyPEM                types.String `tfsdk:"key_pem"`
 	InsecureSkipTLSVerify types.Bool   `tfsdk:"insecure_skip_tls_verify"`
 	DialTimeout           types.String `tfsdk:"dial_timeout"`
 	RequestTimeout        types.String `tfsdk:"request_timeout"`
@@ -52,7 +49,7 @@ func attributes() map[string]schema.Attribute {
 	secret := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
 	}
-	const readAtPlan = " The file must exist at plan. Use the `_pem` argument for certificates that are created in the same apply."
+	const orPath = ", or its path. The file must exist at plan."
 	return map[string]schema.Attribute{
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
@@ -63,13 +60,9 @@ func attributes() map[string]schema.Attribute {
 		"username": text("User name for etcd's authentication. Membership needs a user with the `root` role. A client certificate is sent too if it is set. Environment: `ETCDCTL_USER` " +
 			"(`user` or `user:password`)."),
 		"password": secret("Password of `username`. Environment: `ETCDCTL_PASSWORD`, or `ETCDCTL_USER` (`user:password`)."),
-		"ca_cert": text("Path of the CA certificates, in PEM, that verify the servers' certificates. Default: those of the system." + readAtPlan +
-			" Environment: `ETCDCTL_CACERT`."),
-		"cert":        text("Path of the client certificate, in PEM." + readAtPlan + " Environment: `ETCDCTL_CERT`."),
-		"key":         text("Path of the client certificate's private key, in PEM." + readAtPlan + " Environment: `ETCDCTL_KEY`."),
-		"ca_cert_pem": text("The CA certificates themselves, in PEM, instead of `ca_cert`."),
-		"cert_pem":    text("The client certificate itself, in PEM, instead of `cert`."),
-		"key_pem":     secret("The private key itself, in PEM, instead of `key`."),
+		"ca_cert":  text("CA certificates that verify the servers' certificates: the text of a PEM file" + orPath + " Default: those of the system. Environment: `ETCDCTL_CACERT`."),
+		"cert":     text("Client certificate: the text of a PEM file" + orPath + " Environment: `ETCDCTL_CERT`."),
+		"key":      secret("Private key of the client certificate: the text of a PEM file" + orPath + " Environment: `ETCDCTL_KEY`."),
 		"insecure_skip_tls_verify": schema.BoolAttribute{
 			Optional: true,
 			MarkdownDescription: "Whether to skip the verification of the servers' certificates. Any host between this machine and the cluster can then read the password and control the cluster. The " +

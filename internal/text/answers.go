@@ -116,7 +116,7 @@ var remedies = map[connection.Kind]string{
 	connection.NoLogin: "Members run and refuse every login, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
 		"If they are gone for good, " + recoverySteps,
 	connection.StaleToken:   "Apply again: the login is renewed.",
-	connection.UnknownCA:    "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates.",
+	connection.UnknownCA:    "Set ca_cert to the CA that signed the servers' certificates.",
 	connection.Expired:      "Renew the servers' certificate, or correct the clock, here or there.",
 	connection.HostMismatch: "Use an endpoint that the servers' certificate names; where that cannot be dialled from here, address_map leads it elsewhere.",
 	connection.ClientCert:   "Set cert and key to a client certificate that the servers accept: signed by the CA they trust (--trusted-ca-file), and not expired.",

@@ -68,7 +68,7 @@ func TestUnreachable(t *testing.T) {
 		},
 		"wrong CA": {
 			[]connection.Answer{answer(a, connection.UnknownCA, x509.UnknownAuthorityError{})},
-			head + "Set ca_cert (or ca_cert_pem) to the CA that signed the servers' certificates." +
+			head + "Set ca_cert to the CA that signed the servers' certificates." +
 				list + a + ": certificate signed by an unknown authority (x509: certificate signed by unknown authority)",
 		},
 		"expired certificate": {

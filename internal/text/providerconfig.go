@@ -71,16 +71,13 @@ func TLSMaterial(source string, err *connection.TLSError) Message {
 		source += sprintf(" (%s)", path)
 	}
 	switch err.Problem {
-	case connection.BothGiven:
-		return newMessage("Conflicting TLS arguments", "%s and %s_pem are both set. Give the path of a file or the PEM text itself, not both.", err.Argument, err.Argument)
 	case connection.CertWithoutKey:
-		return Message{"Client certificate without its key", source + " is set, and its private key is not. Set key or key_pem as well, next to the certificate."}
+		return Message{"Client certificate without its key", source + " is set, and its private key is not. Set key as well, next to the certificate."}
 	case connection.KeyWithoutCert:
-		return Message{"Private key without its certificate", source + " is set, and the client certificate is not. Set cert or cert_pem as well, next to the key."}
+		return Message{"Private key without its certificate", source + " is set, and the client certificate is not. Set cert as well, next to the key."}
 	case connection.Unreadable:
-		return newMessage("Cannot read TLS file", "%s: %v. The file must be there when the provider is configured, also for a plan; "+
-			"PEM text, and what is made in the same apply, goes into %s_pem.",
-			source, err.Err, err.Argument)
+		return newMessage("Cannot read TLS file", "%s: %v. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. "+
+			"For a certificate that is created in the same apply, give its PEM text.", source, err.Err)
 	case connection.EncryptedKey:
 		return Message{"Encrypted private key", source + " is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."}
 	case connection.KeyMismatch:

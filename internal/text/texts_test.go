@@ -139,7 +139,7 @@ func TestInputTexts(t *testing.T) {
 	}
 	expiry := time.Date(2026, time.November, 21, 5, 0, 0, 0, time.UTC)
 	for _, problem := range []connection.TLSProblem{
-		connection.BothGiven, connection.CertWithoutKey, connection.KeyWithoutCert, connection.Unreadable, connection.NoPEM,
+		connection.CertWithoutKey, connection.KeyWithoutCert, connection.Unreadable, connection.NoPEM,
 		connection.EncryptedKey, connection.KeyMismatch, connection.CertExpired, connection.CertNotYetValid,
 	} {
 		err := &connection.TLSError{Argument: "cert", Problem: problem, Path: "pki/root.pem", When: expiry, Err: errors.New("no such file or directory")}

@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // Options are the settings of a machine that its configuration does not have.
@@ -63,14 +65,12 @@ func (t certificates) files() []tlsFile {
 		{variable: "KEY_FILE", content: t.key, path: tlsDir + side + "-key.pem", mode: "0600"},
 	}
 	for i, f := range all {
-		if all[i].inline = isPEM(f.content); !all[i].inline {
+		if all[i].inline = membership.IsPEM(f.content); !all[i].inline {
 			all[i].path = f.content
 		}
 	}
 	return all
 }
-
-func isPEM(text string) bool { return strings.HasPrefix(text, "-----BEGIN ") }
 
 // Unknown represents a value that is not known yet.
 type Unknown struct{}
@@ -295,7 +295,7 @@ func (r *reader) tls(name string, v any, peer bool) *certificates {
 		key:  r.file(name, m, "key", "PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"),
 		peer: peer,
 	}
-	if r.err == nil && isPEM(t.cert) && isPEM(t.key) {
+	if r.err == nil && membership.IsPEM(t.cert) && membership.IsPEM(t.key) {
 		if _, err := tls.X509KeyPair([]byte(t.cert), []byte(t.key)); err != nil {
 			r.fail(name, NotPair, "")
 		}
@@ -310,7 +310,7 @@ func (r *reader) file(name string, m map[string]any, key string, types ...string
 	if r.err != nil || v == nil || !r.is(v) {
 		return s
 	}
-	if !isPEM(s) {
+	if !membership.IsPEM(s) {
 		if !isPath(s) { // it may be a key, so the value is not shown
 			r.fail(at(name, key), NotPEM, "")
 		}
