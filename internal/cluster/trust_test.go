@@ -111,12 +111,8 @@ func TestTrustBelongsToTheCall(t *testing.T) {
 	}
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	localhost, err := connection.ParseHostPattern("localhost")
-	if err != nil {
-		t.Fatal(err)
-	}
 	trusting := s
-	trusting.TrustedHosts = []connection.HostPattern{localhost}
+	trusting.Named = []string{"https://localhost:2379"}
 	client, other := New(s, pool), New(trusting, pool)
 	naming := connection.Naming(t.Context(), "https://localhost:2380")
 	for i, step := range []struct {
@@ -139,7 +135,7 @@ func TestTrustBelongsToTheCall(t *testing.T) {
 			if a.State != step.want {
 				t.Errorf("step %d, %s: got %+v, want %v", i, name, a, step.want)
 			}
-			if a.State == membership.Unprobed && a.Detail != "not asked: "+string(connection.UnknownHost) {
+			if a.State == membership.Unprobed && a.Detail != "not asked: "+string(connection.Unnamed) {
 				t.Errorf("step %d, %s: the reason is %q", i, name, a.Detail)
 			}
 		}

@@ -32,10 +32,9 @@ type Settings struct {
 	// TLS holds the CA and the client certificate, or is nil without TLS
 	// material. It holds no server names: those follow from the URL.
 	TLS *tls.Config
-	// TrustedHosts may receive the credentials, in addition to the hosts of
-	// Endpoints, Named and AddressMap. See [Settings.Refusal].
-	TrustedHosts []HostPattern
-	// Named are further URLs that arguments name. See [Settings.At].
+	// Named are further URLs that arguments name. Only what Endpoints, Named,
+	// AddressMap and [Naming] name receives the credentials. See [Settings.Refusal]
+	// and [Settings.At].
 	Named []string
 	// Learned means that Endpoints are known only from what members advertise.
 	// See [Settings.Where].

@@ -24,14 +24,11 @@ type Refusal string
 const (
 	// PlainText: the URL is http, but the configured endpoints are https.
 	PlainText Refusal = "it is http, and the configured endpoints are https"
-	// UnknownURL: a password is configured, the URL is http, and no argument names
-	// the URL itself.
-	UnknownURL Refusal = "it is http, and it is not in endpoints or address_map itself"
-	// UnknownHost: a password is configured, and no argument names the host.
-	UnknownHost Refusal = "its host is not in endpoints, address_map or trusted_hosts"
-	// UnverifiedHost: a client certificate is configured without a CA, and no
-	// argument names the host.
-	UnverifiedHost Refusal = "its host is not in endpoints, address_map or trusted_hosts, and there is no ca_cert to verify it with"
+	// Unnamed: a password is configured, and no argument names the URL.
+	Unnamed Refusal = "it is not in endpoints or address_map"
+	// Unverified: a client certificate is configured without a CA, and no argument
+	// names the URL.
+	Unverified Refusal = "it is not in endpoints or address_map, and there is no ca_cert to verify it with"
 )
 
 // facts holds everything that the decision about one URL depends on.
@@ -40,8 +37,7 @@ type facts struct {
 	mapped   bool // the URL is a key of the address map
 	plain    bool // the URL is http
 	secured  bool // the endpoints are https
-	named    bool // an argument names the host
-	exact    bool // an argument names the URL itself
+	named    bool // an argument names the host of an https URL, or the http URL itself
 	verified bool // its certificate is verified with a configured CA
 	// The request carries a password (or a token obtained with one), or a
 	// client certificate.
@@ -62,12 +58,10 @@ func judge(f facts) Refusal {
 		return ""
 	case f.plain && f.secured && (f.password || !f.mapped):
 		return PlainText
-	case f.password && f.plain && !f.exact:
-		return UnknownURL
 	case f.password && !f.named:
-		return UnknownHost
+		return Unnamed
 	case f.certificate && !f.plain && !f.named && !f.verified:
-		return UnverifiedHost
+		return Unverified
 	}
 	return ""
 }
@@ -80,13 +74,16 @@ func (s Settings) Refusal(ctx context.Context, endpoint string) Refusal {
 
 func (s Settings) facts(ctx context.Context, endpoint string) facts {
 	_, mapped := s.AddressMap[endpoint]
+	name := endpoint
+	if isHTTPS(endpoint) {
+		name = hostnameOf(endpoint)
+	}
 	return facts{
 		endpoint: !s.Learned && slices.Contains(s.Endpoints, endpoint),
 		mapped:   mapped,
 		plain:    !isHTTPS(endpoint),
 		secured:  s.secured(),
-		named:    s.names(hostnameOf(endpoint)) || slices.Contains(namedIn(ctx), hostnameOf(endpoint)),
-		exact:    s.names(endpoint) || slices.Contains(namedIn(ctx), endpoint),
+		named:    s.names(name) || slices.Contains(namedIn(ctx), name),
 		verified: s.TLS != nil && s.TLS.RootCAs != nil && !s.TLS.InsecureSkipVerify,
 		password: s.Username != "", certificate: s.hasCertificate(),
 	}
@@ -120,7 +117,7 @@ func (s Settings) names(host string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.TrustedHosts, func(p HostPattern) bool { return p.matches(host) })
+	return false
 }
 
 // InTheClear returns the endpoints, and the URLs of the address map, at which the
@@ -215,31 +212,24 @@ func (s Settings) Trust(ctx context.Context) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(namedIn(ctx)), s.names), " ")
 }
 
-// Untrusted returns what would allow all of the URLs to be asked: hosts to name,
-// http URLs that must become https, and http URLs to name. All are sorted. Hosts that
-// [ParseHostPattern] rejects are left out.
-func (s Settings) Untrusted(urls []string) (hosts, plain, unnamed []string) {
+// Untrusted returns what would allow all of the URLs to be asked: URLs to name, and
+// http URLs that must become https. Both are sorted.
+func (s Settings) Untrusted(urls []string) (unnamed, plain []string) {
 	for _, raw := range urls {
 		u, err := ParseEndpoint(raw, false)
 		if err != nil {
 			continue
 		}
 		switch s.Refusal(context.Background(), u) {
-		case UnknownHost, UnverifiedHost:
-			if p, err := ParseHostPattern(hostnameOf(u)); err == nil {
-				hosts = append(hosts, p.String())
-			}
+		case Unnamed, Unverified:
+			unnamed = append(unnamed, u)
 		case PlainText:
 			plain = append(plain, u)
-		case UnknownURL:
-			unnamed = append(unnamed, u)
 		}
 	}
-	for _, list := range []*[]string{&hosts, &plain, &unnamed} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	return hosts, plain, unnamed
+	slices.Sort(unnamed)
+	slices.Sort(plain)
+	return slices.Compact(unnamed), slices.Compact(plain)
 }
 
 // allow returns the refusal as an [*Error] of kind [NotAsked], or nil.

@@ -8,13 +8,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"reflect"
-	"strings"
 	"testing"
 )
 
 // mayAsk is an independent implementation of the rule, for each secret.
 func mayAsk(f facts) bool {
-	mayPassword := f.endpoint || !f.plain && f.named || f.plain && !f.secured && f.exact
+	mayPassword := f.endpoint || f.named && !(f.plain && f.secured)
 	mayShow := f.endpoint || f.named || f.verified
 	mayBelieve := f.endpoint || f.mapped || !f.plain || !f.secured
 	if f.password && !mayPassword {
@@ -27,21 +26,19 @@ func mayAsk(f facts) bool {
 }
 
 func TestTrustTable(t *testing.T) {
-	const bits = 9
+	const bits = 8
 	refused := map[Refusal]int{}
 	for n := range 1 << bits {
 		bit := func(i int) bool { return n>>i&1 == 1 }
-		f := facts{bit(0), bit(1), bit(2), bit(3), bit(4), bit(5), bit(6), bit(7), bit(8)}
-		// Endpoints and the address map are named, and so are their hosts.
-		f.exact = f.exact || f.endpoint || f.mapped
-		f.named = f.named || f.exact
+		f := facts{bit(0), bit(1), bit(2), bit(3), bit(4), bit(5), bit(6), bit(7)}
+		f.named = f.named || f.endpoint || f.mapped
 		got := judge(f)
 		refused[got]++
 		if (got == "") != mayAsk(f) {
 			t.Errorf("%+v: got %q, the naive rule says %v", f, got, mayAsk(f))
 		}
 	}
-	for _, r := range []Refusal{"", PlainText, UnknownURL, UnknownHost, UnverifiedHost} {
+	for _, r := range []Refusal{"", PlainText, Unnamed, Unverified} {
 		if refused[r] == 0 {
 			t.Errorf("%q was never the outcome", r)
 		}
@@ -54,9 +51,8 @@ func TestRefusal(t *testing.T) {
 	both := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{{}}}
 	unverified := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{{}}, InsecureSkipVerify: true}
 	base := Settings{
-		Endpoints:    []string{"https://10.0.0.1:2379"},
-		AddressMap:   map[string]string{"https://b.internal:2379": "https://bastion:12379", "http://c.internal:2379": "http://bastion:12380"},
-		TrustedHosts: []HostPattern{hostPattern(t, "10.0.1.0/24"), hostPattern(t, "D.Example"), hostPattern(t, "fd00::/8")},
+		Endpoints:  []string{"https://10.0.0.1:2379", "https://d.example:2379"},
+		AddressMap: map[string]string{"https://b.internal:2379": "https://bastion:12379", "http://c.internal:2379": "http://bastion:12380"},
 	}
 	password := func(s Settings) Settings { s.Username, s.Password = "root", "secret"; return s }
 	with := func(c *tls.Config) Settings { s := base; s.TLS = c; return s }
@@ -71,45 +67,40 @@ func TestRefusal(t *testing.T) {
 		"endpoint":                            {password(with(ca)), "https://10.0.0.1:2379", nil, ""},
 		"other port of an endpoint's host":    {password(with(ca)), "https://10.0.0.1:2381", nil, ""},
 		"an endpoint's host in the clear":     {password(with(ca)), "http://10.0.0.1:2381", nil, PlainText},
-		"advertised alone":                    {password(with(ca)), "https://10.9.9.9:2379", nil, UnknownHost},
+		"advertised alone":                    {password(with(ca)), "https://10.9.9.9:2379", nil, Unnamed},
 		"address map, left":                   {password(with(ca)), "https://b.internal:2379", nil, ""},
 		"address map, right":                  {password(with(ca)), "https://bastion:2379", nil, ""},
 		"address map in the clear, password":  {password(with(ca)), "http://c.internal:2379", nil, PlainText},
 		"address map in the clear":            {with(both), "http://c.internal:2379", nil, ""},
-		"CIDR":                                {password(with(ca)), "https://10.0.1.200:2379", nil, ""},
-		"CIDR, mapped address":                {password(with(ca)), "https://[::ffff:10.0.1.7]:2379", nil, ""},
-		"beside the CIDR":                     {password(with(ca)), "https://10.0.2.1:2379", nil, UnknownHost},
-		"IPv6 CIDR":                           {password(with(ca)), "https://[fd00::5]:2379", nil, ""},
-		"a name, whatever its case":           {password(with(ca)), "https://d.example:2379", nil, ""},
-		"below a name":                        {password(with(ca)), "https://x.d.example:2379", nil, UnknownHost},
-		"a name that ends alike":              {password(with(ca)), "https://evild.example:2379", nil, UnknownHost},
-		"a trusted host in the clear":         {password(with(ca)), "http://10.0.1.1:2379", nil, PlainText},
+		"an endpoint's host, mapped address":  {password(with(ca)), "https://[::ffff:10.0.0.1]:2379", nil, ""},
+		"a name, whatever its case":           {password(with(ca)), "https://D.Example:2380", nil, ""},
+		"below a name":                        {password(with(ca)), "https://x.d.example:2379", nil, Unnamed},
+		"a name that ends alike":              {password(with(ca)), "https://evild.example:2379", nil, Unnamed},
 		"the resource's own":                  {password(with(ca)), "https://10.9.9.9:2379", []string{"https://10.9.9.9:2380"}, ""},
 		"the resource's own in the clear":     {password(with(ca)), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2380"}, PlainText},
 		"certificate, configured CA":          {with(both), "https://10.9.9.9:2379", nil, ""},
-		"certificate, the system's CAs":       {with(cert), "https://10.9.9.9:2379", nil, UnverifiedHost},
-		"certificate, not verified":           {with(unverified), "https://10.9.9.9:2379", nil, UnverifiedHost},
+		"certificate, the system's CAs":       {with(cert), "https://10.9.9.9:2379", nil, Unverified},
+		"certificate, not verified":           {with(unverified), "https://10.9.9.9:2379", nil, Unverified},
 		"certificate, the system's CAs, own":  {with(cert), "https://10.0.0.1:2381", nil, ""},
-		"certificate and password":            {password(with(both)), "https://10.9.9.9:2379", nil, UnknownHost},
+		"certificate and password":            {password(with(both)), "https://10.9.9.9:2379", nil, Unnamed},
 		"nothing secret":                      {with(ca), "https://10.9.9.9:2379", nil, ""},
 		"nothing secret, in the clear":        {with(ca), "http://10.9.9.9:2379", nil, PlainText},
 		"plain endpoints":                     {plain, "http://10.9.9.9:2379", nil, ""},
-		"plain endpoints, password":           {password(plain), "http://10.9.9.9:2379", nil, UnknownURL},
+		"plain endpoints, password":           {password(plain), "http://10.9.9.9:2379", nil, Unnamed},
 		"plain, endpoint":                     {password(plain), "http://10.0.0.1:2379", nil, ""},
-		"plain, other port":                   {password(plain), "http://10.0.0.1:2381", nil, UnknownURL},
-		"plain, trusted host":                 {password(plain), "http://10.0.1.1:2379", nil, UnknownURL},
+		"plain, other port":                   {password(plain), "http://10.0.0.1:2381", nil, Unnamed},
 		"plain, address map, left":            {password(plain), "http://c.internal:2379", nil, ""},
 		"plain, address map, right":           {password(plain), "http://bastion:12380", nil, ""},
-		"plain, other port of a map target":   {password(plain), "http://bastion:12379", nil, UnknownURL},
+		"plain, other port of a map target":   {password(plain), "http://bastion:12379", nil, Unnamed},
 		"plain, the resource's own":           {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2379"}, ""},
-		"plain, port of the resource's own":   {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2380"}, UnknownURL},
-		"plain, own host by https":            {password(plain), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2379"}, UnknownURL},
-		"plain, from the state":               {password(plain).Where([]string{"http://e:2379"}), "http://e:2379", nil, UnknownURL},
+		"plain, port of the resource's own":   {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2380"}, Unnamed},
+		"plain, own host by https":            {password(plain), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2379"}, Unnamed},
+		"plain, from the state":               {password(plain).Where([]string{"http://e:2379"}), "http://e:2379", nil, Unnamed},
 		"plain, the provider's beside it":     {password(plain).Where([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, ""},
 		"a resource's endpoint":               {password(with(ca)).At([]string{"https://e:2379"}), "https://e:2379", nil, ""},
 		"the provider's beside a resource's":  {password(with(ca)).At([]string{"https://e:2379"}), "https://10.0.0.1:2379", nil, ""},
 		"http next to the provider's https":   {password(with(ca)).At([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, PlainText},
-		"from the state":                      {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", nil, UnknownHost},
+		"from the state":                      {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", nil, Unnamed},
 		"from the state, without a password":  {with(both).Where([]string{"https://e:2379"}), "https://e:2379", nil, ""},
 		"from the state, the resource's own":  {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", []string{"https://e:2380"}, ""},
 		"from the state, in the clear":        {with(both).Where([]string{"http://e:2379"}), "http://e:2379", nil, PlainText},
@@ -124,36 +115,6 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-func hostPattern(t *testing.T, text string) HostPattern {
-	t.Helper()
-	p, err := ParseHostPattern(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func TestParseHostPattern(t *testing.T) {
-	for text, want := range map[string]string{
-		"a.example": "", "10.0.0.1": "", "[::1]": "", "::1": "", "10.0.0.0/8": "", "10.0.0.7/8": "", "fd00::/8": "",
-		"":                  "is empty",
-		"https://a.example": "is a URL",
-		"a.example:2379":    "has a port",
-		"10.0.0.1:2379":     "has a port",
-		"*.example":         "is a pattern",
-		"10.0.0.0/33":       "is not a CIDR",
-		"10.0.0":            "is not an IP address",
-		"a b":               "has characters",
-		"a\nb":              "has characters",
-		"fe80::1%eth0":      "has a zone",
-	} {
-		_, err := ParseHostPattern(text)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: got %v, want %q", text, err, want)
-		}
 	}
 }
 
@@ -193,15 +154,15 @@ func TestTrustOfACall(t *testing.T) {
 	if got := s.Trust(Naming(ctx, "http://a:1", "http://a:2379")); got != "b c http://a:1 http://a:2379" {
 		t.Errorf("in the clear: got %q", got)
 	}
-	hosts, plain, _ := s.Untrusted([]string{"https://c:2379", "https://a:1", "http://b:2379", "https://b:2379", "https://b:2381", "%"})
-	if !reflect.DeepEqual(hosts, []string{"b", "c"}) || !reflect.DeepEqual(plain, []string{"http://b:2379"}) {
-		t.Errorf("untrusted: got %q and %q", hosts, plain)
+	unnamed, plain := s.Untrusted([]string{"https://c:2379", "https://a:1", "http://b:2379", "https://b:2379", "https://b:2381", "%"})
+	if !reflect.DeepEqual(unnamed, []string{"https://b:2379", "https://b:2381", "https://c:2379"}) || !reflect.DeepEqual(plain, []string{"http://b:2379"}) {
+		t.Errorf("untrusted: got %q and %q", unnamed, plain)
 	}
 }
 
 func TestNamedOf(t *testing.T) {
 	t.Parallel()
-	s := Settings{Endpoints: []string{"http://a:2379"}, AddressMap: map[string]string{"http://b:1": "http://c:1"}, TrustedHosts: []HostPattern{hostPattern(t, "d")}}
+	s := Settings{Endpoints: []string{"http://a:2379"}, AddressMap: map[string]string{"http://b:1": "http://c:1"}}
 	got := s.NamedOf([]string{"http://A:2379", "http://a:2380", "https://a:2379", "http://b:1", "http://c:1", "http://d:1", "%"})
 	if want := []string{"http://a:2379", "http://b:1", "http://c:1"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -59,7 +59,6 @@ func (r *reader) settings(m model) connection.Settings {
 	}
 	s.Endpoints = r.endpoints(m.Endpoints, secure)
 	s.AddressMap = r.addressMap(m.AddressMap, secure)
-	s.TrustedHosts = r.trustedHosts(m.TrustedHosts)
 	r.warn(s, material, sources, secure)
 	return s
 }

@@ -146,8 +146,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 // setting is then absent, or another argument gives it.
 var withoutDefault = map[string]string{
 	"provider.username": "", "provider.password": "", "provider.cert": "", "provider.key": "",
-	"provider.address_map":   "",
-	"provider.trusted_hosts": "",
+	"provider.address_map": "",
 
 	"data.etcd_discovery_token.token": "or url", "data.etcd_discovery_token.url": "or token",
 	"etcd_discovery_token.founders":       "or size",

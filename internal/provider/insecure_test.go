@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -74,27 +72,5 @@ func TestWarnedOnce(t *testing.T) {
 		if resp.Diagnostics.HasError() || resp.Diagnostics.WarningsCount() != want {
 			t.Errorf("time %d: got %v, want %d warnings", i, resp.Diagnostics, want)
 		}
-	}
-}
-
-func TestTrustedHosts(t *testing.T) {
-	s, r := read(t, block{"endpoints": []string{"https://a:2379"}, "username": "root", "password": "x", "trusted_hosts": []string{"b.example", "10.0.1.0/24"}}, nil)
-	if r.diags.HasError() {
-		t.Fatal(r.diags)
-	}
-	for u, want := range map[string]connection.Refusal{
-		"https://a:1": "", "https://b.example:2379": "", "https://10.0.1.99:2379": "", "https://10.0.2.1:2379": connection.UnknownHost,
-	} {
-		if got := s.Refusal(t.Context(), u); got != want {
-			t.Errorf("%s: got %q, want %q", u, got, want)
-		}
-	}
-	_, r = read(t, block{"trusted_hosts": []string{"ok", "https://b"}}, nil)
-	if len(r.diags) != 1 || r.diags[0].Detail() != text.InvalidTrustedHost("trusted_hosts[1]", &connection.HostError{Text: "https://b", Reason: "is a URL; give its host alone"}).Detail {
-		t.Errorf("got %v", r.diags)
-	}
-	_, r = read(t, block{"trusted_hosts": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, tftypes.UnknownValue)}, nil)
-	if !r.unknown || r.diags.HasError() {
-		t.Errorf("unknown: got %v, %v", r.unknown, r.diags)
 	}
 }

@@ -24,7 +24,6 @@ type model struct {
 	DialTimeout           types.String `tfsdk:"dial_timeout"`
 	RequestTimeout        types.String `tfsdk:"request_timeout"`
 	AddressMap            types.Map    `tfsdk:"address_map"`
-	TrustedHosts          types.List   `tfsdk:"trusted_hosts"`
 	MetadataPrefix        types.String `tfsdk:"metadata_prefix"`
 }
 
@@ -54,7 +53,7 @@ func attributes() map[string]schema.Attribute {
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`. Without a port it is 2379. " +
-				"If one of them is `https`, no password and no token is sent to an `http` URL that is not in the list. Default: none. Environment: `ETCDCTL_ENDPOINTS` (comma " +
+				"With a password, the provider asks only members whose host (over `http`: whose URL) is here, in `address_map` or in an argument of a resource. If one of them is `https`, no password and no token is sent to an `http` URL that is not in the list. Default: none. Environment: `ETCDCTL_ENDPOINTS` (comma " +
 				"separated).",
 		},
 		"username": text("User name for etcd's authentication. Membership needs a user with the `root` role. A client certificate is sent too if it is set. Environment: `ETCDCTL_USER` " +
@@ -75,13 +74,6 @@ func attributes() map[string]schema.Attribute {
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
 				"TLS is still verified against the host of the advertised URL.",
-		},
-		"trusted_hosts": schema.ListAttribute{
-			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "Hosts that may receive the credentials, in addition to those in `endpoints` and `address_map`: host names, IP addresses and CIDRs, such as `[\"etcd4.example.com\", " +
-				"\"10.0.1.0/24\"]`. Names are compared, not resolved. Over `http` only the exact URLs in `endpoints` and `address_map` receive a password. If a password is set, the provider does not connect to a member that advertises another host. With a client " +
-				"certificate alone, it connects if `ca_cert` verifies the member. A resource that manages a member trusts the hosts in its own `peer_urls`, `client_urls` and " +
-				"`endpoints`, for its own requests.",
 		},
 		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider stores its ownership records and locks: `<prefix><cluster ID>/…`. Give only the user of the provider " +
 			"write access to it. See [Network and security requirements](guides/network-and-security.md). Default: `" + connection.DefaultMetadataPrefix + "`."),

@@ -123,7 +123,7 @@ var remedies = map[connection.Kind]string{
 	connection.PlainServer:  "The servers speak plain HTTP: write http:// in endpoints.",
 	connection.TLSOther:     "Check the servers' TLS settings (--cert-file, --trusted-ca-file, --tls-min-version).",
 	connection.NotEtcd:      "Check scheme and port: etcd's client port is 2379 unless it was changed, and a server with TLS needs https:// in endpoints.",
-	connection.NotAsked:     "If it may get the credentials, add its host (https) to trusted_hosts or its URL (http) to endpoints in the provider block.",
+	connection.NotAsked:     "If it may get the credentials, add its URL to endpoints in the provider block.",
 	connection.Redirected:   "Write the URL of the etcd server itself: redirects are not followed, because the credentials would go with them.",
 	connection.Learner:      "Give the endpoints of voters: a learner serves no logins and takes no changes.",
 	connection.DNS:          "Check the host names, and that they can be resolved from here.",

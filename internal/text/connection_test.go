@@ -114,9 +114,9 @@ func TestUnreachable(t *testing.T) {
 			head + "Give the endpoints of voters: a learner serves no logins and takes no changes." + list + a + ": endpoint is a learner",
 		},
 		"not asked": {
-			[]connection.Answer{answer(a, connection.NotAsked, errors.New(string(connection.UnknownHost)))},
-			head + "If it may get the credentials, add its host (https) to trusted_hosts or its URL (http) to endpoints in the provider block." + list + a +
-				": not asked: its host is not in endpoints, address_map or trusted_hosts",
+			[]connection.Answer{answer(a, connection.NotAsked, errors.New(string(connection.Unnamed)))},
+			head + "If it may get the credentials, add its URL to endpoints in the provider block." + list + a +
+				": not asked: it is not in endpoints or address_map",
 		},
 		"redirect": {
 			[]connection.Answer{answer(a, connection.Redirected, connection.ErrRedirect)},

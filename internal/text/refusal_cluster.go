@@ -86,7 +86,7 @@ func (c finding) notProbed() string {
 func (c finding) wayTo() string {
 	for _, m := range c.s.Members {
 		if a := c.s.Answer(m.ID); a.State == membership.Unprobed && strings.HasPrefix(a.Detail, string(connection.NotAsked)) {
-			return "If the members may get the credentials, add their hosts (https) to trusted_hosts or their URLs (http) to endpoints in the provider block" + c.again + "."
+			return "If the members may get the credentials, add their URLs to endpoints in the provider block" + c.again + "."
 		}
 	}
 	return "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (" + guides + "bastions-and-load-balancers)" + c.again + "."

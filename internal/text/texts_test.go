@@ -28,11 +28,6 @@ func TestInputTexts(t *testing.T) {
 	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
 	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: ep, Err: errors.New("connection refused")}, {Endpoint: "https://10.0.0.9:2379", Err: context.DeadlineExceeded}}}
 	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
-	cidr, err := connection.ParseHostPattern("10.0.1.0/24")
-	if err != nil {
-		t.Fatal(err)
-	}
-	badHost := &connection.HostError{Text: "https://infra1", Reason: "is a URL; give its host alone"}
 	texts := []Message{
 		DiscoveryTokenExists(tk, prefix, 3, "TOKEN"),
 		DiscoveryTokenExists(tk, prefix, 0, "v2:TOKEN"),
@@ -114,11 +109,9 @@ func TestInputTexts(t *testing.T) {
 		TwoPasswords,
 		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
 
-		HostsNotTrusted([]connection.HostPattern{cidr}, []string{"10.0.2.11", "etcd4.example.com"}, nil, nil),
-		HostsNotTrusted(nil, []string{"10.0.2.11"}, []string{"http://10.0.1.10:2379"}, nil),
-		HostsNotTrusted(nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}, nil),
-		HostsNotTrusted(nil, nil, nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
-		InvalidTrustedHost("trusted_hosts[0]", badHost),
+		NotTrusted([]string{"https://10.0.2.11:2379", "https://etcd4.example.com:2379"}, nil),
+		NotTrusted([]string{"https://10.0.2.11:2379"}, []string{"http://10.0.1.10:2379"}),
+		NotTrusted(nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
 		NotVerified("insecure_skip_tls_verify"),
 		NotVerified("ETCDCTL_INSECURE_SKIP_TLS_VERIFY"),
 		PasswordInTheClear([]string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),

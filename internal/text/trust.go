@@ -10,41 +10,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// HostsNotTrusted returns the warning about members that are not asked, because
-// only the members name these hosts or URLs, which must not receive the
-// credentials. trusted is what the provider block already trusts.
-func HostsNotTrusted(trusted []connection.HostPattern, hosts, plain, unnamed []string) Message {
+// NotTrusted returns the warning about members that are not asked, because only the
+// members name these URLs, which must not receive the credentials.
+func NotTrusted(unnamed, plain []string) Message {
 	var b strings.Builder
 	b.WriteString("The provider does not ask members at the addresses below. If a member has no other address, a change that needs its answer is refused.")
-	if len(hosts) > 0 {
+	if len(unnamed) > 0 {
 		var list []string
-		for _, p := range trusted {
-			list = append(list, strconv.Quote(p.String()))
+		for _, u := range unnamed {
+			list = append(list, strconv.Quote(u))
 		}
-		for _, h := range hosts {
-			list = append(list, strconv.Quote(h))
-		}
-		b.WriteString(sprintf("\n\nOnly the members themselves name these hosts: %s. The provider sends credentials to hosts that its configuration names. "+
-			"If the hosts belong to the cluster, add this to the provider block (a CIDR such as \"10.0.1.0/24\" can stand for addresses):\n\n  trusted_hosts = [%s]",
-			strings.Join(hosts, ", "), strings.Join(list, ", ")))
+		b.WriteString("\n\nOnly the members themselves name these URLs. The provider sends credentials to what its configuration names. " +
+			"If the URLs belong to the cluster, add them to endpoints, in the provider block or where a resource has its own:\n\n" +
+			"  endpoints = [..., " + strings.Join(list, ", ") + "]")
 	}
 	if len(plain) > 0 {
 		b.WriteString(sprintf("\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).",
 			strings.Join(plain, ", ")))
 	}
-	if len(unnamed) > 0 {
-		b.WriteString(sprintf("\n\nThese URLs are http, and no argument names them: %s. In clear text the provider sends the password only to URLs that its configuration names. "+
-			"Serve clients with TLS, or add the URLs to endpoints in the provider block.",
-			strings.Join(unnamed, ", ")))
-	}
 	return Message{"Some addresses of members are not asked", b.String()}
-}
-
-// InvalidTrustedHost returns the error for an invalid element of trusted_hosts.
-func InvalidTrustedHost(source string, err *connection.HostError) Message {
-	return newMessage("Invalid trusted host",
-		"%s: %s %s. Expected a host name, an IP address or a CIDR, such as \"etcd1.example.com\", \"10.0.1.10\" or \"10.0.1.0/24\".",
-		source, connection.Quote(err.Text), err.Reason)
 }
 
 // NotVerified returns the warning that server certificates are not verified. source

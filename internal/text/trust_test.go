@@ -14,8 +14,8 @@ import (
 func TestWayToAMemberThatIsNotAsked(t *testing.T) {
 	s := membership.Snapshot{ClusterID: 1, Members: []membership.Member{{ID: 2, Name: "b", ClientURLs: []string{"https://b:2379"}}}}
 	for detail, want := range map[string]string{
-		"not asked: its host is not in endpoints, address_map or trusted_hosts": "to endpoints in the provider block, then apply again.",
-		"answered by member 3": "map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers), then apply again.",
+		"not asked: it is not in endpoints or address_map": "to endpoints in the provider block, then apply again.",
+		"answered by member 3":                             "map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers), then apply again.",
 	} {
 		s.Answers = map[membership.MemberID]membership.Answer{2: {State: membership.Unprobed, Endpoint: "https://b:2379", Detail: detail}}
 		c := finding{s: s, f: membership.Facts{Others: []membership.MemberID{2}}, again: ", then apply again"}

@@ -14,7 +14,7 @@ import (
 
 // A member advertises its own host without TLS and another host with TLS. A
 // plan sends the password only to the endpoint, and one warning contains the
-// line that would allow the other host.
+// line that would allow the other URL.
 func TestAccNoSecretElsewhere(t *testing.T) {
 	t.Parallel()
 	const password, warning = "Tr0ub4dor", "Some addresses of members are not asked"
@@ -54,7 +54,7 @@ data "etcd_cluster" "two" {
 	if warnings := p.MustSucceed().Warnings(); len(warnings) != 1 {
 		t.Fatalf("want one warning, got %v", warnings)
 	}
-	p.Warnings()[0].MustContain(t, warning, `  trusted_hosts = ["127.7.0.1"]`, "http://"+plainAt)
+	p.Warnings()[0].MustContain(t, warning, fmt.Sprintf("  endpoints = [..., %q]", "https://"+otherAt), "http://"+plainAt)
 	if n := plain.Load() + other.Load(); n != 0 {
 		t.Errorf("%d connections to addresses that no argument names", n)
 	}
@@ -62,27 +62,23 @@ data "etcd_cluster" "two" {
 	acctest.CheckSent(t, record(), trusted, true, "password", "certificate")
 
 	// A named host is used with TLS, but never without TLS.
-	access.Extra = `trusted_hosts = ["127.7.0.1", "127.0.0.1"]`
+	access.Endpoints = append(access.Endpoints, "https://"+otherAt)
 	w.Write("provider.tf", access.ProviderConfig())
 	said := fmt.Sprint(w.Plan().MustSucceed().Warnings())
-	if strings.Contains(said, "trusted_hosts =") || other.Load() == 0 || plain.Load() != 0 {
+	if strings.Contains(said, "endpoints =") || other.Load() == 0 || plain.Load() != 0 {
 		t.Errorf("%d connections to the named host, %d in the clear: %s", other.Load(), plain.Load(), said)
 	}
 }
 
 // The host of a new member is known only from its own configuration: its
 // etcd_member sends the password there. For other resources the provider block
-// has to name the host; one warning says how.
+// has to name the URL; one warning says how.
 func TestAccOwnHostIsTrusted(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	f := acctest.NewFleet(t, acctest.FleetOptions{Founders: []string{"a"}, TLS: pki, Password: "Tr0ub4dor", Static: true})
 	access := acctest.Access{Endpoints: []string{f.Nodes["a"].Client}, PKI: pki, Cert: pki.Client("root"), Username: "root", Password: "Tr0ub4dor"}
-	block := func(more string) {
-		access.Extra = more
-		f.Write("provider.tf", access.ProviderConfig())
-	}
-	block("")
+	f.Write("provider.tf", access.ProviderConfig())
 	f.Form()
 	f.EnableAuth()
 	f.Add("d")
@@ -90,12 +86,13 @@ func TestAccOwnHostIsTrusted(t *testing.T) {
 	d.Listen, d.ListenPeer = []string{d.Client}, []string{d.Peer}
 	d.Client, d.Peer = strings.Replace(d.Client, "127.0.0.1", "localhost", 1), strings.Replace(d.Peer, "127.0.0.1", "localhost", 1)
 	joined := f.Apply().MustSucceed()
-	if said := fmt.Sprint(joined.Warnings()); strings.Count(said, `trusted_hosts = ["localhost"]`) != 1 {
+	if said := fmt.Sprint(joined.Warnings()); strings.Count(said, fmt.Sprintf("  endpoints = [..., %q]", d.Client)) != 1 {
 		t.Errorf("want one warning with the line to add, got %s", said)
 	}
 	f.MustVote("a", "d")
 
-	block(`trusted_hosts = ["localhost"]`)
+	access.Endpoints = append(access.Endpoints, d.Client)
+	f.Write("provider.tf", access.ProviderConfig())
 	p := f.Plan()
 	p.MustBeEmpty()
 	p.MustBeQuiet()

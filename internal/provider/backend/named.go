@@ -90,11 +90,11 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostic
 	for _, m := range snap.Members {
 		urls = append(urls, m.ClientURLs...)
 	}
-	hosts, plain, unnamed := c.settings.Untrusted(urls)
-	if len(hosts)+len(plain)+len(unnamed) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
+	unnamed, plain := c.settings.Untrusted(urls)
+	if len(unnamed)+len(plain) == 0 || !c.FirstTime("not asked in "+snap.ClusterID.String()) {
 		return
 	}
-	report.Warn(diags, text.HostsNotTrusted(c.settings.TrustedHosts, hosts, plain, unnamed))
+	report.Warn(diags, text.NotTrusted(unnamed, plain))
 }
 
 // At is [Backend.Cluster] for the endpoints that a resource gives, if it gives any. It

@@ -117,7 +117,7 @@ func TestNamedIsWhatWasConfigured(t *testing.T) {
 }
 
 // There is one warning with the complete list, whichever resource reports it first.
-func TestUntrustedHostsAreReportedOnce(t *testing.T) {
+func TestUntrustedURLsAreReportedOnce(t *testing.T) {
 	c := trusting(t)
 	var diags diag.Diagnostics
 	for range 3 {
@@ -127,7 +127,7 @@ func TestUntrustedHostsAreReportedOnce(t *testing.T) {
 		}
 		c.WarnUntrusted(snap, &diags)
 	}
-	if len(diags) != 1 || !strings.Contains(diags[0].Detail(), `  trusted_hosts = ["b", "c"]`) {
+	if len(diags) != 1 || !strings.Contains(diags[0].Detail(), `endpoints = [..., "https://b:2379", "https://c:2379"]`) {
 		t.Errorf("got %v", diags)
 	}
 }
@@ -144,7 +144,7 @@ func TestWhereNamesNoHost(t *testing.T) {
 	if learned == named {
 		t.Error("one cluster for both")
 	}
-	if got := learned.settings.Refusal(t.Context(), u); got != connection.UnknownHost {
+	if got := learned.settings.Refusal(t.Context(), u); got != connection.Unnamed {
 		t.Errorf("from the state: got %q", got)
 	}
 	if got := named.settings.Refusal(t.Context(), u); got != "" {
