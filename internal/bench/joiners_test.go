@@ -33,7 +33,7 @@ const healthInterval = 5 * time.Second
 func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	t.Helper()
 	s := connection.Settings{
-		Endpoints: endpoints, MetadataPrefix: connection.DefaultMetadataPrefix,
+		Endpoints:   endpoints,
 		DialTimeout: connection.DefaultDialTimeout, RequestTimeout: connection.DefaultRequestTimeout,
 	}
 	pool := &connection.Pool{}
@@ -42,7 +42,7 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	return &reconfigure.Engine{
 		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: claim.LockTTL, Clock: clock.System{},
+			Store: claim.NewV3(port, s, pool), TTL: claim.LockTTL, Clock: clock.System{},
 			Self: claim.Holder{Who: "bench", Run: t.Name()}, AtExit: pool.BeforeClose,
 		},
 	}

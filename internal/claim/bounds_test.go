@@ -66,7 +66,7 @@ func TestListIsBounded(t *testing.T) {
 			}
 		}
 	}
-	s := connection.Settings{Endpoints: c.Endpoints(), MetadataPrefix: "/t/"}
+	s := connection.Settings{Endpoints: c.Endpoints()}
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	store := NewV3(cluster.New(s, pool), s, pool)

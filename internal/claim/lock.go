@@ -40,8 +40,6 @@ func (h Holder) String() string {
 // must observe the result of a change that was in progress when it was lost.
 type Lock struct {
 	Store Store
-	// Prefix is the metadata prefix: the claim is at <Prefix><cluster ID>/lock.
-	Prefix string
 	// Self identifies this process; Since and Doing are filled in.
 	Self Holder
 	// TTL is how long the lock of a killed process remains. It covers three
@@ -116,7 +114,7 @@ const (
 // for each new holder that it waits for. Errors: [*BusyError], [*AlarmError],
 // [membership.ErrNoClusterID], or the errors of the endpoints.
 func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(Holder)) (Hold, error) {
-	key, err := membership.MetadataKey(l.Prefix, id, "lock")
+	key, err := membership.MetadataKey(id, "lock")
 	if err != nil {
 		return nil, err
 	}

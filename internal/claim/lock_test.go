@@ -60,7 +60,7 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 		clock := &handClock{now: time.Unix(1000, 0)}
 		store := &foreign{clock: clock, begin: clock.now, at: test.at}
 		ctx := &untilThen{Context: t.Context(), clock: clock, end: clock.now.Add(limit)}
-		l := &Lock{Store: store, Prefix: "/p/", TTL: LockTTL, Clock: clock}
+		l := &Lock{Store: store, TTL: LockTTL, Clock: clock}
 		_, err := l.Acquire(ctx, 1, "test", nil)
 		var busy *BusyError
 		if !errors.As(err, &busy) || busy.Entry.Forever == test.never || errors.Is(err, ErrForever) == test.never {

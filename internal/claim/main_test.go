@@ -43,7 +43,6 @@ func (realTime) Sleep(ctx context.Context, d time.Duration) error {
 func settings(endpoints []string) connection.Settings {
 	return connection.Settings{
 		Endpoints: endpoints, DialTimeout: time.Second, RequestTimeout: 2 * time.Second,
-		MetadataPrefix: connection.DefaultMetadataPrefix,
 	}
 }
 

@@ -67,7 +67,7 @@ type metadata struct {
 }
 
 func (c *Client) metadata(id membership.ClusterID, kind string) metadata {
-	prefix, err := membership.MetadataKey(c.settings.MetadataPrefix, id, kind)
+	prefix, err := membership.MetadataKey(id, kind)
 	return metadata{c, prefix, err}
 }
 

@@ -145,8 +145,8 @@ func FuzzRecord(f *testing.F) {
 	f.Add("a", []byte(`{"format":1,"owner":"a","name":"a","peer_urls":["http://10.0.0.1:2380"],"member_id":"2a","state":"announced","started":true}`))
 	f.Add("a", []byte(`{"format":1,"voters":3,"since":"2026-11-21T01:02:03Z","by":"alice@ops1"}`))
 	f.Fuzz(func(t *testing.T, name string, value []byte) {
-		m := metadata{prefix: "/t/"}
-		kv := &mvccpb.KeyValue{Key: []byte("/t/" + name), Value: value}
+		m := metadata{prefix: membership.MetadataPrefix}
+		kv := &mvccpb.KeyValue{Key: []byte(membership.MetadataPrefix + name), Value: value}
 		printed := func(texts ...string) {
 			for _, text := range texts {
 				if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {

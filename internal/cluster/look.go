@@ -122,7 +122,7 @@ func (c *Client) askRead(ctx context.Context, endpoint string) probe {
 	read := make(chan error, 1)
 	go func() {
 		read <- c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
-			return readOnce(ctx, cl, c.settings.MetadataPrefix)
+			return readOnce(ctx, cl)
 		})
 	}()
 	p.status, p.err = c.status(ctx, endpoint)

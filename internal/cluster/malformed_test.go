@@ -50,7 +50,7 @@ func TestMalformedRecords(t *testing.T) {
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	c := clientFor(t, settings(append(b.Endpoints(), "http://127.0.0.1:1")...)) // each answer is requested more than once
 	id := observe(t, c).ClusterID
-	records, key := c.Records(id), "/t/"+id.String()+"/members/o"
+	records, key := c.Records(id), membership.MetadataPrefix+id.String()+"/members/o"
 	ctx := t.Context()
 	for _, test := range malformedRecords {
 		if _, err := b.Client(t).Put(ctx, key, test.value); err != nil {
@@ -125,7 +125,7 @@ func TestMalformedTurns(t *testing.T) {
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	c := clientFor(t, settings(b.Endpoints()...))
 	id := observe(t, c).ClusterID
-	turns, key := c.Turns(id), "/t/"+id.String()+"/turns/a"
+	turns, key := c.Turns(id), membership.MetadataPrefix+id.String()+"/turns/a"
 	if err := turns.Put(t.Context(), membership.Turn{Name: "b", Voters: 3, By: "bob\x1b@ops1"}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := b.Client(t).Get(ctx, "/t/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	got, err := b.Client(t).Get(ctx, membership.MetadataPrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 		keys = append(keys, string(kv.Key))
 	}
 	for _, of := range []membership.ClusterID{id, before} {
-		want = append(want, fmt.Sprintf("/t/%x/members/o", uint64(of)), fmt.Sprintf("/t/%x/turns/d", uint64(of)))
+		want = append(want, fmt.Sprintf("%s%x/members/o", membership.MetadataPrefix, uint64(of)), fmt.Sprintf("%s%x/turns/d", membership.MetadataPrefix, uint64(of)))
 	}
 	slices.Sort(want)
 	if !slices.Equal(keys, want) {

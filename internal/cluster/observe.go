@@ -46,7 +46,7 @@ func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (
 			// Before 3.5 the list itself is always served locally and may be
 			// stale; a linearizable read through the same member just before
 			// brings it up to date (etcd-io/etcd#18929).
-			if err := readOnce(ctx, cl, c.settings.MetadataPrefix); err != nil {
+			if err := readOnce(ctx, cl); err != nil {
 				return err
 			}
 		}
@@ -59,8 +59,8 @@ func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (
 // readOnce makes a linearizable read. It also succeeds for a user without
 // permission to read the key: a server confirms with the quorum first and checks
 // the permission afterwards (3.4 to 3.7: TestPermissionIsDeniedAfterTheRead).
-func readOnce(ctx context.Context, cl *clientv3.Client, key string) error {
-	_, err := cl.Get(ctx, key, clientv3.WithCountOnly())
+func readOnce(ctx context.Context, cl *clientv3.Client) error {
+	_, err := cl.Get(ctx, membership.MetadataPrefix, clientv3.WithCountOnly())
 	if errors.Is(err, rpctypes.ErrPermissionDenied) {
 		return nil
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func settings(endpoints ...string) connection.Settings {
-	return connection.Settings{Endpoints: endpoints, MetadataPrefix: "/t/", DialTimeout: time.Second, RequestTimeout: 3 * time.Second}
+	return connection.Settings{Endpoints: endpoints, DialTimeout: time.Second, RequestTimeout: 3 * time.Second}
 }
 
 func clientFor(t *testing.T, s connection.Settings) *Client {

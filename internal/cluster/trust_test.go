@@ -43,7 +43,6 @@ func TestAdvertisedURLsGetNoPassword(t *testing.T) {
 
 	s := connection.Settings{
 		Endpoints: c.Endpoints(), TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: password,
-		MetadataPrefix: connection.DefaultMetadataPrefix,
 	}
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
@@ -107,7 +106,6 @@ func TestTrustBelongsToTheCall(t *testing.T) {
 	c, second := otherName(t, etcdtest.Options{TLS: pki, Password: password})
 	s := connection.Settings{
 		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: password,
-		MetadataPrefix: connection.DefaultMetadataPrefix,
 	}
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
@@ -163,7 +161,7 @@ func TestOtherNamesWithACertificate(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	c, second := otherName(t, etcdtest.Options{TLS: pki})
 	s := connection.Settings{
-		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")), MetadataPrefix: connection.DefaultMetadataPrefix,
+		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")),
 	}
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })

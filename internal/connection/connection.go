@@ -46,9 +46,6 @@ type Settings struct {
 	// one endpoint. 0 means the default.
 	DialTimeout    time.Duration
 	RequestTimeout time.Duration
-	// MetadataPrefix is the prefix of ownership records and locks. It begins
-	// and ends with a slash.
-	MetadataPrefix string
 	// Clock is the time of every wait. nil means the real time.
 	Clock clock.Clock
 
@@ -62,7 +59,6 @@ type Settings struct {
 const (
 	DefaultDialTimeout    = 2 * time.Second
 	DefaultRequestTimeout = 5 * time.Second
-	DefaultMetadataPrefix = "/_terraform/etcd/"
 )
 
 func (s Settings) dialTimeout() time.Duration {

@@ -29,7 +29,7 @@ func TestNothingIsHeldAcrossAWait(t *testing.T) {
 			s.Latency, s.Twins = 400*time.Millisecond, true // both watches ask for the same lease
 			n.Before = s.Before
 			pool := &connection.Pool{World: n.Run("run")}
-			settings := connection.Settings{Endpoints: []string{"http://a.example:2379", "http://b.example:2379"}, MetadataPrefix: "/p/", Clock: s.Clock("run")}
+			settings := connection.Settings{Endpoints: []string{"http://a.example:2379", "http://b.example:2379"}, Clock: s.Clock("run")}
 			store := claim.NewV3(cluster.New(settings, pool), settings, pool)
 			as := func(name string) context.Context { return context.WithValue(t.Context(), resourceKey{}, name) }
 

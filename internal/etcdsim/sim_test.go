@@ -61,7 +61,7 @@ func join(t *testing.T, c *Cluster, via *Process, name string) *Process {
 // silent, and one that belongs to another cluster.
 func TestThroughAPool(t *testing.T) {
 	simulation(t, "3.6.16", "a b c", func(t *testing.T, n *Network, c *Cluster, p map[string]*Process) {
-		settings := connection.Settings{Endpoints: []string{p["a"].ClientURL, p["b"].ClientURL, p["c"].ClientURL}, MetadataPrefix: connection.DefaultMetadataPrefix}
+		settings := connection.Settings{Endpoints: []string{p["a"].ClientURL, p["b"].ClientURL, p["c"].ClientURL}}
 		pool := &connection.Pool{World: n.Run("one")}
 		client := cluster.New(settings, pool)
 		ask := func(want string) {

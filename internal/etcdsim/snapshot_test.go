@@ -178,7 +178,7 @@ func TestInterruptedSnapshot(t *testing.T) {
 			messages = 0
 			pool := &connection.Pool{World: n.Run("one")}
 			defer func() { ok(t, pool.Close()) }()
-			settings := connection.Settings{Endpoints: []string{a.ClientURL}, MetadataPrefix: connection.DefaultMetadataPrefix}
+			settings := connection.Settings{Endpoints: []string{a.ClientURL}}
 			e := &reconfigure.Engine{Cluster: cluster.New(settings, pool), Clock: clock.System{}}
 			return e.Save(t.Context(), reconfigure.SaveRequest{Path: filepath.Join(dir, "db"), Overwrite: true, Limit: time.Minute}, func(reconfigure.Step) {})
 		}

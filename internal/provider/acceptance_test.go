@@ -209,7 +209,6 @@ func TestAccBadProviderBlock(t *testing.T) {
 		{`password = "swordfish"`, `password is set, and there is no user name.`},
 		{`cert = "a"`, `cert (a) is set, and its private key is not. Set key as well, next to the certificate.`},
 		{`ca_cert = "no/such/file"`, `ca_cert (no/such/file): no such file or directory.`},
-		{`metadata_prefix = "mine"`, `metadata_prefix is "mine".`},
 		{`address_map = { "https://a" = "http://b" }`, `address_map: "http://b" has another scheme than the advertised URL it stands for (https://a:2379).`},
 		{``, `Set endpoints in the provider block`},
 	} {

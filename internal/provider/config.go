@@ -41,7 +41,6 @@ func (r *reader) settings(m model) connection.Settings {
 	s := connection.Settings{
 		DialTimeout:    r.duration(m.DialTimeout, "dial_timeout", envDialTimeout, connection.DefaultDialTimeout),
 		RequestTimeout: r.duration(m.RequestTimeout, "request_timeout", envCommandTimeout, connection.DefaultRequestTimeout),
-		MetadataPrefix: r.metadataPrefix(m.MetadataPrefix),
 	}
 	s.Username, s.Password = r.credentials(m)
 	material, sources := r.tlsMaterial(m)
@@ -121,19 +120,6 @@ func (r *reader) duration(v types.String, argument, variable string, standard ti
 		return standard
 	}
 	return d
-}
-
-func (r *reader) metadataPrefix(v types.String) string {
-	value, given := r.text(v)
-	if !given || v.IsUnknown() {
-		return connection.DefaultMetadataPrefix
-	}
-	trimmed := strings.Trim(value, "/")
-	if !strings.HasPrefix(value, "/") || trimmed == "" || strings.Contains(trimmed, "//") {
-		r.fail(path.Root("metadata_prefix"), text.InvalidMetadataPrefix(value))
-		return connection.DefaultMetadataPrefix
-	}
-	return "/" + trimmed + "/"
 }
 
 func (r *reader) endpoints(v types.List, secure bool) []string {

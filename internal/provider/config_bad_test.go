@@ -63,16 +63,6 @@ func TestBadSettings(t *testing.T) {
 			block{"request_timeout": "0s"}, nil, "Invalid duration",
 			`request_timeout is "0s", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`, "request_timeout",
 		},
-		"prefix": {
-			block{"metadata_prefix": "mine"}, nil, "Invalid metadata prefix",
-			`metadata_prefix is "mine". It is where the provider keeps its ownership records and locks in the cluster: it begins with a slash and names a place of their own, such as /_terraform/etcd/ (the default).`,
-			"metadata_prefix",
-		},
-		"prefix of everything": {
-			block{"metadata_prefix": "/"}, nil, "Invalid metadata prefix",
-			`metadata_prefix is "/". It is where the provider keeps its ownership records and locks in the cluster: it begins with a slash and names a place of their own, such as /_terraform/etcd/ (the default).`,
-			"metadata_prefix",
-		},
 		"user without password": {
 			block{"username": "root"}, nil, "User name without password",
 			`username names the user "root", and there is no password. Set password in the provider block, or the environment variable ETCDCTL_PASSWORD; to authenticate with a client certificate alone, leave the user name out.`,

@@ -88,12 +88,12 @@ func TestSettings(t *testing.T) {
 		"everything but TLS": {
 			block: block{
 				endpoints: []string{"10.0.1.10", "http://10.0.1.11:4001", "10.0.1.10:2379"}, user: "root", pass: "swordfish",
-				"dial_timeout": "1s", "request_timeout": "1m30s", "metadata_prefix": "/mine",
+				"dial_timeout": "1s", "request_timeout": "1m30s",
 				"address_map": map[string]string{"10.0.1.10": "127.0.0.1:12379"},
 			},
 			want: connection.Settings{
 				Endpoints: []string{"http://10.0.1.10:2379", "http://10.0.1.11:4001"}, Username: "root", Password: "swordfish",
-				DialTimeout: time.Second, RequestTimeout: 90 * time.Second, MetadataPrefix: "/mine/",
+				DialTimeout: time.Second, RequestTimeout: 90 * time.Second,
 				AddressMap: map[string]string{"http://10.0.1.10:2379": "http://127.0.0.1:12379"},
 			},
 		},
@@ -149,12 +149,9 @@ func TestSettings(t *testing.T) {
 			if want.DialTimeout == 0 {
 				want.DialTimeout, want.RequestTimeout = connection.DefaultDialTimeout, connection.DefaultRequestTimeout
 			}
-			if want.MetadataPrefix == "" {
-				want.MetadataPrefix = connection.DefaultMetadataPrefix
-			}
 			if !slices.Equal(got.Endpoints, want.Endpoints) || !maps.Equal(got.AddressMap, want.AddressMap) ||
 				got.Username != want.Username || got.Password != want.Password || got.TLS != nil ||
-				got.DialTimeout != want.DialTimeout || got.RequestTimeout != want.RequestTimeout || got.MetadataPrefix != want.MetadataPrefix {
+				got.DialTimeout != want.DialTimeout || got.RequestTimeout != want.RequestTimeout {
 				t.Errorf("got  %+v (password %q)\nwant %+v (password %q)", got, got.Password.Reveal(), want, want.Password.Reveal())
 			}
 		})
@@ -228,7 +225,6 @@ func TestUnknownSettings(t *testing.T) {
 		"file name":           {"ca_cert": unknown},
 		"insecure":            {"insecure_skip_tls_verify": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
 		"duration":            {"dial_timeout": unknown},
-		"prefix":              {"metadata_prefix": unknown},
 		"address map":         {"address_map": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, tftypes.UnknownValue)},
 		"one mapped endpoint": {"address_map": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, map[string]tftypes.Value{"https://a": unknown})},
 	} {

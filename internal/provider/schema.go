@@ -24,7 +24,6 @@ type model struct {
 	DialTimeout           types.String `tfsdk:"dial_timeout"`
 	RequestTimeout        types.String `tfsdk:"request_timeout"`
 	AddressMap            types.Map    `tfsdk:"address_map"`
-	MetadataPrefix        types.String `tfsdk:"metadata_prefix"`
 }
 
 // The environment variables are those of etcdctl, except the last one.
@@ -75,7 +74,5 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
 				"TLS is still verified against the host of the advertised URL.",
 		},
-		"metadata_prefix": text("Prefix of the keys in the cluster under which the provider stores its ownership records and locks: `<prefix><cluster ID>/…`. Give only the user of the provider " +
-			"write access to it. See [Network and security requirements](guides/network-and-security.md). Default: `" + connection.DefaultMetadataPrefix + "`."),
 	}
 }

@@ -38,7 +38,7 @@ func start(t *testing.T, n int, opts etcdtest.Options) *bench {
 func engineFor(t *testing.T, opts etcdtest.Options, endpoints []string) *reconfigure.Engine {
 	t.Helper()
 	s := connection.Settings{
-		Endpoints: endpoints, MetadataPrefix: connection.DefaultMetadataPrefix,
+		Endpoints:   endpoints,
 		DialTimeout: connection.DefaultDialTimeout, RequestTimeout: connection.DefaultRequestTimeout,
 	}
 	if opts.TLS != nil {
@@ -87,7 +87,7 @@ func newEngine(s connection.Settings, pool *connection.Pool, who string, ttl tim
 	return &reconfigure.Engine{
 		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), Prefix: s.MetadataPrefix, TTL: ttl, Clock: clock.System{},
+			Store: claim.NewV3(port, s, pool), TTL: ttl, Clock: clock.System{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
 		},
 	}

@@ -47,7 +47,7 @@ func (b *bench) id(t *testing.T) membership.ClusterID {
 // key returns the key of the provider's metadata with that name for the cluster.
 func (b *bench) key(t *testing.T, name string) string {
 	t.Helper()
-	return connection.DefaultMetadataPrefix + b.id(t).String() + "/" + name
+	return membership.MetadataPrefix + b.id(t).String() + "/" + name
 }
 
 // process returns an engine that shares nothing with the others, as another process.
@@ -55,7 +55,7 @@ func (b *bench) process(t *testing.T, who string, ttl time.Duration) *reconfigur
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	return newEngine(connection.Settings{Endpoints: b.Endpoints(), MetadataPrefix: connection.DefaultMetadataPrefix}, pool, who, ttl)
+	return newEngine(connection.Settings{Endpoints: b.Endpoints()}, pool, who, ttl)
 }
 
 // diary is a lock that records its holders in order.
@@ -355,7 +355,7 @@ func child() int {
 	endpoint, peer, _ := strings.Cut(os.Getenv(childVariable), " ")
 	pool := &connection.Pool{}
 	defer func() { _ = pool.Close() }()
-	engine := newEngine(connection.Settings{Endpoints: []string{endpoint}, MetadataPrefix: connection.DefaultMetadataPrefix}, pool, "frozen@ops1", 4*time.Second)
+	engine := newEngine(connection.Settings{Endpoints: []string{endpoint}}, pool, "frozen@ops1", 4*time.Second)
 	_, err := engine.Join(context.Background(), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{peer}, Goal: reconfigure.Voting})
 	if err == nil {
 		fmt.Println("joined")

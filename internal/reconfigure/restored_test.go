@@ -12,7 +12,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -28,7 +27,7 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	before := b.id(t) + 1
 	d := b.NewJoiner(t, "d")
 	client := b.Client(t)
-	_, err1 := client.Put(ctx, connection.DefaultMetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
+	_, err1 := client.Put(ctx, membership.MetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
 	err2 := b.engine.Cluster.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
 	_, err3 := b.engine.Cluster.Records(before).Put(ctx, cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Announced, MemberID: "2a", Started: true,
@@ -52,7 +51,7 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 		t.Fatalf("%v, %v", mine, err)
 	}
 	other := before + 7
-	for _, key := range []string{connection.DefaultMetadataPrefix + other.String() + "/turns/gone", connection.DefaultMetadataPrefix + before.String() + "0/turns/gone", "app/" + before.String()} {
+	for _, key := range []string{membership.MetadataPrefix + other.String() + "/turns/gone", membership.MetadataPrefix + before.String() + "0/turns/gone", "app/" + before.String()} {
 		if _, err := client.Put(ctx, key, "kept"); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +72,7 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	}
 	has := keys()
 	gone := slices.DeleteFunc(had, func(key string) bool { return slices.Contains(has, key) })
-	under := connection.DefaultMetadataPrefix + before.String()
+	under := membership.MetadataPrefix + before.String()
 	if want := []string{under + "/members/name:d", under + "/turns/gone"}; !slices.Equal(gone, want) {
 		t.Errorf("%q are gone, want %q", gone, want)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // malformed describes a key of the provider with unexpected content, and how to
@@ -30,8 +31,8 @@ func deleteKey(key string) string {
 }
 
 // TurnLeft returns the warning for a destroyed configuration if the record of
-// its member's replacement cannot be deleted. prefix is the metadata prefix.
-func TurnLeft(name, prefix string, err error) Message {
+// its member's replacement cannot be deleted.
+func TurnLeft(name string, err error) Message {
 	t := Message{Summary: "Replacement of member " + name + " is still on record"}
 	t.Detail = "The configuration was destroyed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
 		"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  "
@@ -40,7 +41,7 @@ func TurnLeft(name, prefix string, err error) Message {
 		t.Detail += "etcdctl del " + shellWord(left.Key)
 		return t
 	}
-	t.Detail += "etcdctl get --prefix --keys-only " + shellWord(prefix) + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + Clean(name) + "."
+	t.Detail += "etcdctl get --prefix --keys-only " + membership.MetadataPrefix + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + Clean(name) + "."
 	return t
 }
 

@@ -27,14 +27,6 @@ func InvalidAddressMap(source string, err *connection.EndpointError) Message {
 		source, err.Endpoint, err.Reason)
 }
 
-// InvalidMetadataPrefix returns the error for an invalid prefix of the provider's keys.
-func InvalidMetadataPrefix(value string) Message {
-	return newMessage("Invalid metadata prefix",
-		"metadata_prefix is %q. It is where the provider keeps its ownership records and locks in the cluster: "+
-			"it begins with a slash and names a place of their own, such as %s (the default).",
-		value, connection.DefaultMetadataPrefix)
-}
-
 // InvalidBool returns the error for an environment variable that is not true or false.
 func InvalidBool(source, value, argument string) Message {
 	return newMessage("Invalid environment variable",

@@ -136,10 +136,10 @@ func RolloutReason(unhealthy []membership.UnhealthyMember, s membership.Snapshot
 }
 
 // RolloutCannotLook returns the reason if the cluster does not answer or the
-// user may not read below the metadata prefix.
-func RolloutCannotLook(metadataPrefix string, err error) string {
+// user may not read below [membership.MetadataPrefix].
+func RolloutCannotLook(err error) string {
 	if connection.KindOf(err) == connection.PermissionDenied {
-		return "the user may not read the keys below " + metadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + metadataPrefix + ")"
+		return "the user may not read the keys below " + membership.MetadataPrefix + " (etcdctl role grant-permission ROLE --prefix=true read " + membership.MetadataPrefix + ")"
 	}
 	return "the members cannot be asked (" + answered(err) + ")"
 }

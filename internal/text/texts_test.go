@@ -102,7 +102,6 @@ func TestInputTexts(t *testing.T) {
 
 		InvalidEndpoint("endpoints[0]", badEndpoint),
 		InvalidAddressMap("address_map", badEndpoint),
-		InvalidMetadataPrefix("mine"),
 		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
 		PasswordMissing("username", "root"),
 		UsernameMissing("password"),

@@ -22,7 +22,7 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 // cluster itself, next to the ownership records.
 func (b *Backend) lockOf(route *cluster.Client, s connection.Settings) *claim.Lock {
 	return &claim.Lock{
-		Store: claim.NewV3(route, s, b.Pool), Prefix: s.MetadataPrefix, Self: b.Run.Self(),
+		Store: claim.NewV3(route, s, b.Pool), Self: b.Run.Self(),
 		TTL: claim.LockTTL, Clock: s.Time(), AtExit: b.Pool.BeforeClose,
 	}
 }

@@ -162,7 +162,7 @@ func reachWith(t *testing.T, s connection.Settings) (*backend.Cluster, *counting
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	s.MetadataPrefix, s.DialTimeout = "/t/", time.Second
+	s.DialTimeout = time.Second
 	b := &backend.Backend{Run: backend.NewRun(), Pool: pool, Settings: s}
 	c, err := b.Cluster(nil)
 	if err != nil {

@@ -23,7 +23,7 @@ func refreshed(t *testing.T, name string, id, cluster uint64, s connection.Setti
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	s.MetadataPrefix, s.DialTimeout, s.RequestTimeout = "/t/", time.Second, 3*time.Second
+	s.DialTimeout, s.RequestTimeout = time.Second, 3*time.Second
 	m := model{role: roleVoter, common: common{
 		ID: types.StringValue(membership.MemberID(id).String()), ClusterID: types.StringValue(membership.ClusterID(cluster).String()),
 		Name: types.StringValue(name), PeerURLs: types.SetNull(types.StringType), ClientURLs: types.SetNull(types.StringType),

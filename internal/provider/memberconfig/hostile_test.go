@@ -23,7 +23,7 @@ func decided(t *testing.T, s connection.Settings) (model, *text.Message) {
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	s.MetadataPrefix, s.DialTimeout, s.RequestTimeout = "/t/", time.Second, 3*time.Second
+	s.DialTimeout, s.RequestTimeout = time.Second, 3*time.Second
 	c, err := (&backend.Backend{Run: backend.NewRun(), Pool: pool, Settings: s}).Cluster(nil)
 	if err != nil {
 		t.Fatal(err)

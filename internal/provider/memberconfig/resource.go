@@ -285,7 +285,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: m.ID.ValueString(), Name: name, PeerURLs: attribute.Texts(m.PeerURLs), Replacement: !goes})
 	if goes && err == nil {
 		if err := c.GiveUpTurn(ctx, m.ID.ValueString(), name); err != nil {
-			report.Warn(&resp.Diagnostics, text.TurnLeft(name, r.backend.Settings.MetadataPrefix, err))
+			report.Warn(&resp.Diagnostics, text.TurnLeft(name, err))
 		}
 	}
 	report.Done(&resp.Diagnostics, reconfigure.ActionRemove, name, out.Warnings, out.Snapshot, out.Waited)

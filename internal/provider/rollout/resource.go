@@ -292,14 +292,14 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string) {
 	c, snap, err := r.view(ctx)
 	if err != nil {
-		return text.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
+		return text.RolloutCannotLook(err), ""
 	}
 	effective, _ := values(m.Effective)
 	names := slices.Sorted(maps.Keys(effective))
 	var open []membership.Turn
 	if snap.Linearizable { // without a quorum the turns cannot be read
 		if open, err = c.OpenTurns(ctx, snap); err != nil {
-			return text.RolloutCannotLook(r.backend.Settings.MetadataPrefix, err), ""
+			return text.RolloutCannotLook(err), ""
 		}
 	}
 	found := membership.UnhealthyMembers(snap, names, open)
