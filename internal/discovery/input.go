@@ -49,8 +49,9 @@ func TokenProblem(token string) string {
 	return unwantedCharacter(token, "")
 }
 
-// PrefixProblem says why prefix cannot hold tokens. It must be an absolute,
-// clean path.
+// PrefixProblem says why prefix cannot hold tokens or heartbeats. It must be an
+// absolute, clean path, apart from the keys of the provider: another value at the key of
+// the lock blocks every change.
 func PrefixProblem(prefix string) string {
 	switch {
 	case prefix == "":
@@ -63,6 +64,8 @@ func PrefixProblem(prefix string) string {
 		return "ends with \"/\""
 	case path.Clean(prefix) != prefix:
 		return "contains \"//\", \".\" or \"..\" as a part of the path"
+	case strings.HasPrefix(prefix+"/", membership.MetadataPrefix), strings.HasPrefix(membership.MetadataPrefix, prefix+"/"):
+		return "shares keys with " + membership.MetadataPrefix + ", which are the provider's own"
 	}
 	return unwantedCharacter(prefix, "/")
 }

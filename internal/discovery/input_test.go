@@ -46,6 +46,10 @@ func TestProblems(t *testing.T) {
 		{PrefixProblem, "/a//b", `contains "//", "." or ".." as a part of the path`},
 		{PrefixProblem, "/a/../b", `contains "//", "." or ".." as a part of the path`},
 		{PrefixProblem, "/a b", "contains a space"},
+		{PrefixProblem, "/_terraform", "shares keys with /_terraform/etcd/, which are the provider's own"},
+		{PrefixProblem, "/_terraform/etcd", "shares keys with /_terraform/etcd/, which are the provider's own"},
+		{PrefixProblem, "/_terraform/etcd/8e9e05c52164694d", "shares keys with /_terraform/etcd/, which are the provider's own"},
+		{PrefixProblem, "/_terraform/etcdctl", ""},
 	} {
 		if got := test.of(test.input); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.input, got, test.want)

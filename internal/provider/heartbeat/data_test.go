@@ -195,9 +195,9 @@ func TestAccHeartbeatBadInput(t *testing.T) {
 		{"ephemeral \"etcd_heartbeat\" \"x\" {\n name = \"a\"\n ttl = \"soon\"\n}", "Invalid duration", `ttl is "soon", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`},
 		{"ephemeral \"etcd_heartbeat\" \"x\" {\n name = \"a\"\n ttl = \"10s\"\n interval = \"6s\"\n}", "Interval too long", `interval = "6s" is more than half of ttl (10s): one beat that comes late would be one too many. Leave interval out to have a third of ttl.`},
 		{"ephemeral \"etcd_heartbeat\" \"x\" {\n name = \"a\"\n api = \"v4\"\n}", "Unknown API", `api = "v4" is neither "v3" (leases, etcd 3.0 and later) nor "v2" (TTL keys, etcd up to 3.5 with --enable-v2).`},
-		{"ephemeral \"etcd_heartbeat\" \"x\" {\n name = \"a\"\n prefix = \"running\"\n}", "Invalid prefix of heartbeats", `prefix = "running" does not begin with a slash. It is an absolute key without a slash at its end, such as /running.`},
+		{"ephemeral \"etcd_heartbeat\" \"x\" {\n name = \"a\"\n prefix = \"running\"\n}", "Invalid prefix of heartbeats", `prefix = "running" does not begin with "/". It is an absolute key without a slash at its end, such as /running.`},
 		{`data "etcd_heartbeats" "x" { prefix = "/" }`, "Invalid prefix of heartbeats", `prefix = "/" is the root of the key space. It is an absolute key without a slash at its end, such as /running.`},
-		{`data "etcd_heartbeats" "x" { prefix = "/running/" }`, "Invalid prefix of heartbeats", `prefix = "/running/" has a part that is empty. It is an absolute key without a slash at its end, such as /running.`},
+		{`data "etcd_heartbeats" "x" { prefix = "/running/" }`, "Invalid prefix of heartbeats", `prefix = "/running/" ends with "/". It is an absolute key without a slash at its end, such as /running.`},
 		{`data "etcd_heartbeats" "x" { api = "v2" }`, "Cannot see who beats under /running", "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.\n\n" +
 			"The endpoints answered:\n  - " + endpoint + ": does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never"},
 	} {

@@ -6,12 +6,12 @@
 package heartbeat
 
 import (
-	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -31,16 +31,7 @@ const leastTTL = 2 * time.Second
 
 // checkPlace validates the arguments that both share.
 func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
-	if p := prefix.ValueString(); attribute.IsGiven(prefix) {
-		switch {
-		case !strings.HasPrefix(p, "/"):
-			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "does not begin with a slash"))
-		case p == "/":
-			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "is the root of the key space"))
-		case strings.HasSuffix(p, "/"), strings.Contains(p, "//"):
-			report.ErrorOn(diags, "prefix", text.HeartbeatPrefix(p, "has a part that is empty"))
-		}
-	}
+	attribute.Refuse("prefix", prefix, discovery.PrefixProblem, text.HeartbeatPrefix, diags)
 	if attribute.IsGiven(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
 		report.ErrorOn(diags, "api", text.HeartbeatAPI(api.ValueString()))
 	}
