@@ -31,21 +31,20 @@ const AuthPassword = "every-cluster-has-this-one"
 
 // withoutAuth are the tests that ignore [authVariable], with the reasons.
 var withoutAuth = map[string]string{
-	"TestAccQuorumLost":                                     noLogin,
-	"TestAccDestroyWithThreeOfFiveDead":                     noLogin,
-	"TestAccSilentIsNotLost":                                noLogin,
-	"TestAccSnapshotOfSurvivor":                             noLogin,
-	"TestAccRecovery":                                       noLogin,
-	"TestAccDestroyWithoutQuorum":                           "the addresses in its text are not those of an address_map",
-	"TestAccTwoAppliesAtOnce":                               notNamed,
-	"TestAccImportLearner":                                  notNamed,
-	"TestAccAddresses":                                      notNamed,
-	"TestAccExampleSurge":                                   notNamed,
-	"TestAccExampleUnknownAddresses":                        notNamed,
-	"TestAccMovedWithoutConfiguration":                      notNamed,
-	"TestAccDestroyHalfBootstrap":                           "its cluster never forms",
-	"TestAccRolloutInOneApplyEntangled/one_rollout_for_all": "it plans alone",
-	"TestAccMisunderstoodBootstrap":                         "its members are clusters of their own",
+	"TestAccQuorumLost":                 noLogin,
+	"TestAccDestroyWithThreeOfFiveDead": noLogin,
+	"TestAccSilentIsNotLost":            noLogin,
+	"TestAccSnapshotOfSurvivor":         noLogin,
+	"TestAccRecovery":                   noLogin,
+	"TestAccDestroyWithoutQuorum":       "the addresses in its text are not those of an address_map",
+	"TestAccTwoAppliesAtOnce":           notNamed,
+	"TestAccImportLearner":              notNamed,
+	"TestAccAddresses":                  notNamed,
+	"TestAccExampleSurge":               notNamed,
+	"TestAccExampleUnknownAddresses":    notNamed,
+	"TestAccMovedWithoutConfiguration":  notNamed,
+	"TestAccDestroyHalfBootstrap":       "its cluster never forms",
+	"TestAccMisunderstoodBootstrap":     "its members are clusters of their own",
 }
 
 // noLogin is why tests of a lost quorum cannot work with a password.

@@ -24,14 +24,14 @@ func (f *Fleet) replaceUnreachableAfter(d time.Duration) {
 // A value that is a version of etcd selects the etcd of the machine.
 func (f *Fleet) Rollout(value string) {
 	f.TB.Helper()
-	f.Write("rollout.tf", f.rolloutBlock(""))
+	f.Write("rollout.tf", f.rolloutBlock())
 	f.rolloutAgain()
-	f.rolloutBinaries("main.tf")
+	f.rolloutBinaries()
 	f.Want(value)
 }
 
 // rolloutBlock returns the rollout over all nodes of its module.
-func (f *Fleet) rolloutBlock(arguments string) string {
+func (f *Fleet) rolloutBlock() string {
 	f.TB.Helper()
 	binaries := map[string]string{}
 	for _, v := range etcdtest.AllVersions() {
@@ -52,35 +52,19 @@ locals {
 
 resource "etcd_rollout" "this" {
   desired  = { for name, node in var.nodes : name => var.want }
-%s}
-`, text, arguments)
+}
+`, text)
 }
 
 // rolloutBinaries makes the machines run the version of the rollout.
-func (f *Fleet) rolloutBinaries(file string) {
+func (f *Fleet) rolloutBinaries() {
 	f.TB.Helper()
-	was := f.Read(file)
+	was := f.Read("main.tf")
 	now := strings.Replace(was, "= each.value.etcd\n", "= lookup(local.binaries, etcd_rollout.this.effective[each.key], each.value.etcd)\n", 1)
 	if now == was {
 		f.TB.Fatal("the machines do not say which etcd they run")
 	}
-	f.Write(file, now)
-}
-
-// RolloutInTurn is [Fleet.Rollout] with a rollout in the module of each node;
-// these take turns in one apply. The layout must be one with modules.
-func (f *Fleet) RolloutInTurn(value string) {
-	f.TB.Helper()
-	f.Write("want.tf", "variable \"want\" {\n  type = string\n}\n")
-	f.Write("node/rollout.tf", f.rolloutBlock("  single_apply = true\n"))
-	f.Write("node/rollout_override.tf", rolloutOverride)
-	f.rolloutBinaries("node/main.tf")
-	layout := f.Layout
-	f.Layout = func() {
-		layout()
-		f.Write("main.tf", strings.ReplaceAll(f.Read("main.tf"), "  source      = \"./node\"\n", "  source      = \"./node\"\n  want        = var.want\n"))
-	}
-	f.Want(value)
+	f.Write("main.tf", now)
 }
 
 const rolloutOverride = "resource \"etcd_member_config\" \"node\" {\n  triggers_replace = etcd_rollout.this.effective[each.key]\n}\n"

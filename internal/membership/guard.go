@@ -13,9 +13,6 @@ type PlannedChanges struct {
 	// make room for a successor, Created counts the names of new members.
 	Removed, Replaced []MemberID
 	Created           int
-	// InTurn are the names of members that one plan may replace one after the
-	// other, because their rollouts take turns.
-	InTurn []string
 	// Turns are the replacements on record.
 	Turns []Turn
 }
@@ -39,11 +36,10 @@ const (
 // GuardPlan refuses a plan that no order of its steps can carry out safely, before
 // anything is changed. It refuses to replace a member while the replacement of
 // another member is not over; to replace one of two voters, or the only one,
-// because the quorum needs each; to replace a second member unless all of them
-// take turns; to replace a member that may be alive while another member is not
-// active; and to create members while fewer than a quorum of today's voters stay
-// (all nodes renamed). A plain shrink and a destroy of everything pass, because
-// they end as the operator wants. It warns if the plan removes every voter, and if
+// because the quorum needs each; to replace a second member; to replace a member
+// that may be alive while another member is not active; and to create members
+// while fewer than a quorum of today's voters stay (all nodes renamed). A plain
+// shrink and a destroy of everything pass, because they end as the operator wants. It warns if the plan removes every voter, and if
 // it replaces a living voter while a learner stays: whether the servers accept the
 // successor as another learner cannot be read ([LearnerSlotTaken]).
 //
@@ -54,10 +50,6 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	voters := IDs(s.Voters())
 	replaced := in(voters, p.Replaced)
 	f := Facts{Voters: len(voters), Quorum: Quorum(len(voters))}
-	outOfTurn := func(id MemberID) bool {
-		m, _ := s.Member(id)
-		return !slices.Contains(p.InTurn, m.Name)
-	}
 	for _, id := range replaced {
 		m, _ := s.Member(id)
 		if d, ok := s.turnOf(m, p.Turns); !ok {
@@ -68,18 +60,16 @@ func GuardPlan(s Snapshot, p PlannedChanges) Decision {
 	switch {
 	case len(replaced) > 0 && f.Quorum == f.Voters:
 		return refuse(EveryVoterNeeded, f)
-	case len(replaced) > 1 && slices.ContainsFunc(replaced, outOfTurn):
+	case len(replaced) > 1:
 		return refuse(SecondReplacement, f)
 	}
 	for _, id := range replaced {
 		m, _ := s.Member(id)
-		// Members that take turns wait for each other when they are removed.
-		if d, ok := s.othersActive(m, nil); !ok && outOfTurn(id) {
+		if d, ok := s.othersActive(m, nil); !ok {
 			return d
 		}
 	}
-	// Only one of the replaced members is absent at a time.
-	out := in(voters, union(p.Removed, replaced[:min(1, len(replaced))]))
+	out := in(voters, union(p.Removed, replaced))
 	if f.Alive = len(voters) - len(out); p.Created > 0 && len(out) > 0 && f.Alive < f.Quorum {
 		f.Others = out
 		return refuse(TooFewStay, f)

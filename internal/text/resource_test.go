@@ -77,14 +77,13 @@ func TestResourceTexts(t *testing.T) {
 	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
 
 	rollout := func(have, want map[string]string, reason string) Message {
-		text, say := Rollout(membership.PlanRollout(have, want, reason == "", ""), want, reason, false)
+		text, say := Rollout(membership.PlanRollout(have, want, reason == "", ""), want, reason)
 		if !say {
 			t.Errorf("nothing to say about %v -> %v", have, want)
 		}
 		return text
 	}
 	type m = map[string]string
-	inTurn, _ := Rollout(membership.PlanRollout(m{"a": "1"}, m{"a": "2"}, true, ""), m{"a": "2"}, "", true)
 	since := time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC)
 	dead := snap(a, d)
 	dead.Answers[0xd4] = membership.Answer{State: membership.Silent, Endpoint: "https://10.0.0.4:2379", Detail: "connection refused"}
@@ -207,9 +206,6 @@ func TestResourceTexts(t *testing.T) {
 		{"import of a member as a learner", ImportOtherRole(0xd4, snap(a, d))},
 		{"rollout: next", rollout(m{"a": "1", "b": "1", "c": "1"}, m{"a": "2", "b": "2", "c": "2"}, "")},
 		{"rollout: the last one", rollout(m{"a": "2", "c": "1"}, m{"a": "2", "c": "2"}, "")},
-		{"rollout: in turn", inTurn},
-		{"rollout: in turn, over many names", RolloutNotAlone(3)},
-		{"rollout: nodes depend on each other", NodesDependOnEachOther("etcd_member_config", "a", []string{"b", "c"})},
 		{"rollout: made again", RolloutTakes([]string{"a", "b"}, nil, m{"a": "it's 3.6", "b": "{\"url\":\"https://x/y?a=1\"}", "x": "new"})},
 		{"rollout: made again, with what is not shown", RolloutTakes([]string{"a"}, nil, m{"a": "https://joe:secret@x/"})},
 		{"rollout: a member comes to it", RolloutTakes([]string{"b"}, m{"a": "1"}, m{"a": "2", "b": "2"})},

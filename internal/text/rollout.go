@@ -70,18 +70,14 @@ var RolloutReplaced = newMessage("A rollout cannot be replaced",
 
 // Rollout says which member is replaced next, and which members wait for what.
 // say is false if there is nothing to say.
-func Rollout(r membership.Rollout, desired map[string]string, reason string, singleApply bool) (t Message, say bool) {
+func Rollout(r membership.Rollout, desired map[string]string, reason string) (t Message, say bool) {
 	switch r.Reason {
 	case membership.RolloutNext:
 		t.Summary = "Rollout: " + r.Advanced + " is next"
 		t.Detail = sprintf("%s is replaced with %s by this plan.", r.Advanced, desired[r.Advanced])
-		switch {
-		case singleApply:
-			t.Summary = "Rollout: " + r.Advanced + " is replaced in turn"
-			t.Detail += " If other members are replaced too, they take turns: a member is removed only after the replacement of the previous one has been promoted."
-		case len(r.Pending) > 0:
+		if len(r.Pending) > 0 {
 			t.Detail += sprintf(" After it, one with each further apply: %s.", strings.Join(r.Pending, ", "))
-		default:
+		} else {
 			t.Detail += " It is the last one."
 		}
 	case membership.RolloutNamesChange:
@@ -94,25 +90,6 @@ func Rollout(r membership.Rollout, desired map[string]string, reason string, sin
 		return Message{}, false
 	}
 	return t, true
-}
-
-// RolloutNotAlone returns the error for a single_apply rollout over n names.
-func RolloutNotAlone(n int) Message {
-	return newMessage("single_apply needs a rollout for each node",
-		"desired has %d names. A rollout changes only after every member that depends on it has left, so members that share one cannot take turns. "+
-			"Give each node a module block of its own with an etcd_rollout in it, desired = { (its name) = … }; or leave single_apply out: then one member is replaced with each apply.",
-		n)
-}
-
-// NodesDependOnEachOther returns the error for nodes that cannot take turns in
-// one apply: the resource of the node name was not planned while others waited.
-func NodesDependOnEachOther(resource, name string, waiting []string) Message {
-	return newMessage("The nodes cannot be replaced in one apply",
-		"single_apply is true, and while the %s of %s waited, the %s of %s could not be planned. Nothing has been changed.\n\n"+
-			"The nodes share a for_each or count, for which Terraform destroys all members before it creates one, or -parallelism is lower than the number of nodes.\n\n"+
-			"Do one of these:\n  - Give each node a module block of its own with an etcd_rollout in it, and apply with -parallelism of at least their number.\n"+
-			"  - Remove single_apply. Then each apply replaces one member.\n\nSee "+guides+"roll-an-image",
-		plural(len(waiting), "rollout", "rollouts"), strings.Join(waiting, ", "), resource, name)
 }
 
 func wait(names []string) string {

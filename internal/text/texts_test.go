@@ -147,7 +147,7 @@ func TestInputTexts(t *testing.T) {
 }
 
 // arguments match texts that may begin with a small letter.
-var arguments = regexp.MustCompile(`^(size|desired|single_apply)\b`)
+var arguments = regexp.MustCompile(`^(size|desired)\b`)
 
 // mustFollowPattern fails the test unless the summary is one line without a
 // full stop and the detail is whole sentences without unfilled placeholders.

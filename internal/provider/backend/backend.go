@@ -39,8 +39,9 @@ type Backend struct {
 
 	// Plan holds the actions of the current plan, as far as it has been made.
 	Plan Plan
-	// Order is the order in which that plan reaches its nodes.
-	Order PlanOrder
+	// Applying is set when a change begins. From then on Terraform does not make a
+	// plan, it only recomputes planned values.
+	Applying atomic.Bool
 	// Configured are the configurations that this apply has created, by ID.
 	Configured syncmap.Map[string, Configured]
 	// SnapshotFiles are the files of etcd_snapshot resources in the state, or just
@@ -70,9 +71,6 @@ func From(data any, diags *diag.Diagnostics) *Backend {
 	b, ok := data.(*Backend)
 	if !ok && data != nil {
 		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))
-	}
-	if b != nil {
-		b.Order.progressed()
 	}
 	return b
 }

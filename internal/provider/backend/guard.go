@@ -25,9 +25,8 @@ type Guard struct {
 	Cluster *Cluster
 
 	// Kept are the names of members in the state that stay, Created the names
-	// of new members or new configurations, and InTurn the names of members
-	// that one plan may replace one after the other.
-	Kept, Created, InTurn syncmap.Map[string, bool]
+	// of new members or new configurations.
+	Kept, Created syncmap.Map[string, bool]
 	// AddOnly are the names of learners whose creation returns before their
 	// machines exist. Readdressed are the names of members whose peer URLs
 	// change in place.
@@ -75,9 +74,7 @@ func (g *Guard) Report(ctx context.Context, snap membership.Snapshot, address st
 // judge decides about the plan. It returns each verdict only once, because the
 // plan as a whole is refused, not each of its resources.
 func (g *Guard) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
-	p := membership.PlannedChanges{
-		Removed: g.Removed.Keys(), Replaced: g.Replaced.Keys(), Created: len(g.Created.Keys()), InTurn: g.InTurn.Keys(),
-	}
+	p := membership.PlannedChanges{Removed: g.Removed.Keys(), Replaced: g.Replaced.Keys(), Created: len(g.Created.Keys())}
 	if len(p.Replaced) > 0 {
 		// If the turns cannot be read now, they are read again before a removal.
 		p.Turns, _ = g.Cluster.OpenTurns(ctx, snap)

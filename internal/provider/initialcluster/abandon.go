@@ -75,7 +75,7 @@ func (r *clusterResource) planAbandoned(ctx context.Context, config model, was *
 		return 0
 	}
 	r.abandon(request.Confirmed)
-	if r.backend == nil || r.backend.Order.IsApplying() {
+	if r.backend == nil || r.backend.Applying.Load() {
 		return request.Confirmed
 	}
 	c, _ := r.backend.Cluster(nil) // nil without endpoints

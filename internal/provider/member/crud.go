@@ -34,7 +34,7 @@ type join func(*reconfigure.Engine, context.Context, reconfigure.JoinRequest) (r
 // ensure joins the member and sets the fields of the model. action is the
 // user's request: to add or to promote the member.
 func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigure.Action, join join, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
-	b.Order.StartApply()
+	b.Applying.Store(true)
 	c := m.clusterOf(b, diags)
 	if diags.HasError() {
 		return
@@ -138,7 +138,7 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 // leave removes the member. was is the recorded owner if it is not the model's
 // own, otherwise "".
 func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *diag.Diagnostics) {
-	b.Order.StartApply()
+	b.Applying.Store(true)
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if diags.HasError() {
@@ -173,15 +173,11 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 		report.Error(diags, *t)
 		return
 	}
-	request := reconfigure.LeaveRequest{
+	left, err := c.Leave(ctx, reconfigure.LeaveRequest{
 		Owner: cmp.Or(was, m.owner()), KeepRecord: was == "" && m.owner() == m.configID(),
 		ID: id, Cluster: cluster, Name: name, PeerURLs: m.peers(),
 		Replacement: reason != deleteRemoval, Forget: forget, Shared: m.role == roleLearner, Timeout: timeout,
-	}
-	if reason == deleteInTurn {
-		request.TurnTimeout = timeout
-	}
-	left, err := c.Leave(ctx, request)
+	})
 	if err != nil {
 		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
 		return
@@ -197,7 +193,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 
 // readdress updates the member's peer URLs if they have changed.
 func (m *model) readdress(ctx context.Context, b *backend.Backend, state model, diags *diag.Diagnostics) {
-	b.Order.StartApply()
+	b.Applying.Store(true)
 	want := m.peers()
 	if slices.Equal(want, state.peers()) {
 		return

@@ -71,7 +71,7 @@ func (g *guard) refuse(t text.Message) { report.Error(&g.resp.Diagnostics, t) }
 // check refuses a plan that would leave a part of the node behind, or lose the
 // quorum. During an apply it checks nothing: the calls get less information.
 func (g *guard) check(ctx context.Context) {
-	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
+	if g.b == nil || g.resp.Diagnostics.HasError() || g.b.Applying.Load() {
 		return
 	}
 	g.checkHolder(ctx)

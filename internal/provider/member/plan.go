@@ -35,8 +35,7 @@ type deleteReason string
 const (
 	deleteRemoval deleteReason = "removal" // planned without a successor
 	deleteOther   deleteReason = "other"
-	deleteInTurn  deleteReason = "in turn" // if a replacement, then one of several in turn
-	deleteFailed  deleteReason = "failed"  // if a replacement, then of a failed member
+	deleteFailed  deleteReason = "failed" // if a replacement, then of a failed member
 	// deleteAbandoned is planned for a member of an abandoned cluster: it is
 	// forgotten, not removed.
 	deleteAbandoned deleteReason = "abandoned"
@@ -81,10 +80,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		given := argumentsOf(ctx, req.Config, &resp.Diagnostics)
 		given.check(&resp.Diagnostics)
 		given.planEnvironment(ctx, req, resp)
-		defer g.b.Order.Member(g.now.Name.ValueString())
 	}
 	g.check(ctx)
-	reason := g.reason(ctx)
+	reason := g.reason()
 	log.Debug(ctx, log.Membership, "planned a member", "name", g.now.Name.ValueString(), "delete_reason", string(reason))
 	private.Keep(ctx, resp.Private, reasonKey, reason, &resp.Diagnostics)
 	if g.step == updated && !resp.Diagnostics.HasError() {
@@ -98,7 +96,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 }
 
 // reason returns the reason for Delete.
-func (g *guard) reason(ctx context.Context) deleteReason {
+func (g *guard) reason() deleteReason {
 	if g.isAbandoned() && g.step != updated && g.step != created {
 		return deleteAbandoned
 	}
@@ -110,14 +108,8 @@ func (g *guard) reason(ctx context.Context) deleteReason {
 			return deleteAlone
 		}
 	case successor:
-		if g.b == nil || g.b.Unknown {
-			break
-		}
-		if g.b.Plan.Failed.Has(g.was.Config) {
+		if g.b != nil && !g.b.Unknown && g.b.Plan.Failed.Has(g.was.Config) {
 			return deleteFailed
-		}
-		if at := g.guardOf(ctx); at != nil && at.InTurn.Has(g.was.Name) {
-			return deleteInTurn
 		}
 	}
 	return deleteOther

@@ -62,7 +62,7 @@ func (g *guard) findAbandoned(ctx context.Context, req resource.ModifyPlanReques
 	}
 	private.Keep(ctx, g.resp.Private, abandonedKey, left, diags)
 	switch {
-	case g.abandoned == 0 || g.b.Order.IsApplying():
+	case g.abandoned == 0 || g.b.Applying.Load():
 	case kept && !follows:
 		g.refuse(text.AbandonedStays(g.was.Name, left))
 	case !g.replaced: // the first call of a replacement has asked

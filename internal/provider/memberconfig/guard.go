@@ -100,7 +100,7 @@ func (r *Resource) guardPlan(ctx context.Context, req resource.ModifyPlanRequest
 		private.Keep(ctx, resp.Private, priorKey, g.was, &resp.Diagnostics)
 	}
 	g.findAbandoned(ctx, req, exists && stays)
-	if g.b == nil || resp.Diagnostics.HasError() || g.b.Order.IsApplying() {
+	if g.b == nil || resp.Diagnostics.HasError() || g.b.Applying.Load() {
 		return
 	}
 	switch {

@@ -81,7 +81,7 @@ func (r *Resource) planScript(ctx context.Context, req resource.ModifyPlanReques
 	}
 	set("user_data_format", int64(userdata.Format))
 	was := private.Kept[*prior](ctx, req.Private, priorKey, &resp.Diagnostics)
-	if was == nil && (r.backend == nil || !r.backend.Order.IsApplying()) {
+	if was == nil && (r.backend == nil || !r.backend.Applying.Load()) {
 		return
 	}
 	var given types.Object

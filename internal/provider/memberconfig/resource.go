@@ -81,9 +81,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	if r.backend != nil {
-		r.backend.Order.Config(m.Name.ValueString())
-	}
 	if req.State.Raw.IsNull() {
 		r.planScript(ctx, req, resp)
 		m.planRole(ctx, resp)
@@ -109,7 +106,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	ctx = backend.Naming(ctx, req.Plan, named...)
-	r.backend.Order.StartApply()
+	r.backend.Applying.Store(true)
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -265,7 +262,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // order its etcd_member and its machine are destroyed first.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	ctx = backend.Named(ctx, req.Private)
-	r.backend.Order.StartApply()
+	r.backend.Applying.Store(true)
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)

@@ -74,7 +74,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	}
 	var m model
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(present, present, false, ""))...)
-	m.Desired, m.SingleApply = m.Effective, types.BoolNull()
+	m.Desired = m.Effective
 	m.setHealth(text.RolloutNotLooked, "")
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }

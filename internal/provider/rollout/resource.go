@@ -30,11 +30,9 @@ import (
 type Resource struct{ backend *backend.Backend }
 
 var (
-	_ resource.ResourceWithConfigure  = (*Resource)(nil)
-	_ resource.ResourceWithModifyPlan = (*Resource)(nil)
-
-	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
-	_ resource.ResourceWithImportState    = (*Resource)(nil)
+	_ resource.ResourceWithConfigure   = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*Resource)(nil)
+	_ resource.ResourceWithImportState = (*Resource)(nil)
 )
 
 // NewResource returns the resource.
@@ -45,7 +43,6 @@ func NewResource() resource.Resource { return &Resource{} }
 // these values and not the present health.
 type model struct {
 	Desired         types.Map    `tfsdk:"desired"`
-	SingleApply     types.Bool   `tfsdk:"single_apply"`
 	Effective       types.Map    `tfsdk:"effective"`
 	Pending         types.List   `tfsdk:"pending"`
 	Healthy         types.Bool   `tfsdk:"healthy"`
@@ -71,13 +68,6 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"desired": schema.MapAttribute{
 				ElementType: types.StringType, Required: true, Validators: []validator.Map{mapvalidator.NoNullValues()},
 				MarkdownDescription: "Value that each member is to have, by the name of the member: any text, such as an image, a version or a hash. Each apply passes a change on to one member.",
-			},
-			"single_apply": schema.BoolAttribute{
-				Optional: true,
-				MarkdownDescription: "Whether one apply replaces several members, one at a time. The next member is removed only after the replacement of the previous one has been promoted and every " +
-					"member is healthy. Each node needs a module block of its own with an `etcd_rollout` for this one node, and `-parallelism` of at least the number of nodes. Otherwise " +
-					"the plan is refused. A member waits up to `timeouts.delete` of its `etcd_member` for its turn. If a machine fails, the other members stay as they are, and the next " +
-					"plan begins with the failed one. Default: `false`.",
 			},
 			"effective": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,
@@ -146,11 +136,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		plan.setHealth(text.RolloutNotLooked, "")
 	}
 	log.Debug(ctx, log.Membership, "rollout decided", "next", out.Advanced, "pending", out.Pending, "healthy", state.Healthy.ValueBool(), "reason", state.Reason.ValueString())
-	singleApply := plan.SingleApply.ValueBool()
-	if exists && singleApply && out.Advanced != "" && !r.takeTurns(ctx, out.Advanced, &resp.Diagnostics) {
-		return
-	}
-	if t, say := text.Rollout(out, desired, state.Reason.ValueString(), singleApply); say && exists {
+	if t, say := text.Rollout(out, desired, state.Reason.ValueString()); say && exists {
 		report.Warn(&resp.Diagnostics, t)
 	}
 	// When the plan is applied the member is already removed: too late to refuse.
@@ -158,23 +144,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		resp.Diagnostics.Append(r.checkUpgrade(ctx, effective, desired)...)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-}
-
-// takeTurns allows one plan to replace the member of that name together with
-// others. It reports whether the plan may continue.
-func (r *Resource) takeTurns(ctx context.Context, name string, diags *diag.Diagnostics) bool {
-	c, snap, err := r.view(ctx)
-	if err != nil {
-		return true // then the guard allows only one replacement
-	}
-	r.backend.Guard(snap.ClusterID, c).InTurn.Set(name, true)
-	err = r.backend.Order.Enter(ctx, name)
-	if e, ok := errors.AsType[*backend.NodesDependOnEachOther](err); ok {
-		report.ErrorAt(diags, path.Root("single_apply"), text.NodesDependOnEachOther(e.Resource, e.Name, e.Waiting))
-	} else if err != nil {
-		diags.AddError("Interrupted", err.Error())
-	}
-	return err == nil
 }
 
 var errUnknown = errors.New("the provider's configuration is not known yet")
@@ -192,16 +161,7 @@ func (r *Resource) view(ctx context.Context) (*backend.Cluster, membership.Snaps
 	return c, snap, err
 }
 
-func (r *Resource) isApplying() bool { return r.backend != nil && r.backend.Order.IsApplying() }
-
-// ValidateConfig implements resource.ResourceWithValidateConfig.
-func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if n := len(m.Desired.Elements()); m.SingleApply.ValueBool() && !m.Desired.IsUnknown() && n != 1 && !resp.Diagnostics.HasError() {
-		report.ErrorAt(&resp.Diagnostics, path.Root("single_apply"), text.RolloutNotAlone(n))
-	}
-}
+func (r *Resource) isApplying() bool { return r.backend != nil && r.backend.Applying.Load() }
 
 // checkUpgrade refuses, or warns about, version changes of etcd that the
 // cluster would not accept. It returns nil if the cluster cannot be observed,
@@ -265,7 +225,7 @@ func (m *model) setHealth(reason, unhealthy string) {
 // Create implements resource.Resource. Every member starts with its desired value.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
-	r.backend.Order.StartApply()
+	r.backend.Applying.Store(true)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	desired, _ := values(m.Desired)
 	resp.Diagnostics.Append(m.take(ctx, membership.PlanRollout(nil, desired, false, ""))...)
@@ -309,7 +269,7 @@ func (r *Resource) look(ctx context.Context, m model) (reason, unhealthy string)
 // Update implements resource.Resource. It never fails, because in graph order
 // the member to be replaced has already been removed when it is called.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	r.backend.Order.StartApply()
+	r.backend.Applying.Store(true)
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	if !resp.Diagnostics.HasError() {
