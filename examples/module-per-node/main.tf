@@ -1,5 +1,4 @@
-# A module block for each node: so one apply replaces all machines, one at a
-# time. See README.md.
+# A module block for each node: so -target applies to one node alone. See README.md.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -45,12 +44,16 @@ resource "etcd_discovery_token" "this" {
   depends_on = [module.registry]
 }
 
+resource "etcd_rollout" "this" { # a new image goes to one node with each apply
+  desired = { for name, _ in local.nodes : name => var.image }
+}
+
 module "a" {
   source    = "./node"
   name      = "a"
   port      = local.nodes["a"]
   bootstrap = etcd_discovery_token.this.bootstrap
-  image     = var.image
+  image     = etcd_rollout.this.effective["a"]
   etcd      = var.etcd
 }
 
@@ -59,7 +62,7 @@ module "b" {
   name      = "b"
   port      = local.nodes["b"]
   bootstrap = etcd_discovery_token.this.bootstrap
-  image     = var.image
+  image     = etcd_rollout.this.effective["b"]
   etcd      = var.etcd
 }
 
@@ -68,7 +71,7 @@ module "c" {
   name      = "c"
   port      = local.nodes["c"]
   bootstrap = etcd_discovery_token.this.bootstrap
-  image     = var.image
+  image     = etcd_rollout.this.effective["c"]
   etcd      = var.etcd
 }
 

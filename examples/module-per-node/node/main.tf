@@ -21,7 +21,7 @@ variable "bootstrap" {
 }
 
 variable "image" {
-  description = "What the machine is made from."
+  description = "What the machine is made from: of the rollout."
   type        = string
 }
 
@@ -29,25 +29,19 @@ variable "etcd" {
   type = string
 }
 
-# Lets this node be replaced in one apply with the others, one at a time.
-resource "etcd_rollout" "this" {
-  desired      = { (var.name) = var.image }
-  single_apply = true
-}
-
 resource "etcd_member_config" "this" {
   name             = var.name
   peer_urls        = ["http://127.0.0.1:${var.port + 1}"]
   client_urls      = ["http://127.0.0.1:${var.port}"]
   bootstrap        = var.bootstrap
-  triggers_replace = etcd_rollout.this.effective[var.name]
+  triggers_replace = var.image
 }
 
 module "machine" { # your virtual machine
   source = "../../local-machine"
   name   = var.name
   config = etcd_member_config.this
-  etcd   = var.etcd # a real machine takes image = etcd_rollout.this.effective[var.name]
+  etcd   = var.etcd # a real machine takes image = var.image
 }
 
 resource "etcd_member" "this" {
