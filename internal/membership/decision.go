@@ -193,9 +193,6 @@ type RemoveRequest struct {
 	// Leaving are members that the same Terraform run removes. DecideRemove waits
 	// for them if they are in the way, and avoids them as leaders.
 	Leaving []MemberID
-	// Next are members that the same Terraform run replaces after this member.
-	// They are also avoided as leaders.
-	Next []MemberID
 	// Turns are the replacements on record. They matter only if Replacement is
 	// true.
 	Turns []Turn

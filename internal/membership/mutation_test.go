@@ -28,7 +28,7 @@ var mutations = []mutation{
 	{"own death not counted at addition", "add.go", "t.project(0, len(voters)+1)", "t.project(0, len(voters))"},
 	{"own leaving not counted at removal", "remove.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)"},
 	{"last voter replaced", "remove.go", "if len(voters) == 1 {", "if len(voters) == 1 && !r.Replacement {"},
-	{"leader not moved", "remove.go", "return s.handOver(out, r.ID, rest.alive, union(r.Leaving, r.Next))", "return out"},
+	{"leader not moved", "remove.go", "return s.handOver(out, r.ID, rest.alive, r.Leaving)", "return out"},
 	{"stale view accepted", "quorum.go", "n >= Quorum(len(voters)) &&", "n >= 1 &&"},
 	{"unconfirmed list accepted", "gate.go", "case s.Linearizable:", "case true:"},
 	{"another member's answer taken for this one's", "quorum.go", "a.MemberID == id &&", ""},

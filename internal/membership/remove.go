@@ -81,7 +81,7 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 		f.Others = rest.missing()
 		out.Warnings = append(out.Warnings, Warning{ToleranceZero, f})
 	}
-	return s.handOver(out, r.ID, rest.alive, union(r.Leaving, r.Next))
+	return s.handOver(out, r.ID, rest.alive, r.Leaving)
 }
 
 // ours refuses a member whose URLs differ from those in state, or, if none are

@@ -5,7 +5,6 @@ package reconfigure
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -13,20 +12,15 @@ import (
 )
 
 // ProcessState is the state that the operations of one process share: the lock of
-// each cluster, the members that are being removed or wait to be replaced, and what
-// happened to the members of configurations that are about to be destroyed.
+// each cluster, the members that are being removed, and what happened to the members
+// of configurations that are about to be destroyed.
 // Everything that one configured provider serves shares it. Its zero value is empty.
 type ProcessState struct {
 	// locks are the locks of the clusters, doing their latest purposes.
 	locks syncmap.Map[membership.ClusterID, chan struct{}]
 	doing syncmap.Map[membership.ClusterID, string]
-	// leaving are the members that are being removed, waiting the names of
-	// those that wait for their turn to be replaced or are being removed in it.
+	// leaving are the members that are being removed.
 	leaving syncmap.Map[membership.MemberID, bool]
-	waiting syncmap.Map[membership.MemberID, string]
-	// joining are the names of the joins in progress, failed those of the
-	// failed joins.
-	joining, failed syncmap.Map[string, bool]
 	// settled is the cluster from which an owner's member was removed,
 	// dissolved which of these clusters have been given up since.
 	settled   syncmap.Map[string, membership.ClusterID]
@@ -70,29 +64,6 @@ func (b *ProcessState) lock(ctx context.Context, id membership.ClusterID, doing 
 func (b *ProcessState) busy(id membership.ClusterID) bool {
 	held, _ := b.locks.Get(id)
 	return len(held) > 0
-}
-
-// isFirst reports whether this member comes first, in order of name, among
-// those that wait for their turn or are being removed in it.
-func (b *ProcessState) isFirst(id membership.MemberID) bool {
-	mine, _ := b.waiting.Get(id)
-	return !slices.ContainsFunc(b.waiting.Keys(), func(other membership.MemberID) bool {
-		name, ok := b.waiting.Get(other)
-		return ok && name < mine
-	})
-}
-
-// join records that a join is in progress, until the returned function is
-// called with its error.
-func (b *ProcessState) join(name string) (done func(error)) {
-	b.failed.Delete(name)
-	b.joining.Set(name, true)
-	return func(err error) {
-		if err != nil {
-			b.failed.Set(name, true)
-		}
-		b.joining.Delete(name)
-	}
 }
 
 // settle records that no member of the owner remains in the cluster, so that

@@ -13,6 +13,3 @@ import (
 func (b *ProcessState) Lock(ctx context.Context, id membership.ClusterID) (unlock func(), err error) {
 	return b.lock(ctx, id, "be tested")
 }
-
-// Leaving returns the members that are being removed.
-func (b *ProcessState) Leaving() []membership.MemberID { return b.leaving.Keys() }

@@ -76,10 +76,8 @@ type Joined struct {
 // Join makes sure that the member is in the cluster and has reached the goal:
 // it adds an absent member, continues with a member that it identifies as its
 // own, and refuses any other. It may be called again after any error.
-func (e *Engine) Join(ctx context.Context, r JoinRequest) (out Joined, err error) {
+func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 	defer e.reportChange()
-	done := e.Process.join(r.Name)
-	defer func() { done(err) }()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
 		return Joined{}, err

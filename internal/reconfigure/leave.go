@@ -31,11 +31,7 @@ type LeaveRequest struct {
 	// Shared is true for a learner, which an etcd_member may have adopted: then
 	// it belongs to that etcd_member, and is not removed.
 	Shared bool
-	// TurnTimeout is how long to wait for the turn of each other member, 0 to
-	// not wait. In a plan whose replacements take turns, the others' turns end
-	// in the same Terraform run.
-	TurnTimeout time.Duration
-	// Timeout limits everything else; 0 means that only ctx limits it.
+	// Timeout limits the removal; 0 means that only ctx limits it.
 	Timeout time.Duration
 	// Forget forgets the member, instead of failing, if the cluster cannot decide
 	// and may be given up; see [Engine.GiveUp].
@@ -65,7 +61,7 @@ type Removal struct {
 // the list and on a leader. It succeeds if the member is already removed.
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	defer e.reportChange()
-	out, err := e.leaveInTurn(ctx, r)
+	out, err := e.leaveNow(ctx, r)
 	if err != nil && Undecidable(err) {
 		out, err = e.forgetIfLost(ctx, r, out, err)
 	}
@@ -73,25 +69,6 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 		e.Process.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
 	}
 	return out, err
-}
-
-// leaveInTurn waits for the member's turn, if requested, and removes it. The
-// member stays in the queue until it is removed: otherwise the next in the
-// queue could overtake it between its turn and the lock.
-func (e *Engine) leaveInTurn(ctx context.Context, r LeaveRequest) (Removal, error) {
-	if r.TurnTimeout == 0 {
-		return e.leaveNow(ctx, r)
-	}
-	defer e.Process.waiting.Keep(r.ID, r.Name)()
-	for {
-		if err := e.awaitTurn(ctx, r); err != nil {
-			return Removal{}, err
-		}
-		out, err := e.leaveNow(ctx, r)
-		if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Decision.Code != membership.TurnOfAnother {
-			return out, err
-		}
-	}
 }
 
 // leaveNow removes the member within its timeout.
@@ -202,7 +179,7 @@ func (l *leave) look(ctx context.Context) error {
 		turns, unread = l.Cluster.Turns(snap.ClusterID).List(ctx)
 	}
 	r := l.req.removal(turns)
-	r.Leaving, r.Next = l.Process.leaving.Keys(), l.Process.waiting.Keys()
+	r.Leaving = l.Process.leaving.Keys()
 	d := membership.DecideRemove(snap, r)
 	refusal := l.refusal(d, snap)
 	switch {
@@ -214,8 +191,6 @@ func (l *leave) look(ctx context.Context) error {
 		return l.act(ctx, d)
 	case d.Verdict == membership.Wait:
 		return refusal
-	case d.Code == membership.TurnOfAnother && l.req.TurnTimeout > 0:
-		return stopping(refusal) // the caller waits for it
 	}
 	if snap.Linearizable {
 		l.tried = false // it is in the list: the removal that was sent did not happen

@@ -7,71 +7,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
-
-// queueTime is how long members that take turns wait for each other, so that
-// they go in order of name.
-const queueTime = 250 * time.Millisecond
-
-// awaitTurn returns when no other replacement on record is open. It does not
-// hold the lock, because the other replacement needs it. Its time counts from
-// the last sign of progress: another turn, or a join in progress in this
-// process. The error is a [*Refusal] that names the turn.
-func (e *Engine) awaitTurn(ctx context.Context, r LeaveRequest) error {
-	// The others of this Terraform run queue up as well, and go in order of name.
-	if err := e.Clock.Sleep(ctx, queueTime); err != nil {
-		return err
-	}
-	before, sign := "", e.Clock.Now()
-	return e.repeat(ctx, ActionReplace, r.Name, func() error {
-		held, err := e.turnOfAnother(ctx, r)
-		now := e.Clock.Now()
-		late := now.Sub(sign) > r.TurnTimeout
-		switch {
-		case err != nil && (late || unrecoverable(err)):
-			return stopping(err)
-		case err != nil:
-			return retrying(err)
-		case held == nil && (late || e.Process.isFirst(r.ID)):
-			return nil
-		case held == nil:
-			return retrying(note("another member comes first"))
-		case slices.ContainsFunc(held.Decision.Facts.Turns, func(t membership.Turn) bool { return e.Process.failed.Has(t.Name) }):
-			return stopping(held) // the join in this run that would end the turn failed
-		}
-		if turns := fmt.Sprint(held.Decision.Facts.Turns); turns != before || len(e.Process.joining.Keys()) > 0 {
-			before, sign = turns, now
-		} else if late {
-			held.Timeout = true
-			return stopping(held)
-		}
-		return retrying(held)
-	})
-}
-
-// turnOfAnother returns the refusal because of another turn, nil if there is
-// none. Other reasons for a refusal are found when the member is removed.
-func (e *Engine) turnOfAnother(ctx context.Context, r LeaveRequest) (*Refusal, error) {
-	snap, err := e.observe(ctx, r.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	turns, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d := membership.DecideRemove(snap, r.removal(turns))
-	if d.Code != membership.TurnOfAnother {
-		return nil, nil
-	}
-	return &Refusal{Action: ActionRemove, Name: r.Name, Decision: d, Snapshot: snap}, nil
-}
 
 // begin records, right before a member is removed to be replaced, that its
 // replacement is in progress. Under an alarm this is impossible, and DecideRemove

@@ -4,15 +4,12 @@
 package reconfigure_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -77,14 +74,7 @@ func TestTurnOutlivesItsRun(t *testing.T) {
 				t.Fatalf("%d members", len(m))
 			}
 
-			// The successor joins in a third run, and the waiting run continues.
-			waits := make(chan error, 1)
-			go func() {
-				patient := r
-				patient.TurnTimeout = etcdtest.WaitLimit
-				_, err := second.Leave(etcdtest.WaitContext(t), patient)
-				waits <- err
-			}()
+			// The successor joins in a third run, and then b may follow.
 			third := b.process(t, "carol@ops3", claim.LockTTL)
 			p := b.NewJoiner(t, "d")
 			p.Env["ETCD_NAME"] = "c"
@@ -94,7 +84,7 @@ func TestTurnOutlivesItsRun(t *testing.T) {
 			if _, err := third.Join(etcdtest.WaitContext(t), join); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-waits; err != nil {
+			if _, err := second.Leave(etcdtest.WaitContext(t), r); err != nil {
 				t.Fatal(err)
 			}
 			if got := b.turns(t); !slices.Equal(got, []string{"b"}) {
@@ -141,112 +131,33 @@ func TestTurnIsOverForGood(t *testing.T) {
 	}
 }
 
-// Three members are replaced one at a time, in order of name. If one successor
-// does not come, the others stay.
-func TestThreeTakeTurns(t *testing.T) {
+// Of three replacements in one run, one removes its member. The others are refused
+// without waiting for its successor, and their members stay.
+func TestOneReplacementAtATime(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	names := []string{"a", "b", "c"}
+	errs := make([]error, len(names))
 	var wg sync.WaitGroup
-	requests := map[string]reconfigure.LeaveRequest{}
-	for _, name := range []string{"c", "b", "a"} {
+	for i, name := range names {
 		r := b.replace(t, name)
-		r.TurnTimeout, r.Timeout = etcdtest.WaitLimit, etcdtest.WaitLimit
-		requests[name] = r
+		wg.Go(func() { _, errs[i] = b.engine.Leave(etcdtest.WaitContext(t), r) })
 	}
-	ctx := etcdtest.WaitContext(t)
-	results, left := map[string]error{}, make(chan string, 3)
-	var mu sync.Mutex
-	for name, r := range requests {
-		wg.Go(func() {
-			_, err := b.engine.Leave(ctx, r)
-			mu.Lock()
-			defer mu.Unlock()
-			results[name] = err
-			if err == nil {
-				left <- name
+	wg.Wait()
+	open := b.turns(t)
+	if len(open) != 1 {
+		t.Fatalf("on record: %v", open)
+	}
+	for i, name := range names {
+		_, listed := named(b.members(t), name)
+		switch {
+		case name != open[0]:
+			mustBeTurnOf(t, errs[i], open[0])
+			if !listed {
+				t.Errorf("%s is gone", name)
 			}
-		})
-	}
-	if first := <-left; first != "a" {
-		t.Errorf("%s left first", first)
-	}
-	b.Member("a").PowerOff()
-	p := b.NewJoiner(t, "d")
-	p.Env["ETCD_NAME"] = "a"
-	go b.startAnnounced(t, p)
-	join := request(p, reconfigure.Voting)
-	join.Name = "a"
-	if _, err := b.engine.Join(etcdtest.WaitContext(t), join); err != nil {
-		t.Fatal(err)
-	}
-	if second := <-left; second != "b" {
-		t.Errorf("%s left second", second)
-	}
-	b.Member("b").PowerOff()
-	never := b.NewJoiner(t, "e")
-	join = request(never, reconfigure.Voting)
-	join.Name = "b"
-	_ = runOut(t, func(err error) bool { return errors.As(err, new(*reconfigure.Incomplete)) },
-		func(ctx context.Context) error { _, err := b.engine.Join(ctx, join); return err })
-	wg.Wait() // long before c's timeout
-	mustBeTurnOf(t, results["c"], "b")
-	if _, still := named(b.members(t), "c"); !still {
-		t.Error("c is gone")
-	}
-}
-
-// lookout counts the observations of turns.
-type lookout struct {
-	cluster.Cluster
-	looks atomic.Int32
-}
-
-func (l *lookout) Turns(id membership.ClusterID) cluster.Turns {
-	l.looks.Add(1)
-	return l.Cluster.Turns(id)
-}
-
-// The member whose turn it is stays first while it waits for the lock: the next
-// one only observes.
-func TestNobodyOvertakesInTurn(t *testing.T) {
-	t.Parallel()
-	b := start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
-	first, second := b.replace(t, "a"), b.replace(t, "b")
-	first.TurnTimeout, second.TurnTimeout = etcdtest.WaitLimit, etcdtest.WaitLimit
-	var one, two sync.WaitGroup
-	defer two.Wait()
-	defer one.Wait()
-	unlock, err := b.engine.Process.Lock(etcdtest.WaitContext(t), first.Cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlock = sync.OnceFunc(unlock)
-	defer unlock()
-
-	ctx, cancel := context.WithCancel(etcdtest.WaitContext(t))
-	defer cancel()
-	behind := *b.engine
-	port := &lookout{Cluster: b.engine.Cluster}
-	behind.Cluster = port
-	var ofFirst, ofSecond error
-	one.Go(func() { _, ofFirst = b.engine.Leave(ctx, first) })
-	etcdtest.Until(t, "it is the turn of a", func() bool { return slices.Contains(b.engine.Process.Leaving(), first.ID) })
-	two.Go(func() { _, ofSecond = behind.Leave(ctx, second) })
-	etcdtest.Until(t, "b looks, and looks again", func() bool { return port.looks.Load() > 3 })
-	if leaving := b.engine.Process.Leaving(); slices.Contains(leaving, second.ID) {
-		t.Errorf("b is on its way out: %v", leaving)
-	}
-	unlock()
-	one.Wait()
-	if ofFirst != nil {
-		t.Fatal(ofFirst)
-	}
-	cancel()
-	two.Wait()
-	if !errors.Is(ofSecond, context.Canceled) {
-		t.Errorf("got %v, want that b waited until it was told to stop", ofSecond)
-	}
-	if _, still := named(b.members(t), "b"); !still {
-		t.Error("b is gone")
+		case errs[i] != nil || listed:
+			t.Errorf("%s is listed: %v, error: %v", name, listed, errs[i])
+		}
 	}
 }
