@@ -13,7 +13,7 @@ import (
 
 // mayAsk is an independent implementation of the rule, for each secret.
 func mayAsk(f facts) bool {
-	mayPassword := f.endpoint || f.named && !(f.plain && f.secured)
+	mayPassword := f.endpoint || f.named && (!f.plain || !f.secured)
 	mayShow := f.endpoint || f.named || f.verified
 	mayBelieve := f.endpoint || f.mapped || !f.plain || !f.secured
 	if f.password && !mayPassword {
