@@ -60,7 +60,7 @@ func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
 	_, err := engineFor(t, c.Endpoints()).Join(within(t, limit), reconfigure.JoinRequest{
 		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()},
-		Goal: reconfigure.Voting, StallTimeout: limit,
+		Goal: reconfigure.Voting,
 	})
 	if err != nil {
 		t.Fatal(err)

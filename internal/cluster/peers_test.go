@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -172,6 +173,44 @@ func TestPeersOfTheLeader(t *testing.T) {
 			o.victim.Kill()
 			o.mustSay(t, false)
 			o.mustSay(t, false, o.id)
+		})
+	}
+}
+
+// The leader's metrics show that it sends a snapshot to a learner that missed too much.
+func TestSending(t *testing.T) {
+	t.Parallel()
+	for _, v := range etcdtest.Maintained() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			few := "ETCD_SNAPSHOT_CATCHUP_ENTRIES"
+			if v == etcdtest.V35 {
+				few = "ETCD_EXPERIMENTAL_SNAPSHOT_CATCHUP_ENTRIES"
+			}
+			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Links: true, Env: map[string]string{"ETCD_SNAPSHOT_COUNT": "50", few: "10"}})
+			d := b.AddLearner(t, "d")
+			leader, id := membership.MemberID(b.MemberID(t, b.Members()[0])), membership.MemberID(b.MemberID(t, d))
+			c := clientFor(t, settings(b.Endpoints()...))
+			observe(t, c)
+			sending := func() bool {
+				is, err := c.Sending(etcdtest.WaitContext(t), leader, id)
+				return err == nil && is
+			}
+			if sending() {
+				t.Error("a snapshot before the learner missed anything")
+			}
+			d.Kill()
+			client := b.Client(t)
+			for i := range 300 {
+				if _, err := client.Put(etcdtest.WaitContext(t), fmt.Sprint("key", i), "value"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d.PeerLink().Cut()
+			d.Start()
+			etcdtest.Until(t, "the leader sends a snapshot", sending)
+			d.PeerLink().Heal()
+			etcdtest.Until(t, "the leader has sent it", func() bool { return !sending() })
 		})
 	}
 }

@@ -38,16 +38,16 @@ func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
 	if !led || !s.answers(leader) || !s.answers(id) {
 		return 0, false
 	}
-	entries, _ = s.lag(id, leader, 0)
+	entries, _ = s.lag(id, leader)
 	return entries, true
 }
 
 // Lagging returns the learners that answer and are too far behind to be promoted,
-// see [defaultMaxLag]. Only another observation shows whether they catch up.
+// see [maxLag]. Only another observation shows whether they catch up.
 func (s Snapshot) Lagging() []MemberID {
 	var out []MemberID
 	for _, m := range s.Learners() {
-		if lag, ok := s.Lag(m.ID); ok && lag > defaultMaxLag(s.Answer(m.ID).Applied+lag) {
+		if lag, ok := s.Lag(m.ID); ok && lag > maxLag(s.Answer(m.ID).Applied+lag) {
 			out = append(out, m.ID)
 		}
 	}

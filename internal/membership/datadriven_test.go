@@ -42,7 +42,6 @@ func TestDecisions(t *testing.T) {
 					}
 					r.Before.Term -= uint64(argInt(t, td, "terms-ago"))
 				}
-				r.MaxLag = uint64(argInt(t, td, "max-lag"))
 				return show(DecidePromote(s, r))
 			case "remove":
 				r := RemoveRequest{ID: idOf(argument(t, td, "id")), Replacement: td.HasArg("replacement")}

@@ -171,9 +171,6 @@ type AddRequest struct {
 // PromoteRequest describes a learner to promote.
 type PromoteRequest struct {
 	ID MemberID
-	// MaxLag is how far behind the leader the learner may be, in entries; 0
-	// means the default, see [defaultMaxLag].
-	MaxLag uint64
 	// Before is what the learner answered in the previous snapshot of the same
 	// wait; the zero value means that there is none.
 	Before Answer

@@ -66,7 +66,7 @@ func byName(a, b Member) int {
 //  1. What every change needs: one cluster, quorum, leader, confirmed list.
 //  2. The member leads already: done.
 //  3. The member is not in the list, is a learner, has not started, does not
-//     answer, names another leader or term, or lags (see [defaultMaxLag]).
+//     answer, names another leader or term, or lags (see [maxLag]).
 //  4. The leader cannot be asked, see [Snapshot.handOver].
 //
 // When the verdict is Go, MoveLeaderTo is the voter that should lead.
@@ -121,7 +121,7 @@ func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {
 		f.Others = []MemberID{leader}
 		return wait(OtherLeader, f)
 	}
-	if f.Lag, f.MaxLag = s.lag(id, leader, 0); f.Lag > f.MaxLag {
+	if f.Lag, f.MaxLag = s.lag(id, leader); f.Lag > f.MaxLag {
 		return wait(Lagging, f)
 	}
 	return Decision{Verdict: Go}
@@ -184,7 +184,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	voters := s.Voters()
 	for _, v := range voters {
 		f := Facts{Subject: v.ID}
-		if f.Lag, f.MaxLag = s.lag(v.ID, leader, 0); f.Lag > f.MaxLag {
+		if f.Lag, f.MaxLag = s.lag(v.ID, leader); f.Lag > f.MaxLag {
 			return wait(Lagging, f)
 		}
 	}

@@ -3,10 +3,10 @@
 
 package membership
 
-// defaultMaxLag returns how far behind the leader a learner may be when it is
+// maxLag returns how far behind the leader a learner may be when it is
 // promoted, in raft entries: 1,000, or one per cent of the leader's index if that
 // is more. (The server allows 10 per cent, which may be millions.)
-func defaultMaxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
+func maxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
 
 // DecidePromote decides whether a learner may be promoted now. The server does not
 // check whether the learner is alive: every version promotes a learner that was killed
@@ -69,7 +69,7 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 		f.Others = t.gone()
 		return wait(t.goneCode(), f)
 	}
-	if f.Lag, f.MaxLag = s.lag(r.ID, leader, r.MaxLag); f.Lag > f.MaxLag {
+	if f.Lag, f.MaxLag = s.lag(r.ID, leader); f.Lag > f.MaxLag {
 		return wait(Lagging, f)
 	}
 	b := r.Before
@@ -105,13 +105,10 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 }
 
 // lag returns how many entries a member is behind the leader, and how many it may
-// be behind: most, or [defaultMaxLag] if most is 0.
-func (s Snapshot) lag(id, leader MemberID, most uint64) (entries, limit uint64) {
+// be behind.
+func (s Snapshot) lag(id, leader MemberID) (entries, limit uint64) {
 	index := s.Answer(leader).Index
-	if most == 0 {
-		most = defaultMaxLag(index)
-	}
-	return index - min(index, s.Answer(id).Applied), most
+	return index - min(index, s.Answer(id).Applied), maxLag(index)
 }
 
 // voteConfirmed decides whether a member that the list calls a voter answers as a

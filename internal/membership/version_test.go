@@ -58,10 +58,10 @@ func TestQuorum(t *testing.T) {
 	}
 }
 
-func TestDefaultMaxLag(t *testing.T) {
+func TestMaxLag(t *testing.T) {
 	for index, want := range map[uint64]uint64{0: 1000, 1000: 1000, 100_000: 1000, 100_100: 1001, 1 << 63: 1 << 63 / 100} {
-		if got := defaultMaxLag(index); got != want {
-			t.Errorf("defaultMaxLag(%d) = %d, want %d", index, got, want)
+		if got := maxLag(index); got != want {
+			t.Errorf("maxLag(%d) = %d, want %d", index, got, want)
 		}
 	}
 }

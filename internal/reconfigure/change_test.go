@@ -17,7 +17,7 @@ import (
 
 // joinD adds d and promotes it.
 func joinD(ctx context.Context, e *Engine) error {
-	_, err := e.Join(ctx, JoinRequest{Owner: "name:d", Name: "d", PeerURLs: peerURL("d"), Goal: Voting, StallTimeout: time.Minute})
+	_, err := e.Join(ctx, JoinRequest{Owner: "name:d", Name: "d", PeerURLs: peerURL("d"), Goal: Voting})
 	return err
 }
 

@@ -148,7 +148,7 @@ func (b *bench) announce(t *testing.T, e *reconfigure.Engine, r reconfigure.Join
 
 func request(p *etcdtest.Process, goal reconfigure.Stage) reconfigure.JoinRequest {
 	return reconfigure.JoinRequest{
-		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()}, Goal: goal, StallTimeout: time.Minute,
+		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()}, Goal: goal,
 	}
 }
 

@@ -29,6 +29,7 @@ type fake struct {
 	limits  map[string]time.Duration // the time that each change had
 	takes   time.Duration            // the time of an observation
 	down    func() membership.MemberID
+	sending func() bool               // the leader sends a snapshot
 	answer  func(change string) error // the answer to a change, nil if it is made
 }
 
@@ -87,6 +88,10 @@ func (f *fake) Observe(ctx context.Context, _ membership.ClusterID) (membership.
 func (f *fake) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
 	f.note("Members")
 	return slices.Clone(f.members), 9, nil
+}
+
+func (f *fake) Sending(context.Context, membership.MemberID, membership.MemberID) (bool, error) {
+	return f.sending(), nil
 }
 
 func (f *fake) Peers(context.Context, membership.MemberID, []membership.MemberID) (map[membership.MemberID]bool, error) {

@@ -25,7 +25,7 @@ type Incomplete struct {
 	// FrozenCluster is the initial cluster in the configuration's environment,
 	// if the caller knows and sets it; Now is what it would have to be.
 	FrozenCluster, Now string
-	// Stalled is true if the learner made no progress for StallTimeout.
+	// Stalled is true if the learner made no progress for [StallTimeout].
 	Stalled bool
 	// Interrupted is true if the operator ended the wait.
 	Interrupted bool

@@ -51,10 +51,6 @@ type JoinRequest struct {
 	// ID is the member's ID if it is known (an update), 0 on creation.
 	ID   membership.MemberID
 	Goal Stage
-	// MaxLag is in raft entries; 0 means max(1,000, 1 % of the leader's index).
-	MaxLag uint64
-	// StallTimeout is how long a learner may make no progress.
-	StallTimeout time.Duration
 
 	// standby is true for a learner that takes a failed voter's place: a wrong
 	// name that its process has published since does not prevent its promotion.

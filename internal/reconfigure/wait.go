@@ -48,16 +48,19 @@ func (j *join) wait(ctx context.Context) error {
 	return nil
 }
 
+// StallTimeout is how long a learner that runs may make no progress.
+const StallTimeout = 5 * time.Minute
+
 // stalled reports whether a learner that runs has made no progress for too long.
 // The time does not count while the leader sends it a snapshot, because its log
 // moves only after the whole snapshot. The leader is asked after half of the
 // time, so that the time starts when the transfer ends, and not long before.
 func (j *join) stalled(ctx context.Context) bool {
-	if j.reached != Started || j.req.StallTimeout <= 0 {
+	if j.reached != Started {
 		return false
 	}
 	still := j.Clock.Now().Sub(j.moved)
-	if still <= j.req.StallTimeout/2 {
+	if still <= StallTimeout/2 {
 		return false
 	}
 	if leader, _, ok := j.snap.MajorityLeader(); ok {
@@ -66,7 +69,7 @@ func (j *join) stalled(ctx context.Context) bool {
 			return false
 		}
 	}
-	return still > j.req.StallTimeout
+	return still > StallTimeout
 }
 
 // advance makes at most one step towards the goal. It returns nil when the goal
@@ -191,7 +194,7 @@ func (j *join) promote(ctx context.Context) error {
 
 // judge decides on the latest observation whether the member may be promoted.
 func (j *join) judge() membership.Decision {
-	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, MaxLag: j.req.MaxLag, Before: j.before})
+	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, Before: j.before})
 	j.decided(d)
 	return d
 }

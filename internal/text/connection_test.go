@@ -30,9 +30,9 @@ func TestNoEndpoints(t *testing.T) {
 func TestInvalidDuration(t *testing.T) {
 	want := Message{
 		"Invalid duration",
-		`stall_timeout is "5 minutes", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`,
+		`timeouts.create is "5 minutes", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`,
 	}
-	if got := InvalidDuration("stall_timeout", "5 minutes"); got != want {
+	if got := InvalidDuration("timeouts.create", "5 minutes"); got != want {
 		t.Errorf("got %q", got)
 	}
 }

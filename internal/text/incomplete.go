@@ -46,7 +46,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		}
 	case i.Stalled:
 		t.Detail = sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
-			"Look at its log, its disk and its network.", who, r.StallTimeout, i.Decision.Facts.Lag)
+			"Look at its log, its disk and its network.", who, reconfigure.StallTimeout, i.Decision.Facts.Lag)
 	case i.Decision.Code == "":
 		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
 	default:

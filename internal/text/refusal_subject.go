@@ -17,7 +17,7 @@ func (c finding) notMember() string {
 }
 
 func (c finding) lagging() string {
-	return sprintf("%s is %d entries behind the leader; %d are allowed (max_lag). It stays a learner. If it does not catch up, look at its log and at the network between it and the leader, then apply again.",
+	return sprintf("%s is %d entries behind the leader; %d are allowed. It stays a learner. If it does not catch up, look at its log and at the network between it and the leader, then apply again.",
 		capital(Member(c.s, c.f.Subject)), c.f.Lag, c.f.MaxLag)
 }
 

@@ -57,7 +57,7 @@ func TestResourceTexts(t *testing.T) {
 			Identity: membership.Identity{Code: code, Facts: membership.Facts{Subject: m.ID, Others: []membership.MemberID{m.ID}}},
 		}
 	}
-	request := reconfigure.JoinRequest{Name: "d", Configured: true, PeerURLs: []string{peer}, StallTimeout: 5 * time.Minute}
+	request := reconfigure.JoinRequest{Name: "d", Configured: true, PeerURLs: []string{peer}}
 	lagging := membership.Decision{Verdict: membership.Wait, Code: membership.Lagging, Facts: membership.Facts{Subject: 0xd4, Lag: 52000, MaxLag: 1000}}
 	slot := membership.Decision{Verdict: membership.Wait, Code: membership.LearnerSlotTaken, Facts: membership.Facts{Others: []membership.MemberID{0xd4}}}
 	elsewhere := unstarted
@@ -248,7 +248,7 @@ func TestResourceTexts(t *testing.T) {
 			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"promotion, unreachable", Explain(reconfigure.ActionPromote, "e", gone)},
 		{"promotion, any other error", Explain(reconfigure.ActionPromote, "e", errors.New("etcdserver: something new"))},
-		{"duration", InvalidDuration("stall_timeout", "5 minutes")},
+		{"duration", InvalidDuration("timeouts.create", "5 minutes")},
 	} {
 		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
 		mustBeShort(t, c.text)

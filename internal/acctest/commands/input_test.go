@@ -84,10 +84,6 @@ func TestAccBadInput(t *testing.T) {
 			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  timeouts = {\n    create = \"5 minutes\"\n  }\n}\n", 1),
 			"Invalid duration", "timeouts.create is \"5 minutes\", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
 		},
-		"a duration that does not parse": {
-			there, strings.Replace(member("etcd_learner", "x", elsewhere), "}\n", "  stall_timeout = \"soon\"\n}\n", 1),
-			"Invalid duration", "stall_timeout is \"soon\", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

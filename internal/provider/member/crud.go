@@ -21,9 +21,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// The defaults of timeouts and stall_timeout.
+// The defaults of timeouts.
 const (
-	defaultStall = "5m"
 	defaultJoin  = 10 * time.Minute
 	defaultLeave = 5 * time.Minute
 )
@@ -65,7 +64,7 @@ func (m *model) ensure(ctx context.Context, b *backend.Backend, action reconfigu
 func (m *model) promote(ctx context.Context, b *backend.Backend, join join, diags *diag.Diagnostics) {
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
 	diags.Append(d...)
-	req := m.toRequest(diags)
+	req := m.toRequest()
 	req.ID, req.Cluster = m.ids(diags)
 	req.Goal = reconfigure.Voting
 	if diags.HasError() {
@@ -234,12 +233,4 @@ func (m model) own(ctx context.Context, b *backend.Backend, was string, state mo
 	}); err != nil {
 		report.Error(diags, text.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
 	}
-}
-
-func parseDuration(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err == nil && d <= 0 {
-		err = errors.New("a duration must be more than zero")
-	}
-	return d, err
 }

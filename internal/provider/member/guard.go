@@ -258,7 +258,7 @@ func (g *guard) checkIdentity(ctx context.Context, c *backend.Cluster, snap memb
 		!snap.Linearizable || len(snap.Others) > 0 {
 		return
 	}
-	join := g.now.toRequest(&g.resp.Diagnostics)
+	join := g.now.toRequest()
 	found, err := c.Identify(ctx, join, snap)
 	if err != nil || g.resp.Diagnostics.HasError() {
 		return // the join reports it

@@ -191,7 +191,7 @@ func TestIdentity(t *testing.T) {
 	}
 	state, identity := p.change(nil, nil, config)
 	p.mustBe("creation", identity, id, b)
-	config["stall_timeout"] = text("6m")
+	config["endpoints"] = tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, []tftypes.Value{text(cluster.Endpoints()[0])})
 	state, identity = p.change(state, identity, config)
 	p.mustBe("update", identity, id, b)
 

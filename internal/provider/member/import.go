@@ -68,9 +68,9 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
 	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(memberconfig.MemberTypes()), MachineID: types.StringNull(),
-		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType), MaxLag: types.Int64Null(),
-		WaitUntil: types.StringValue(waitVoting), StallTimeout: types.StringNull(),
-		Version: types.StringNull(), InitialCluster: types.StringUnknown(),
+		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType),
+		WaitUntil: types.StringValue(waitVoting),
+		Version:   types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
 	}}
 	if it.Learner {

@@ -71,7 +71,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	m := r.role.model(ctx, req.Plan, &resp.Diagnostics)
 	timeout, diags := m.Timeouts.Create(ctx, defaultJoin)
 	resp.Diagnostics.Append(diags...)
-	join := m.toRequest(&resp.Diagnostics)
+	join := m.toRequest()
 	if resp.Diagnostics.HasError() {
 		return
 	}

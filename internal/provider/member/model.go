@@ -4,7 +4,6 @@
 package member
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -33,16 +32,14 @@ const (
 
 // common are the attributes that members and learners share.
 type common struct {
-	ID           types.String `tfsdk:"id"`
-	ClusterID    types.String `tfsdk:"cluster_id"`
-	Name         types.String `tfsdk:"name"`
-	PeerURLs     types.Set    `tfsdk:"peer_urls"`
-	Config       types.Object `tfsdk:"config"`
-	MachineID    types.String `tfsdk:"machine_id"`
-	Endpoints    types.List   `tfsdk:"endpoints"`
-	WaitUntil    types.String `tfsdk:"wait_until"`
-	MaxLag       types.Int64  `tfsdk:"max_lag"`
-	StallTimeout types.String `tfsdk:"stall_timeout"`
+	ID        types.String `tfsdk:"id"`
+	ClusterID types.String `tfsdk:"cluster_id"`
+	Name      types.String `tfsdk:"name"`
+	PeerURLs  types.Set    `tfsdk:"peer_urls"`
+	Config    types.Object `tfsdk:"config"`
+	MachineID types.String `tfsdk:"machine_id"`
+	Endpoints types.List   `tfsdk:"endpoints"`
+	WaitUntil types.String `tfsdk:"wait_until"`
 
 	Timeouts timeouts.Value `tfsdk:"timeouts"`
 
@@ -165,17 +162,13 @@ func (m model) key() string {
 }
 
 // toRequest returns the request that creates the model's member.
-func (m model) toRequest(diags *diag.Diagnostics) reconfigure.JoinRequest {
+func (m model) toRequest() reconfigure.JoinRequest {
 	config := m.config()
-	stall, err := parseDuration(cmp.Or(m.StallTimeout.ValueString(), defaultStall))
-	if err != nil {
-		diags.AddError("Invalid stall_timeout", err.Error())
-	}
 	return reconfigure.JoinRequest{
 		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(),
 		Configured: m.owner() == m.configID(),
 		Bootstrap:  config.Bootstrap(), AwaitCluster: config.AwaitsCluster(), Founders: int(config.Founders.ValueInt64()),
-		Goal: m.goal(), MaxLag: uint64(max(m.MaxLag.ValueInt64(), 0)), StallTimeout: stall,
+		Goal: m.goal(),
 	}
 }
 

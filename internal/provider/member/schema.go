@@ -8,7 +8,6 @@ import (
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -121,14 +120,6 @@ func identityAttributes() map[string]schema.Attribute {
 // changeAttributes are the arguments about how it is added, promoted and removed.
 func changeAttributes(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"max_lag": schema.Int64Attribute{
-			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
-			MarkdownDescription: "Number of raft entries that a learner may be behind the leader and still count as caught up. Default: 1000, or 1 % of the leader's index if that is more.",
-		},
-		"stall_timeout": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{attribute.Duration()},
-			MarkdownDescription: "Timeout for a started learner that makes no progress. Default: `5m`.",
-		},
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
 			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",
