@@ -109,10 +109,6 @@ type maintenance interface {
 	// system. The member does not answer requests until it returns. After an
 	// error, the member may still be defragmenting.
 	Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error
-
-	// DisarmAlarm disarms one alarm through the member via. It is not an error
-	// if the alarm is not raised.
-	DisarmAlarm(ctx context.Context, via membership.MemberID, a membership.Alarm) error
 }
 
 // Sentinels for the server's answers to a change. [errors.Is] finds them in the

@@ -5,12 +5,8 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
-
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -55,18 +51,6 @@ func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit tim
 func (c *Client) Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error {
 	return c.long(ctx, id, limit, func(ctx context.Context, conn *connection.Client) error {
 		_, err := conn.Defragment(ctx, conn.Endpoint())
-		return err
-	})
-}
-
-// DisarmAlarm implements [Cluster].
-func (c *Client) DisarmAlarm(ctx context.Context, via membership.MemberID, a membership.Alarm) error {
-	kind, ok := etcdserverpb.AlarmType_value[a.Kind]
-	if !ok {
-		return fmt.Errorf("etcd knows no alarm %q", a.Kind)
-	}
-	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
-		_, err := cl.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: uint64(a.Member), Alarm: etcdserverpb.AlarmType(kind)})
 		return err
 	})
 }

@@ -4,12 +4,14 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // With a password, a cluster without quorum answers nothing, not even a list,
@@ -44,6 +46,26 @@ func TestNoLoginWithoutAQuorum(t *testing.T) {
 			}
 			if TurnedAway(err) || !Answered(err) || MayServe(err) {
 				t.Errorf("turned away: %v; answered: %v; may serve: %v", TurnedAway(err), Answered(err), MayServe(err))
+			}
+		})
+	}
+}
+
+// A learner accepts no login, and sends a snapshot to a user who logged in at a voter.
+func TestSnapshotOfALearnerWithAPassword(t *testing.T) {
+	t.Parallel()
+	for _, v := range etcdtest.Maintained() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Password: "s3cret"})
+			learner := b.AddLearner(t, "d")
+			s := settings(append(b.Endpoints(), learner.ClientURL())...)
+			s.Username, s.Password = "root", connection.Secret("s3cret")
+			c := clientFor(t, s)
+			observe(t, c)
+			var got bytes.Buffer
+			if err := c.Snapshot(etcdtest.WaitContext(t), membership.MemberID(b.MemberID(t, learner)), time.Minute, &got); err != nil || got.Len() == 0 {
+				t.Errorf("%d bytes, %v", got.Len(), err)
 			}
 		})
 	}

@@ -111,7 +111,7 @@ const (
 func (c Code) Permanent() bool {
 	switch c {
 	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
-		NotMember, NotVoter, LearnerUnserved, Interrupts, AlarmBehind, AlarmUnproven:
+		NotMember, LearnerUnserved, Interrupts:
 		return true
 	default:
 		return false

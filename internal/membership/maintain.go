@@ -11,10 +11,6 @@ import (
 
 // Codes that only maintenance uses.
 const (
-	// NotVoter: the subject is a learner, and a learner cannot lead.
-	NotVoter Code = "not a voter"
-	// NoSuccessor: none of the others, the voters that do not lead, is fit to lead.
-	NoSuccessor Code = "no successor"
 	// Interrupts: the cluster is healthy, but fewer voters than a quorum would be
 	// left while the subject is away.
 	Interrupts Code = "interrupts"
@@ -22,12 +18,6 @@ const (
 	// its status, a snapshot and serializable reads (isRPCSupportedForLearner in
 	// api/v3rpc), not a defragmentation.
 	LearnerUnserved Code = "a learner does not serve it"
-	// AlarmBehind: the others' databases are still within a twentieth of their
-	// quota, so the alarm in Detail would return with the next write.
-	AlarmBehind Code = "still full"
-	// AlarmUnproven: the others do not show whether the cause of the alarm in
-	// Detail is gone.
-	AlarmUnproven Code = "alarm unproven"
 )
 
 // The kinds of [Alarm].
@@ -57,74 +47,6 @@ func byName(a, b Member) int {
 		return -cmp.Compare(a.Name, b.Name)
 	}
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-}
-
-// DecideMove decides whether leadership may move to the member to now, or, if to
-// is 0, to which member. A voter that is down, behind, or in another term than
-// the rest would only cause an election. The order:
-//
-//  1. What every change needs: one cluster, quorum, leader, confirmed list.
-//  2. The member leads already: done.
-//  3. The member is not in the list, is a learner, has not started, does not
-//     answer, names another leader or term, or lags (see [maxLag]).
-//  4. The leader cannot be asked, see [Snapshot.handOver].
-//
-// When the verdict is Go, MoveLeaderTo is the voter that should lead.
-func DecideMove(s Snapshot, to MemberID) Decision {
-	if d := s.Gate(to); d.Verdict != Go {
-		return d
-	}
-	leader, term, _ := s.MajorityLeader()
-	if to == leader {
-		return Decision{Verdict: Done, Facts: Facts{Subject: to}}
-	}
-	if to != 0 {
-		if d := s.fitToLead(to, leader, term); d.Verdict != Go {
-			return d
-		}
-		return s.handOver(Decision{Verdict: Go}, leader, []MemberID{to}, nil)
-	}
-	var fit, others []MemberID
-	for _, m := range s.Voters() {
-		if m.ID == leader {
-			continue
-		}
-		others = append(others, m.ID)
-		if s.fitToLead(m.ID, leader, term).Verdict == Go {
-			fit = append(fit, m.ID)
-		}
-	}
-	if len(fit) == 0 {
-		return refuse(NoSuccessor, Facts{Subject: leader, Others: others})
-	}
-	return s.handOver(Decision{Verdict: Go}, leader, fit, nil)
-}
-
-func (s Snapshot) fitToLead(id, leader MemberID, term uint64) Decision {
-	f := Facts{Subject: id}
-	m, listed := s.Member(id)
-	a := s.Answer(id)
-	switch {
-	case !listed:
-		return refuse(NotMember, f)
-	case m.Learner:
-		return refuse(NotVoter, f)
-	case s.conditionOf(m) == unstarted:
-		return refuse(NotStarted, f)
-	case s.conditionOf(m) == unprobed:
-		f.Others = []MemberID{id}
-		return refuse(NotProbed, f)
-	case !s.Alive(id):
-		f.Detail = a.Detail
-		return refuse(NotAlive, f)
-	case a.Leader != leader || a.Term != term:
-		f.Others = []MemberID{leader}
-		return wait(OtherLeader, f)
-	}
-	if f.Lag, f.MaxLag = s.lag(id, leader); f.Lag > f.MaxLag {
-		return wait(Lagging, f)
-	}
-	return Decision{Verdict: Go}
 }
 
 // DefragmentRequest says which members to defragment.
@@ -198,53 +120,4 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	}
 	out.Warnings = []Warning{{Interrupts, f}}
 	return out
-}
-
-// DecideDisarm decides whether an alarm of a kind may be disarmed now. The order:
-//
-//  1. One cluster, and a leader that a quorum names. A CORRUPT alarm stops reads,
-//     so no more is required.
-//  2. No such alarm is raised: done.
-//  3. NOSPACE: no database may be within a twentieth of its quota, as far as the
-//     members report it (3.6 and later). Otherwise the alarm would return with
-//     the next write, whatever the operator confirms.
-//  4. The operator must confirm what the members do not report: that there is
-//     space again, or that the corrupt member was replaced.
-//
-// When the verdict is Go, Facts.Others are the members that raised the alarm.
-func DecideDisarm(s Snapshot, kind string, confirmed bool) Decision {
-	if d := s.Gate(0); d.Verdict != Go {
-		if _, _, led := s.MajorityLeader(); !led || d.Code == MixedClusters {
-			return d
-		}
-	}
-	raised := s.raisedBy(kind)
-	f := Facts{Detail: kind, Others: raised}
-	if len(raised) == 0 {
-		return Decision{Verdict: Done, Facts: f}
-	}
-	unproven := raised
-	if kind == AlarmNoSpace {
-		var full []MemberID
-		unproven = nil
-		for _, m := range s.Members {
-			a := s.Answer(m.ID)
-			switch {
-			case !s.answers(m.ID) || a.DBQuota == 0:
-				unproven = append(unproven, m.ID)
-			case a.DBQuota > 0 && a.DBSize >= a.DBQuota-a.DBQuota/20:
-				full = append(full, m.ID)
-			}
-		}
-		if len(full) > 0 {
-			f.Others = full
-			return refuse(AlarmBehind, f)
-		}
-	}
-	if len(unproven) > 0 && !confirmed {
-		f.Others = unproven
-		return refuse(AlarmUnproven, f)
-	}
-	f.Others = raised
-	return Decision{Verdict: Go, Facts: f}
 }

@@ -29,7 +29,6 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 				if i < n && i > 0 && w.members[i] == w.members[i-1] && i != w.leader {
 					continue
 				}
-				moves(t, w, s, MemberID(i), open, goes)
 				saves(t, w, s, MemberID(i), open, goes)
 			}
 			for _, interrupt := range []bool{false, true} {
@@ -37,7 +36,7 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"move", "move to", "defragment", "defragment the leader", "interrupt", "save", "save of a learner", "save of"} {
+	for _, what := range []string{"defragment", "defragment the leader", "interrupt", "save", "save of a learner", "save of"} {
 		if goes[what] == 0 {
 			t.Errorf("nothing was ever allowed to %s: the campaign does not reach what it should", what)
 		}
@@ -52,37 +51,6 @@ func (w world) fit(id MemberID) bool {
 		return false
 	}
 	return w.members[i] == vAlive || w.members[i] == vBehind
-}
-
-func moves(t *testing.T, w world, s Snapshot, to MemberID, open bool, goes map[string]int) {
-	t.Helper()
-	leader, _, led := w.agreed()
-	asked := led && w.heard(leader)
-	d := DecideMove(s, to)
-	switch d.Verdict {
-	case Go:
-		if !open || !asked || !w.fit(d.MoveLeaderTo) || int(d.MoveLeaderTo)-1 == leader || to != 0 && d.MoveLeaderTo != to {
-			t.Fatalf("%s: leadership may go to %s, asked for %s", w, d.MoveLeaderTo, to)
-		}
-		goes["move"]++
-		if to != 0 {
-			goes["move to"]++
-		}
-	case Done:
-		if !open || int(to)-1 != leader {
-			t.Fatalf("%s: %s is taken for the leader", w, to)
-		}
-	default:
-		if d.Code == "" {
-			t.Fatalf("%s: no reason", w)
-		}
-		if open && asked && w.fit(to) && int(to)-1 != leader {
-			t.Fatalf("%s: %s is fit, and was refused: %s", w, to, d.Code)
-		}
-		if open && asked && to == 0 && slices.ContainsFunc(s.Voters(), func(m Member) bool { return w.fit(m.ID) && int(m.ID)-1 != leader }) {
-			t.Fatalf("%s: somebody is fit, and none was found: %s", w, d.Code)
-		}
-	}
 }
 
 func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, open bool, goes map[string]int) {
@@ -156,72 +124,6 @@ func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map
 	}
 	if from != 0 {
 		goes["save of"]++
-	}
-}
-
-func TestDecideDisarm(t *testing.T) {
-	const quota = 1000
-	cluster := func(sizes ...int64) Snapshot {
-		s := world{members: slices.Repeat([]mind{vAlive}, len(sizes))}.snapshot()
-		for i, size := range sizes {
-			a := s.Answers[MemberID(i+1)]
-			a.DBSize, a.DBQuota = size, quota
-			a.Alarms = []Alarm{{Member: 1, Kind: AlarmNoSpace}}
-			s.Answers[MemberID(i+1)] = a
-		}
-		return s
-	}
-	change := func(s Snapshot, id MemberID, f func(*Answer)) Snapshot {
-		a := s.Answers[id]
-		f(&a)
-		s.Answers[id] = a
-		return s
-	}
-	silentQuota := func(a *Answer) { a.DBQuota = 0 }
-	corrupt := func(s Snapshot) Snapshot {
-		for id := range s.Answers {
-			s = change(s, id, func(a *Answer) { a.Alarms, a.ReadOK = []Alarm{{Member: 2, Kind: AlarmCorrupt}}, false })
-		}
-		s.Linearizable = false
-		return s
-	}
-	quiet := cluster(1, 1, 1)
-	for id := range quiet.Answers {
-		quiet = change(quiet, id, func(a *Answer) { a.Alarms = nil })
-	}
-	mixed := cluster(1, 1, 1)
-	mixed.Others = map[ClusterID][]string{elsewhere: {"http://x"}}
-	leaderless := cluster(1, 1, 1)
-	for id := range leaderless.Answers {
-		leaderless = change(leaderless, id, func(a *Answer) { a.Leader = 0 })
-	}
-	for name, tt := range map[string]struct {
-		s         Snapshot
-		kind      string
-		confirmed bool
-		want      Decision
-	}{
-		"space again":               {cluster(10, 20, 949), AlarmNoSpace, false, Decision{Verdict: Go, Facts: Facts{Others: []MemberID{1}, Detail: AlarmNoSpace}}},
-		"one is full":               {cluster(10, 950, 10), AlarmNoSpace, false, refuse(AlarmBehind, Facts{Others: []MemberID{2}, Detail: AlarmNoSpace})},
-		"one is full, confirmed":    {cluster(10, 1000, 2000), AlarmNoSpace, true, refuse(AlarmBehind, Facts{Others: []MemberID{2, 3}, Detail: AlarmNoSpace})},
-		"no quota":                  {change(cluster(10, 10, 9999), 3, func(a *Answer) { a.DBQuota = -1 }), AlarmNoSpace, false, Decision{Verdict: Go, Facts: Facts{Others: []MemberID{1}, Detail: AlarmNoSpace}}},
-		"a quota not told":          {change(cluster(10, 10, 10), 3, silentQuota), AlarmNoSpace, false, refuse(AlarmUnproven, Facts{Others: []MemberID{3}, Detail: AlarmNoSpace})},
-		"a quota not told, sure":    {change(cluster(10, 10, 10), 3, silentQuota), AlarmNoSpace, true, Decision{Verdict: Go, Facts: Facts{Others: []MemberID{1}, Detail: AlarmNoSpace}}},
-		"one that does not answer":  {change(cluster(10, 10, 10), 3, func(a *Answer) { *a = Answer{State: Silent} }), AlarmNoSpace, false, refuse(AlarmUnproven, Facts{Others: []MemberID{3}, Detail: AlarmNoSpace})},
-		"none is raised":            {quiet, AlarmNoSpace, false, Decision{Verdict: Done, Facts: Facts{Detail: AlarmNoSpace}}},
-		"another one is raised":     {cluster(10, 10, 10), AlarmCorrupt, true, Decision{Verdict: Done, Facts: Facts{Detail: AlarmCorrupt}}},
-		"corrupt, reads stopped":    {corrupt(cluster(1, 1, 1)), AlarmCorrupt, false, refuse(AlarmUnproven, Facts{Others: []MemberID{2}, Detail: AlarmCorrupt})},
-		"corrupt, and replaced":     {corrupt(cluster(1, 1, 1)), AlarmCorrupt, true, Decision{Verdict: Go, Facts: Facts{Others: []MemberID{2}, Detail: AlarmCorrupt}}},
-		"endpoints of two clusters": {mixed, AlarmNoSpace, true, refuse(MixedClusters, Facts{})},
-		"nobody leads":              {leaderless, AlarmNoSpace, true, wait(NoLeader, Facts{Voters: 3, Quorum: 2, Alive: 3})},
-	} {
-		got := DecideDisarm(tt.s, tt.kind, tt.confirmed)
-		if got.Verdict != tt.want.Verdict || got.Code != tt.want.Code || got.Facts.Detail != tt.want.Facts.Detail || !slices.Equal(got.Facts.Others, tt.want.Facts.Others) {
-			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
-		}
-		if got.Verdict == Refuse && !got.Code.Permanent() {
-			t.Errorf("%s: the refusal is observed again, although only an operator can lift it", name)
-		}
 	}
 }
 

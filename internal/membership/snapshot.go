@@ -78,10 +78,6 @@ type Answer struct {
 	// Downgrade is the version, such as "3.6.0", to which the cluster is being
 	// downgraded, or "" if none; as of 3.6.
 	Downgrade string
-	// DBInUse is how much of DBSize holds data, DBQuota is the limit of DBSize,
-	// both in bytes. DBQuota is 0 if the version does not report it (before 3.6),
-	// and negative if there is no quota.
-	DBInUse, DBQuota int64
 	// Alarms are the alarms that the member reports, its own and others'.
 	Alarms []Alarm
 }

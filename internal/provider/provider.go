@@ -142,7 +142,7 @@ func (p *Provider) ListResources(context.Context) []func() list.ListResource {
 
 // Actions implements provider.ProviderWithActions.
 func (p *Provider) Actions(context.Context) []func() action.Action {
-	return []func() action.Action{maintenance.NewSnapshot, maintenance.NewDefragment, maintenance.NewMoveLeader, maintenance.NewDisarmAlarm}
+	return []func() action.Action{maintenance.NewDefragment}
 }
 
 // Functions implements provider.ProviderWithFunctions.

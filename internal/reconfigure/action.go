@@ -29,15 +29,13 @@ const (
 // Actions that do not add or remove a member.
 const (
 	actionDefragment Action = "defragment"
-	actionMove       Action = "move leadership to"
-	actionDisarm     Action = "disarm"
 	ActionSave       Action = "save"
 )
 
 // liftsAlarm reports whether an action can help to clear an alarm. Under an alarm
 // no lock between processes can be taken, so such an action continues without it.
 func (a Action) liftsAlarm() bool {
-	return a == ActionRemove || a == actionDefragment || a == actionMove
+	return a == ActionRemove || a == actionDefragment
 }
 
 // Actions returns all actions.

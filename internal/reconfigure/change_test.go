@@ -36,10 +36,6 @@ func TestTheLockIsCheckedLast(t *testing.T) {
 			_, err := e.UpdatePeerURLs(ctx, UpdateRequest{Owner: "name:a", ID: 1, Cluster: 9, Name: "a", PeerURLs: peerURL("x")})
 			return err
 		},
-		"move the leadership": func(ctx context.Context, _ *fake, e *Engine) error {
-			_, err := e.MoveLeader(ctx, 2, func(Step) {})
-			return err
-		},
 		"replace the leader": func(ctx context.Context, _ *fake, e *Engine) error {
 			_, err := e.Leave(ctx, LeaveRequest{Owner: "name:a", KeepRecord: true, ID: 1, Cluster: 9, Name: "a", PeerURLs: peerURL("a"), Replacement: true})
 			return err

@@ -43,7 +43,6 @@ func TestALockThatDoesNotExpire(t *testing.T) {
 		"defragment": func() error {
 			return b.engine.Defragment(t.Context(), reconfigure.DefragmentRequest{Limit: time.Minute}, quiet)
 		},
-		"move leadership": func() error { _, err := b.engine.MoveLeader(etcdtest.WaitContext(t), 0, quiet); return err },
 	} {
 		_ = paused.since()
 		err := change()

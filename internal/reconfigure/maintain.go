@@ -23,14 +23,6 @@ const (
 	StepDefragmented StepKind = "defragmented"
 	// StepLeaveOut: Member is a learner, and is not defragmented.
 	StepLeaveOut StepKind = "leave out"
-	// StepMove: the leadership moves from Member to To.
-	StepMove StepKind = "move leader"
-	// StepLeads: Member is the leader, as requested.
-	StepLeads StepKind = "leads"
-	// StepDisarm: the alarm Alarm of Member is disarmed.
-	StepDisarm StepKind = "disarm"
-	// StepQuiet: no member reports the alarm Alarm.
-	StepQuiet StepKind = "quiet"
 	// StepSave: the data of Member is being saved, Bytes of about Total so far.
 	StepSave StepKind = "save"
 	// StepVerify: Bytes were received and are read again.
@@ -39,10 +31,9 @@ const (
 
 // Step reports progress.
 type Step struct {
-	Kind       StepKind
-	Member, To membership.MemberID
-	Alarm      string
-	Remaining  int
+	Kind      StepKind
+	Member    membership.MemberID
+	Remaining int
 	// Bytes and Total are sizes in bytes. For StepDefragmented they are the
 	// database size before (Total) and after (Bytes).
 	Bytes, Total int64
@@ -191,44 +182,6 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	return nil
 }
 
-// MoveLeader moves the leadership to the voter to, or if to is 0 to the most
-// advanced voter that is fit to lead. It returns the new leader when a quorum
-// names it. Errors are those of [Engine.Defragment], without [*Unfinished].
-func (e *Engine) MoveLeader(ctx context.Context, to membership.MemberID, report func(Step)) (membership.MemberID, error) {
-	snap, err := e.observe(ctx, 0)
-	if err != nil {
-		return 0, err
-	}
-	name := "any"
-	if m, ok := snap.Member(to); ok {
-		name = m.Name
-	}
-	h, err := e.lock(ctx, snap.ClusterID, actionMove, name)
-	if err != nil {
-		return 0, err
-	}
-	defer h.release()
-	err = e.untilStable(h.ctx, actionMove, "", snap.ClusterID, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideMove(s, to)
-	}, func(s membership.Snapshot, d membership.Decision) error {
-		if d.Verdict == membership.Done {
-			report(Step{Kind: StepLeads, Member: to, Snapshot: s})
-			return nil
-		}
-		if err := h.ensure(s); err != nil {
-			return err
-		}
-		to = d.MoveLeaderTo
-		leader, _, _ := s.MajorityLeader()
-		report(Step{Kind: StepMove, Member: leader, To: to, Snapshot: s})
-		return e.moveLeader(h.ctx, h, s, to)
-	})
-	if lost := h.lost(); lost != nil {
-		return to, &LockLost{Action: actionMove, Lost: lost}
-	}
-	return to, err
-}
-
 // moveLeader asks the leader to move the leadership.
 func (e *Engine) moveLeader(ctx context.Context, h *hold, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
@@ -238,36 +191,4 @@ func (e *Engine) moveLeader(ctx context.Context, h *hold, s membership.Snapshot,
 	}
 	log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
 	return sent(err, "leadership was moved")
-}
-
-// Disarm disarms all alarms of a kind, and returns when no member reports such
-// an alarm. Under a NOSPACE alarm no lock can be taken, and none is needed.
-// Errors: [*Refusal], or errors of the endpoints.
-func (e *Engine) Disarm(ctx context.Context, kind string, confirmed bool, report func(Step)) error {
-	snap, err := e.observe(ctx, 0)
-	if err != nil {
-		return err
-	}
-	told := map[membership.MemberID]bool{}
-	return e.untilStable(ctx, actionDisarm, kind, snap.ClusterID, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideDisarm(s, kind, confirmed)
-	}, func(s membership.Snapshot, d membership.Decision) error {
-		if d.Verdict == membership.Done {
-			report(Step{Kind: StepQuiet, Alarm: kind, Snapshot: s})
-			return nil
-		}
-		leader, _, _ := s.MajorityLeader()
-		for _, m := range d.Facts.Others {
-			if !told[m] {
-				report(Step{Kind: StepDisarm, Member: m, Alarm: kind, Snapshot: s})
-				told[m] = true
-			}
-			err := e.Cluster.DisarmAlarm(ctx, leader, membership.Alarm{Member: m, Kind: kind})
-			log.Debug(ctx, log.Membership, "alarm disarm", "alarm", kind, "id", m, "answer", err)
-			if err != nil {
-				return sent(err, "")
-			}
-		}
-		return sent(nil, "the alarm was disarmed")
-	})
 }

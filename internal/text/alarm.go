@@ -45,7 +45,7 @@ func disarm(last string) string {
 	if last == "" {
 		return " the alarm (etcdctl alarm disarm)."
 	}
-	return sprintf(" the alarm (the action etcd_disarm_alarm does the same) and %s:\n\n  etcdctl alarm disarm", last)
+	return sprintf(" the alarm and %s:\n\n  etcdctl alarm disarm", last)
 }
 
 // alarmRaised describes a change refused because of an alarm, or only the alarm.

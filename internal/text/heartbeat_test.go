@@ -40,7 +40,7 @@ func TestHeartbeatTexts(t *testing.T) {
 			"/running/web1 could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.\n\netcdserver: something new."}},
 		{"no space", HeartbeatFailed("start the heartbeat of web1", "readwrite", "/running", &claim.AlarmError{Kind: "NOSPACE"}), Message{"Cannot start the heartbeat of web1",
 			"The alarm NOSPACE is raised, and the cluster takes no new keys. Nothing was changed. First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes. " +
-				"Then disarm the alarm (the action etcd_disarm_alarm does the same) and try again:\n\n  etcdctl alarm disarm"}},
+				"Then disarm the alarm and try again:\n\n  etcdctl alarm disarm"}},
 		{"denied", HeartbeatFailed("start the heartbeat of web1", "readwrite", "/running", denied), Message{"Cannot start the heartbeat of web1",
 			"The user may not do this. Nothing was changed.\n\nThe user's role needs readwrite on the prefix /running/. ROLE is that role:\n\n  etcdctl role grant-permission ROLE --prefix=true readwrite /running/"}},
 		{"unreachable", HeartbeatFailed("see who beats under /running", "read", "/running", both), Message{"Cannot see who beats under /running", none}},

@@ -91,7 +91,7 @@ func TestLockTexts(t *testing.T) {
 			"an update under a NOSPACE alarm",
 			refused("update", "d", membership.Decision{Code: membership.AlarmRaised, Facts: membership.Facts{Others: []membership.MemberID{0xa1}, Detail: "NOSPACE"}}, full),
 			Message{"Cannot update member d", "a (a1) raised the alarm NOSPACE: a database has reached its quota. Nothing can be written until the alarm is disarmed, so this change could not be guarded against other Terraform runs. " +
-				"Nothing was changed. First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes. Then disarm the alarm (the action etcd_disarm_alarm does the same) and apply again:\n\n  etcdctl alarm disarm"},
+				"Nothing was changed. First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes. Then disarm the alarm and apply again:\n\n  etcdctl alarm disarm"},
 		},
 	} {
 		if test.got != test.want {

@@ -96,43 +96,20 @@ func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
 	switch d.Code {
 	case membership.NotMember:
 		return sprintf("The cluster has no member %s.", f.Subject)
-	case membership.NotVoter:
-		return who + " is a learner, and a learner cannot lead. Promote it first, or choose a voter."
 	case membership.LearnerUnserved:
 		return who + " is a learner, and etcd lets none be defragmented while it runs. Nothing was changed. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."
-	case membership.NotStarted:
-		return who + " has never started, so it cannot lead."
 	case membership.NotAlive:
 		return MemberAnswer(s, f.Subject) + " Bring it back, or choose another member."
 	case membership.Lagging:
 		return sprintf("%s is %d entries behind the leader; %d are allowed. Try again when it has caught up.", who, f.Lag, f.MaxLag)
-	case membership.OtherLeader:
-		return sprintf("%s does not name %s as the leader in the same term as the others. Try again in a moment.", who, members(s, f.Others))
-	case membership.NoSuccessor:
-		if len(f.Others) == 0 {
-			return who + " is the only voter: no other member can lead in its place."
-		}
-		return sprintf("Besides %s, which leads, no voter is alive and has caught up. %s", Member(s, f.Subject), memberAnswers(s, f.Others))
 	case membership.OthersNotActive:
 		return sprintf("A member does not answer while it is defragmented, so every other one must be healthy. %s Bring back what is down, or remove it from the cluster first.", memberAnswers(s, f.Others))
 	case membership.Interrupts:
 		return sprintf("While %s is defragmented it does not answer: %d of %d voters would be left; quorum is %d, so the cluster would stop for that time. "+
 			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
-	case membership.AlarmBehind:
-		return sprintf("The %s of %s %s as large as the quota allows (%s): the alarm would be back with the next write. Nothing was changed. %s",
-			plural(len(f.Others), "database", "databases"), members(s, f.Others), plural(len(f.Others), "is still", "are still"), strings.Join(each(s, f.Others, databaseSize), "; "), alarmFirst(f.Detail))
-	case membership.AlarmUnproven:
-		return sprintf("%s %s not tell whether the cause of the alarm %s has been fixed. Nothing was changed. %s Then set confirmed = true.",
-			capital(members(s, f.Others)), plural(len(f.Others), "does", "do"), f.Detail, alarmFirst(f.Detail))
 	default:
 		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then try again"}.detail()
 	}
-}
-
-// databaseSize describes the size of a database and its quota.
-func databaseSize(s membership.Snapshot, id membership.MemberID) string {
-	a := s.Answer(id)
-	return sprintf("%s: %s of %s, %s in use", short(s, id), bytes(a.DBSize), bytes(a.DBQuota), bytes(a.DBInUse))
 }
 
 // bytes formats a size for display.
@@ -148,17 +125,6 @@ func bytes(n int64) string {
 		}
 	}
 	return sprintf("%.1f TiB", size/step)
-}
-
-// DisarmPlanned returns the warning for a planned disarm. It says what to do
-// before.
-func DisarmPlanned(kind string) Message {
-	return newMessage("The alarm "+kind+" will be disarmed", "That only helps where its cause is gone. %s", own(alarmFirst(kind)))
-}
-
-// AlarmKind returns the error for a text that is not a kind of alarm.
-func AlarmKind(kind string) Message {
-	return newMessage("Unknown alarm", "alarm = %q is neither %q nor %q.", kind, membership.AlarmNoSpace, membership.AlarmCorrupt)
 }
 
 // snapshotFile returns the error for a file that already exists or has no
@@ -215,23 +181,9 @@ func Progress(p reconfigure.Step) string {
 		return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
 	case reconfigure.StepLeaveOut:
 		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
-	case reconfigure.StepMove:
-		return sprintf("Moving leadership from %s to %s.", who, Member(p.Snapshot, p.To))
-	case reconfigure.StepLeads:
-		return who + " leads."
-	case reconfigure.StepDisarm:
-		return sprintf("Disarming the alarm %s of %s.", p.Alarm, who)
-	case reconfigure.StepQuiet:
-		return "No member reports the alarm " + Clean(p.Alarm) + "."
 	case reconfigure.StepVerify:
 		return sprintf("Received %s from %s; comparing its hash.", bytes(p.Bytes), who)
 	default:
 		return sprintf("Saving the data of %s: %s of about %s.", who, bytes(p.Bytes), bytes(p.Total))
 	}
-}
-
-// SnapshotSaved describes a saved snapshot.
-func SnapshotSaved(path string, saved reconfigure.Saved) string {
-	return sprintf("Saved %s of %s at revision %d with %d %s to %s; the file has the SHA-256 %s.", bytes(saved.Size), Member(saved.Snapshot, saved.Member),
-		saved.Contents.Revision, saved.Contents.Keys, plural(int(saved.Contents.Keys), "key", "keys"), path, saved.SHA256)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/database"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -25,10 +24,6 @@ const (
 
 func TestMaintenance(t *testing.T) {
 	s := seen(ok, ok, silent)
-	s.Answers[infra1] = func(a membership.Answer) membership.Answer {
-		a.DBSize, a.DBQuota, a.DBInUse = 2<<30, 2<<30, 3<<20
-		return a
-	}(s.Answers[infra1])
 	refused := func(c membership.Code, f membership.Facts) error {
 		return &reconfigure.Refusal{Decision: membership.Decision{Code: c, Facts: f}, Snapshot: s}
 	}
@@ -36,39 +31,30 @@ func TestMaintenance(t *testing.T) {
 	others := func(ids ...membership.MemberID) membership.Facts {
 		return membership.Facts{Subject: infra1, Others: ids}
 	}
-	alarm := func(kind string, ids ...membership.MemberID) membership.Facts {
-		return membership.Facts{Others: ids, Detail: kind}
-	}
 	stopped := func(action string, err error, done, left []membership.MemberID) error {
 		return &reconfigure.Unfinished{Action: reconfigure.Action(action), Member: infra2, Done: done, Remaining: left, Snapshot: s, Err: err}
 	}
 	const (
-		space = "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."
-		who1  = "infra1 (8e9e05c52164694c)"
-		who2  = "infra2 (8e9e05c52164694d)"
-		who3  = "infra3 (8e9e05c52164694e)"
-		down  = who3 + " does not answer (https://10.0.1.13:2379: connection refused)."
+		who1 = "infra1 (8e9e05c52164694c)"
+		who2 = "infra2 (8e9e05c52164694d)"
+		who3 = "infra3 (8e9e05c52164694e)"
+		down = who3 + " does not answer (https://10.0.1.13:2379: connection refused)."
 	)
 	for name, tt := range map[string]struct {
 		err  error
 		want string
 	}{
 		"no member": {refused(membership.NotMember, about(0x9)), "The cluster has no member 9."},
-		"learner":   {refused(membership.NotVoter, about(infra2)), who2 + " is a learner, and a learner cannot lead. Promote it first, or choose a voter."},
 		"learner, served": {
 			refused(membership.LearnerUnserved, about(infra2)),
 			who2 + " is a learner, and etcd lets none be defragmented while it runs. Nothing was changed. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag).",
 		},
-		"no directory":  {&reconfigure.NoDirectory{Path: "backup"}, "There is no directory backup on the machine that runs Terraform. Make it first, or choose another path."},
-		"never started": {refused(membership.NotStarted, about(infra2)), who2 + " has never started, so it cannot lead."},
-		"not alive":     {refused(membership.NotAlive, about(infra3)), down + " Bring it back, or choose another member."},
+		"no directory": {&reconfigure.NoDirectory{Path: "backup"}, "There is no directory backup on the machine that runs Terraform. Make it first, or choose another path."},
+		"not alive":    {refused(membership.NotAlive, about(infra3)), down + " Bring it back, or choose another member."},
 		"lagging": {
 			refused(membership.Lagging, membership.Facts{Subject: infra2, Lag: 5000, MaxLag: 1000}),
 			who2 + " is 5000 entries behind the leader; 1000 are allowed. Try again when it has caught up.",
 		},
-		"other leader":   {refused(membership.OtherLeader, membership.Facts{Subject: infra2, Others: []membership.MemberID{infra1}}), who2 + " does not name " + who1 + " as the leader in the same term as the others. Try again in a moment."},
-		"no successor":   {refused(membership.NoSuccessor, others(infra3)), "Besides " + who1 + ", which leads, no voter is alive and has caught up. " + down},
-		"the only voter": {refused(membership.NoSuccessor, others()), who1 + " is the only voter: no other member can lead in its place."},
 		"others down": {
 			refused(membership.OthersNotActive, others(infra3)),
 			"A member does not answer while it is defragmented, so every other one must be healthy. " + down + " Bring back what is down, or remove it from the cluster first.",
@@ -76,18 +62,6 @@ func TestMaintenance(t *testing.T) {
 		"interrupts": {
 			refused(membership.Interrupts, membership.Facts{Subject: infra1, Voters: 2, Quorum: 2, Alive: 1}),
 			"While " + who1 + " is defragmented it does not answer: 1 of 2 voters would be left; quorum is 2, so the cluster would stop for that time. Add members first; or, if that is acceptable now, set allow_interruption = true.",
-		},
-		"still full": {
-			refused(membership.AlarmBehind, alarm("NOSPACE", infra1)),
-			"The database of " + who1 + " is still as large as the quota allows (infra1: 2.0 GiB of 2.0 GiB, 3.0 MiB in use): the alarm would be back with the next write. Nothing was changed. " + space,
-		},
-		"unproven": {
-			refused(membership.AlarmUnproven, alarm("NOSPACE", infra2, infra3)),
-			who2 + " and " + who3 + " do not tell whether the cause of the alarm NOSPACE has been fixed. Nothing was changed. " + space + " Then set confirmed = true.",
-		},
-		"corrupt": {
-			refused(membership.AlarmUnproven, alarm("CORRUPT", infra2)),
-			who2 + " does not tell whether the cause of the alarm CORRUPT has been fixed. Nothing was changed. First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member. Then set confirmed = true.",
 		},
 		"list moved": {
 			refused(membership.ListMoved, about(0)),
@@ -138,7 +112,6 @@ func TestMaintenance(t *testing.T) {
 	}{
 		{MaintenanceMember("to", "x", nil, s), Message{"No such member", `to = "x" is neither the name nor the ID of a member. The cluster has ` + who1 + ", " + who2 + " and " + who3 + "."}},
 		{MaintenanceMember("to", "infra1", two.Find("infra1"), two), Message{"Several members of one name", `to = "infra1" is the name of ` + who1 + " and infra1 (8e9e05c52164694d). Give the ID of the one that is meant."}},
-		{AlarmKind("FIRE"), Message{"Unknown alarm", `alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT".`}},
 		{snapshotFile("Cannot save", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist}), Message{
 			"Cannot save", "/b/etcd.db is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it.",
 		}},
@@ -149,7 +122,6 @@ func TestMaintenance(t *testing.T) {
 			"The list may be behind",
 			`It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data "etcd_cluster") before anything is imported.`,
 		}},
-		{DisarmPlanned("NOSPACE"), Message{"The alarm NOSPACE will be disarmed", "That only helps where its cause is gone. " + space}},
 		{SnapshotStale(membership.Warning{Code: membership.NoLeader, Facts: membership.Facts{Voters: 3, Quorum: 2}}, infra1, s), Message{
 			"The snapshot may be behind",
 			"It is of " + who1 + " alone, with no quorum behind it. A quorum of the voters (2 of 3) must name one leader and serve reads. infra1 (8e9e05c52164694c) names infra1 in term 7; " +
@@ -169,10 +141,6 @@ func TestMaintenance(t *testing.T) {
 		{reconfigure.Step{Kind: reconfigure.StepDefragment, Remaining: 2}, "Defragmenting " + who1 + ", 2 left after it."},
 		{reconfigure.Step{Kind: reconfigure.StepDefragmented, Took: 1500 * time.Millisecond}, "Defragmented " + who1 + " in 1.5s."},
 		{reconfigure.Step{Kind: reconfigure.StepDefragmented, Took: time.Second, Bytes: 500, Total: 1536}, "Defragmented " + who1 + " in 1s: its database went from 1.5 KiB to 500 B."},
-		{reconfigure.Step{Kind: reconfigure.StepMove, To: infra2}, "Moving leadership from " + who1 + " to " + who2 + "."},
-		{reconfigure.Step{Kind: reconfigure.StepLeads}, who1 + " leads."},
-		{reconfigure.Step{Kind: reconfigure.StepDisarm, Alarm: "NOSPACE"}, "Disarming the alarm NOSPACE of " + who1 + "."},
-		{reconfigure.Step{Kind: reconfigure.StepQuiet, Alarm: "NOSPACE"}, "No member reports the alarm NOSPACE."},
 		{reconfigure.Step{Kind: reconfigure.StepLeaveOut}, "Leaving out " + who1 + ": it is a learner, and etcd lets none be defragmented while it runs."},
 		{reconfigure.Step{Kind: reconfigure.StepSave, Bytes: 1 << 20, Total: 3 << 40}, "Saving the data of " + who1 + ": 1.0 MiB of about 3.0 TiB."},
 		{reconfigure.Step{Kind: reconfigure.StepVerify, Bytes: 2 << 20}, "Received 2.0 MiB from " + who1 + "; comparing its hash."},
@@ -181,9 +149,5 @@ func TestMaintenance(t *testing.T) {
 		if got := Progress(tt.step); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
-	}
-	saved := reconfigure.Saved{Member: infra1, Size: 20 << 20, SHA256: "ab", Contents: database.Contents{Revision: 7, Keys: 1}, Snapshot: s}
-	if got, want := SnapshotSaved("/b/etcd.db", saved), "Saved 20.0 MiB of "+who1+" at revision 7 with 1 key to /b/etcd.db; the file has the SHA-256 ab."; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

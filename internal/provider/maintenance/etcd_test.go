@@ -4,12 +4,9 @@
 package maintenance_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// fill writes and compacts, so that there is data to save and space to free.
+// fill writes and compacts, so that there is space to free.
 func fill(t *testing.T, b *etcdtest.Cluster) {
 	t.Helper()
 	client := b.Client(t)
@@ -36,103 +33,6 @@ func fill(t *testing.T, b *etcdtest.Cluster) {
 	}
 	if _, err := client.Compact(t.Context(), revision); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// A snapshot of each version is complete, and a cluster can be restored from it.
-func TestSnapshot(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
-			fill(t, b)
-			f := newTerraform(t, b.Endpoints()[:1], nil)
-			path := filepath.Join(t.TempDir(), "etcd.db")
-			leader := b.Leader(t)
-			o := f.run("etcd_snapshot", map[string]tftypes.Value{"path": text(path)}).mustPlan().mustSay()
-			last := o.progress[len(o.progress)-1]
-			if strings.Contains(last, leader.Name) || !strings.HasPrefix(o.progress[0], "Saving the data of infra") {
-				t.Errorf("told %q with the leader %s", o.progress, leader.Name)
-			}
-			mustBeWhole(t, path, last)
-
-			// If the directory is missing, no member is asked.
-			missing := filepath.Join(filepath.Dir(path), "backup")
-			f.run("etcd_snapshot", map[string]tftypes.Value{"path": text(missing + "/etcd.db"), "overwrite": yes()}).mustPlan(
-				"error: Cannot save a snapshot: There is no directory " + missing + " on the machine that runs Terraform\\. .*")
-
-			// A second snapshot changes nothing, unless overwrite is set.
-			before, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			exists := "error: Cannot save a snapshot: " + path + " is there already, and was left alone\\. .*"
-			if o := f.run("etcd_snapshot", map[string]tftypes.Value{"path": text(path)}).mustPlan(exists); o.progress != nil {
-				t.Error("it was invoked")
-			}
-			if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
-				t.Errorf("the file is another: %v, %v", after, err)
-			}
-			f.run("etcd_snapshot", map[string]tftypes.Value{"path": text(path), "overwrite": yes(), "member": text(leader.Name)}).mustPlan().mustSay().
-				mustTell("Saving the data of "+called(leader.Name)+": 0 B of about .*", "Received .*; comparing its hash\\.", "Saved .* of "+called(leader.Name)+".*")
-			mustBeWhole(t, path, "")
-			files, err := os.ReadDir(filepath.Dir(path))
-			if err != nil || len(files) != 1 {
-				t.Errorf("beside it there are %v, %v", files, err)
-			}
-		})
-	}
-}
-
-// mustBeWhole fails the test unless etcdutl accepts the file as a snapshot, and
-// only its owner can read it.
-func mustBeWhole(t *testing.T, path, told string) {
-	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Mode().Perm() != 0o600 || len(text)%512 != sha256.Size {
-		t.Fatalf("mode %v, %d bytes", info.Mode(), len(text))
-	}
-	hash := fmt.Sprintf("%x", sha256.Sum256(text[:len(text)-sha256.Size]))
-	if behind := fmt.Sprintf("%x", text[len(text)-sha256.Size:]); behind != hash {
-		t.Errorf("the hash is %s, and behind it stands %s", hash, behind)
-	}
-	status := etcdtest.EtcdutlStatus(t, path)
-	for _, word := range []string{fmt.Sprintf("the SHA-256 %x", sha256.Sum256(text)), fmt.Sprintf("at revision %d with %d key", status.Revision, status.TotalKey)} {
-		if told != "" && !strings.Contains(told, word) {
-			t.Errorf("not told %q: %s", word, told)
-		}
-	}
-}
-
-// Without a quorum no snapshot is saved, unless a member is named; then it is
-// saved, with a warning.
-func TestSnapshotWithoutQuorum(t *testing.T) {
-	t.Parallel()
-	b := etcdtest.Start(t, 3, etcdtest.Options{})
-	fill(t, b)
-	f := newTerraform(t, b.Endpoints(), nil)
-	b.Member("infra2").Kill()
-	b.Member("infra3").Kill()
-	path := filepath.Join(t.TempDir(), "etcd.db")
-	arguments := map[string]tftypes.Value{"path": text(path)}
-	f.run("etcd_snapshot", arguments).mustSay("error: Cannot save a snapshot: The cluster has lost its quorum: 1 of 3 voters answers; quorum is 2\\. .*").mustTell()
-	arguments["member"] = text("infra1")
-	f.run("etcd_snapshot", arguments).mustSay("warning: The snapshot may be behind: It is of " + called("infra1") + " alone, with no quorum behind it\\. .*")
-	mustBeWhole(t, path, "")
-	arguments["path"], arguments["member"] = text(path+"2"), text("infra2")
-	f.run("etcd_snapshot", arguments).mustSay("error: Cannot save a snapshot: " + called("infra2") + " does not answer .*Bring it back, or choose another member\\. To save what " + called("infra1") + " alone has, set member = \"infra1\"\\.")
-	arguments["member"] = text("infra9")
-	f.run("etcd_snapshot", arguments).mustSay(`error: No such member: member = "infra9" is neither the name nor the ID of a member\. The cluster has infra1 .*`)
-	if _, err := os.Stat(path + "2"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a file: %v", err)
 	}
 }
 
@@ -213,117 +113,46 @@ func TestDefragmentRefused(t *testing.T) {
 	})
 }
 
-// Leadership moves to the requested member, or to any suitable member, but
-// never to an unsuitable one.
-func TestMoveLeader(t *testing.T) {
+// Under the alarm NOSPACE no lock can be taken: defragmentation works anyway, and
+// after it and a disarm there is space again.
+func TestDefragmentWhenFull(t *testing.T) {
 	t.Parallel()
-	b := etcdtest.Start(t, 3, etcdtest.Options{})
-	learner := b.AddLearner(t, "learner1")
-	f := newTerraform(t, b.Endpoints(), nil)
-	was := b.Leader(t)
-	f.run("etcd_move_leader", nil).mustPlan().mustSay().mustTell("Moving leadership from "+called(was.Name)+" to .*\\.", "infra. "+hex+" leads\\.")
-	now := b.Leader(t)
-	if now == was {
-		t.Error("nothing moved")
-	}
-	f.run("etcd_move_leader", map[string]tftypes.Value{"to": text(was.Name)}).mustSay().mustTell("Moving leadership from "+called(now.Name)+" to "+called(was.Name)+"\\.", called(was.Name)+" leads\\.")
-	id := fmt.Sprintf("%x", b.MemberID(t, was))
-	f.run("etcd_move_leader", map[string]tftypes.Value{"to": text(id)}).mustSay().mustTell(called(was.Name) + " leads\\.")
-	f.run("etcd_move_leader", map[string]tftypes.Value{"to": text(learner.Name)}).mustTell().mustSay("error: Cannot move leadership: " + called("learner1") + " is a learner, and a learner cannot lead\\. .*")
-	var dead *etcdtest.Process
-	for _, p := range b.Members() {
-		if p != was && p != learner {
-			dead = p
+	b := etcdtest.Start(t, 1, etcdtest.Options{QuotaBytes: 4 << 20})
+	client := b.Client(t)
+	var err error
+	var revision int64
+	for err == nil {
+		resp, putErr := client.Put(t.Context(), "key", strings.Repeat("x", 32<<10))
+		if err = putErr; err == nil {
+			revision = resp.Header.Revision
 		}
 	}
-	dead.Kill()
-	f.run("etcd_move_leader", map[string]tftypes.Value{"to": text(dead.Name)}).mustTell().mustSay("error: Cannot move leadership: " + called(dead.Name) + " does not answer .*Bring it back, or choose another member\\.")
-	if b.Leader(t) != was {
-		t.Error("leadership moved")
+	if !errors.Is(err, rpctypes.ErrNoSpace) {
+		t.Fatalf("the database never filled: %v", err)
+	}
+	if _, err := client.Compact(t.Context(), revision); err != nil {
+		t.Fatal(err)
+	}
+	newTerraform(t, b.Endpoints(), nil).run("etcd_defragment", map[string]tftypes.Value{"allow_interruption": yes()}).mustSay()
+	if _, err := b.Etcdctl("alarm", "disarm"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Put(t.Context(), "key", "y"); err != nil {
+		t.Errorf("a write afterwards: %v", err)
 	}
 }
 
-// An alarm is disarmed when there is space again, and not before.
-func TestDisarmAlarm(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, QuotaBytes: 4 << 20})
-			client := b.Client(t)
-			var err error
-			revision := int64(0)
-			for i := 0; i < 1000 && err == nil; i++ {
-				resp, putErr := client.Put(t.Context(), "key", strings.Repeat("x", 32<<10))
-				if err = putErr; err == nil {
-					revision = resp.Header.Revision
-				}
-			}
-			if !errors.Is(err, rpctypes.ErrNoSpace) {
-				t.Fatalf("the database never filled: %v", err)
-			}
-			f := newTerraform(t, b.Endpoints(), nil)
-			const plan = "warning: The alarm NOSPACE will be disarmed: That only helps where its cause is gone\\. First make space: compact .*"
-			arguments := map[string]tftypes.Value{"alarm": text("NOSPACE")}
-			tells := v == etcdtest.V36 || v == etcdtest.V37
-			refused := "error: Cannot disarm the alarm NOSPACE: " + called("infra1") + " does not tell whether the cause of the alarm NOSPACE has been fixed\\. .*Then set confirmed = true\\."
-			if tells {
-				// Even if the operator confirms.
-				arguments["confirmed"] = yes()
-				refused = "error: Cannot disarm the alarm NOSPACE: The database of " + called("infra1") + " is still as large as the quota allows \\(infra1: .* of 4\\.0 MiB, .* in use\\): .*"
-			}
-			f.run("etcd_disarm_alarm", arguments).mustPlan(plan).mustTell().mustSay(refused)
-			if _, err := client.Put(t.Context(), "key", "y"); !errors.Is(err, rpctypes.ErrNoSpace) {
-				t.Fatalf("the alarm is gone: %v", err)
-			}
-
-			if _, err := client.Compact(t.Context(), revision); err != nil {
-				t.Fatal(err)
-			}
-			// The lock cannot be acquired under the alarm; defragmentation works anyway.
-			f.run("etcd_defragment", map[string]tftypes.Value{"allow_interruption": yes()}).mustSay()
-			delete(arguments, "confirmed")
-			if !tells {
-				arguments["confirmed"] = yes()
-			}
-			const quiet = "No member reports the alarm NOSPACE\\."
-			f.run("etcd_disarm_alarm", arguments).mustPlan(plan).mustSay().mustTell("Disarming the alarm NOSPACE of "+called("infra1")+"\\.", quiet)
-			if _, err := client.Put(t.Context(), "key", "y"); err != nil {
-				t.Errorf("a write afterwards: %v", err)
-			}
-			f.run("etcd_disarm_alarm", arguments).mustSay().mustTell(quiet)
-			if alarms, err := client.AlarmList(t.Context()); err != nil || len(alarms.Alarms) > 0 {
-				t.Errorf("raised: %v, %v", alarms, err)
-			}
-		})
-	}
-}
-
-// Everything works with a password, and no output contains it. This includes
-// the snapshot of a learner, which does not allow a login.
+// Defragmentation works with a password, and no output contains it.
 func TestWithPassword(t *testing.T) {
 	t.Parallel()
 	const password = "swordfish-1618033988"
 	b := etcdtest.Start(t, 3, etcdtest.Options{Password: password})
-	fill(t, b)
-	learner := b.AddLearner(t, "learner1")
-	f := newTerraform(t, append(b.Endpoints(), learner.ClientURL()), map[string]tftypes.Value{"username": text("root"), "password": text(password)})
-	path := filepath.Join(t.TempDir(), "etcd.db")
-	var all []string
-	for name, arguments := range map[string]map[string]tftypes.Value{
-		"etcd_snapshot": {"path": text(path)}, "etcd_defragment": nil, "etcd_move_leader": nil, "etcd_disarm_alarm": {"alarm": text("NOSPACE")},
-	} {
-		o := f.run(name, arguments).mustSay()
-		if all = append(all, o.progress...); name == "etcd_snapshot" && !strings.HasPrefix(o.progress[0], "Saving the data of learner1 ") {
-			t.Errorf("told %q", o.progress)
-		}
-	}
-	mustBeWhole(t, path, "")
-	if said := strings.Join(all, "\n"); strings.Contains(said, password) || len(all) == 0 {
+	f := newTerraform(t, b.Endpoints(), map[string]tftypes.Value{"username": text("root"), "password": text(password)})
+	o := f.run("etcd_defragment", nil).mustSay()
+	if said := strings.Join(o.progress, "\n"); strings.Contains(said, password) || said == "" {
 		t.Errorf("told:\n%s", said)
 	}
-	nobody := newTerraform(t, b.Endpoints(), nil)
-	nobody.run("etcd_move_leader", nil).mustSay("error: Cannot move leadership: .*")
+	newTerraform(t, b.Endpoints(), nil).run("etcd_defragment", nil).mustSay("error: Cannot defragment the members: .*")
 }
 
 // listed returns the display name, the identity and the name of each list result.

@@ -1,8 +1,7 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package maintenance implements the actions etcd_snapshot, etcd_defragment,
-// etcd_move_leader and etcd_disarm_alarm. They need Terraform 1.14.
+// Package maintenance implements the action etcd_defragment. It needs Terraform 1.14.
 package maintenance
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// configured is the part that all actions share.
+// configured is the part that every action has.
 type configured struct {
 	name    string
 	backend *backend.Backend

@@ -4,7 +4,6 @@
 package maintenance_test
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -218,7 +217,7 @@ func TestSchemas(t *testing.T) {
 		schemas["list "+name] = s
 	}
 	for _, want := range []string{
-		"action etcd_snapshot", "action etcd_defragment", "action etcd_move_leader", "action etcd_disarm_alarm", "list etcd_member", "list etcd_learner",
+		"action etcd_defragment", "list etcd_member", "list etcd_learner",
 	} {
 		s, ok := schemas[want]
 		if !ok || s.Block.Description == "" || len(s.Block.Attributes) == 0 {
@@ -230,7 +229,7 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 	}
-	if len(schemas) != 6 {
+	if len(schemas) != 3 {
 		t.Errorf("there are %d", len(schemas))
 	}
 }
@@ -240,15 +239,10 @@ func TestSchemas(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	f := newTerraform(t, []string{"http://127.0.0.1:1"}, nil)
-	f.run("etcd_disarm_alarm", map[string]tftypes.Value{"alarm": text("FIRE")}).mustPlan(
-		`error: Unknown alarm: alarm = "FIRE" is neither "NOSPACE" nor "CORRUPT"\.`, `warning: The alarm FIRE will be disarmed: .*`)
-	f.run("etcd_snapshot", map[string]tftypes.Value{"path": text("x"), "timeout": text("soon")}).mustPlan(
+	f.run("etcd_defragment", map[string]tftypes.Value{"timeout": text("soon")}).mustPlan(
 		`error: Invalid duration: timeout is "soon", which is not a duration of more than zero\. .*`)
 	const gone = `: The cluster does not answer\. Nothing was changed\. Check that its machines run and can be reached from here\.\s+The endpoints answered:\s+- http://127\.0\.0\.1:1: connection refused`
-	f.run("etcd_snapshot", map[string]tftypes.Value{"path": text(t.TempDir() + "/x")}).mustSay("error: Cannot save a snapshot" + gone).mustTell()
-	f.run("etcd_defragment", nil).mustSay("error: Cannot defragment the members" + gone)
-	f.run("etcd_move_leader", map[string]tftypes.Value{"to": text("a")}).mustSay("error: Cannot move leadership" + gone)
-	f.run("etcd_disarm_alarm", map[string]tftypes.Value{"alarm": text("NOSPACE")}).mustSay("error: Cannot disarm the alarm NOSPACE" + gone)
+	f.run("etcd_defragment", nil).mustSay("error: Cannot defragment the members" + gone).mustTell()
 	unknown := newTerraform(t, nil, map[string]tftypes.Value{"endpoints": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, tftypes.UnknownValue)})
-	unknown.run("etcd_move_leader", nil).mustSay(fmt.Sprintf("error: Cannot move leadership: %s", "The provider's configuration holds values that are not known yet, so there is no cluster to ask\\. .*"))
+	unknown.run("etcd_defragment", nil).mustSay("error: Cannot defragment the members: The provider's configuration holds values that are not known yet, so there is no cluster to ask\\. .*")
 }
