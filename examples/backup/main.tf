@@ -49,11 +49,10 @@ check "backup" {
 output "backup" {
   description = "What to note down beside the copy: a restore compares it with the file."
   value = {
-    path       = etcd_snapshot.backup.path
-    sha256     = etcd_snapshot.backup.sha256
-    revision   = etcd_snapshot.backup.revision
-    total_keys = etcd_snapshot.backup.total_keys
-    version    = etcd_snapshot.backup.version
-    member     = etcd_snapshot.backup.member_name
+    path     = etcd_snapshot.backup.path
+    sha256   = etcd_snapshot.backup.sha256
+    revision = etcd_snapshot.backup.revision
+    version  = etcd_snapshot.backup.version
+    member   = etcd_snapshot.backup.member_name
   }
 }

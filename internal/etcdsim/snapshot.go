@@ -5,16 +5,10 @@ package etcdsim
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // snapshot serves a stream of the database as it is at the first message: Snapshot,
@@ -72,54 +66,12 @@ func (p *Process) snapshot() (out []*pb.SnapshotResponse) {
 	return append(out, &pb.SnapshotResponse{Blob: hash[:], Version: version})
 }
 
-// database returns the database of a process, without its leases. Equal states make
-// equal databases. The buckets are those of server/storage/schema.
-func (p *Process) database() []byte {
-	number := func(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
-	meta := map[string]string{"consistent_index": number(p.c.index(p.applied)), "term": number(p.term)}
-	if version := p.Version.storageVersion(); version != "" {
-		meta["storageVersion"] = version
+// database returns a stand-in for the database of a process: all changes of keys, padded
+// to whole pages. The provider does not read it. Equal states make equal databases.
+func (p *Process) database() (out []byte) {
+	for _, e := range p.state.history {
+		out, _ = proto.MarshalOptions{Deterministic: true}.MarshalAppend(out, e.kv)
 	}
-	members, removed := map[string]string{}, map[string]string{}
-	lowest := p.Version
-	for _, m := range p.state.members {
-		text, _ := json.Marshal(m)
-		members[fmt.Sprintf("%x", m.ID)] = string(text)
-		if q := p.c.process(m.ID); q != nil {
-			lowest = min(lowest, q.Version)
-		}
-	}
-	for id := range p.state.removed {
-		removed[fmt.Sprintf("%x", id)] = "removed"
-	}
-	return etcdtest.Bolt(map[string]map[string]string{
-		"key": p.state.changes(), "meta": meta, "members": members, "members_removed": removed,
-		"cluster": {"clusterVersion": fmt.Sprintf("%.3s.0", lowest)},
-	})
-}
-
-// changes returns the changes that a compaction leaves: the last one of each key up to
-// its revision, unless that is an earlier deletion, and all later ones. See doCompact,
-// server/storage/mvcc/key_index.go.
-func (s *store) changes() map[string]string {
-	out, before := map[string]string{}, map[string]string{}
-	var rev, sub int64
-	for _, e := range s.history {
-		if sub++; e.kv.ModRevision != rev {
-			rev, sub = e.kv.ModRevision, 0
-		}
-		at, kv := etcdtest.Revision(rev, sub), e.kv
-		if e.deleted {
-			at, kv = at+"t", &mvccpb.KeyValue{Key: kv.Key}
-		}
-		if rev <= s.compacted {
-			delete(out, before[string(kv.Key)])
-			before[string(kv.Key)] = at
-		}
-		if !e.deleted || rev >= s.compacted {
-			text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(kv)
-			out[at] = string(text)
-		}
-	}
-	return out
+	const page = 4096
+	return append(out, make([]byte, page-len(out)%page)...)
 }

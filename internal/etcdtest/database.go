@@ -5,39 +5,10 @@ package etcdtest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"os/exec"
-	"slices"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
-
-// Database returns an etcd database that contains keys. Each key is put once, starting
-// at revision 2.
-func Database(keys ...string) []byte {
-	changes := map[string]string{}
-	for i, key := range keys {
-		value := protowire.AppendTag(nil, 1, protowire.BytesType)
-		changes[Revision(int64(i+2), 0)] = string(protowire.AppendString(value, key))
-	}
-	return Bolt(map[string]map[string]string{"key": changes})
-}
-
-// Revision returns the key of a change in an etcd database.
-func Revision(main, sub int64) string {
-	key := binary.BigEndian.AppendUint64(nil, uint64(main))
-	return string(binary.BigEndian.AppendUint64(append(key, '_'), uint64(sub)))
-}
-
-// Snapshot returns a snapshot of such a database, followed by its hash.
-func Snapshot(keys ...string) []byte {
-	db := Database(keys...)
-	hash := sha256.Sum256(db)
-	return slices.Concat(db, hash[:])
-}
 
 // SnapshotStatus is the output of etcdutl snapshot status.
 type SnapshotStatus struct {

@@ -48,33 +48,30 @@ func DecideSave(s, before Snapshot, from MemberID) Decision {
 	return out
 }
 
-// Backup is what is known of the data in a snapshot file.
+// Backup is what is known of the data in a snapshot file: its revision is at least
+// Least and at most Most. They differ if something was written during the transfer.
 type Backup struct {
-	Cluster  ClusterID
-	Revision int64
-	Keys     int64
+	Cluster     ClusterID
+	Least, Most int64
 }
 
 // The codes of [DecideReplaceBackup].
 const (
 	// BackupOfAnother: the new data is of another cluster.
 	BackupOfAnother Code = "of another cluster"
-	// BackupOlder: the new data is of an earlier revision.
+	// BackupOlder: the new data may be of an earlier revision.
 	BackupOlder Code = "older"
-	// BackupEmpty: the new data has no keys, and the present data has some.
-	BackupEmpty Code = "empty"
 )
 
 // DecideReplaceBackup decides whether a snapshot may take the place of the file of
-// an earlier one, which may be the only good backup.
+// an earlier one, which may be the only good backup. A cluster that was formed again
+// with the same ID begins with revision 1, so it never replaces data.
 func DecideReplaceBackup(was, now Backup) Decision {
 	switch {
 	case now.Cluster != was.Cluster:
 		return refuse(BackupOfAnother, Facts{})
-	case now.Revision < was.Revision:
+	case now.Least < was.Most:
 		return refuse(BackupOlder, Facts{})
-	case now.Keys == 0 && was.Keys > 0:
-		return refuse(BackupEmpty, Facts{})
 	default:
 		return Decision{Verdict: Go}
 	}

@@ -75,6 +75,8 @@ type Answer struct {
 	// Version is the server's version, such as "3.6.16"; DBSize is in bytes.
 	Version string
 	DBSize  int64
+	// Revision is the revision of the member's data.
+	Revision int64
 	// Downgrade is the version, such as "3.6.0", to which the cluster is being
 	// downgraded, or "" if none; as of 3.6.
 	Downgrade string

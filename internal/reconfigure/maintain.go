@@ -23,10 +23,6 @@ const (
 	StepDefragmented StepKind = "defragmented"
 	// StepLeaveOut: Member is a learner, and is not defragmented.
 	StepLeaveOut StepKind = "leave out"
-	// StepSave: the data of Member is being saved, Bytes of about Total so far.
-	StepSave StepKind = "save"
-	// StepVerify: Bytes were received and are read again.
-	StepVerify StepKind = "verify"
 )
 
 // Step reports progress.

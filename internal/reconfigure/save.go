@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/database"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -40,15 +39,10 @@ type Saved struct {
 	// in hexadecimal.
 	Size   int64
 	SHA256 string
-	// Contents are read from the file.
-	Contents database.Contents
+	// Backup is what the member said of its data before and after the transfer.
+	Backup   membership.Backup
 	Warnings []membership.Warning
 	Snapshot membership.Snapshot
-}
-
-// Backup returns what the file holds.
-func (s Saved) Backup() membership.Backup {
-	return membership.Backup{Cluster: s.Snapshot.ClusterID, Revision: s.Contents.Revision, Keys: s.Contents.Keys}
 }
 
 // BackupKept means that the new snapshot must not take the place of an earlier one.
@@ -81,24 +75,19 @@ type BadSnapshot struct {
 	// Got and Want are hashes in hexadecimal, empty if the size alone shows
 	// that data is missing.
 	Got, Want string
-	// Cause is why the database cannot be read, if it has the right hash.
-	Cause error
 }
 
 // Error implements error.
 func (b *BadSnapshot) Error() string {
-	switch {
-	case b.Cause != nil:
-		return "it holds no database of etcd: " + b.Cause.Error()
-	case b.Want == "":
+	if b.Want == "" {
 		return fmt.Sprintf("%d bytes were received, which is no whole database with a hash behind it", b.Size)
-	default:
-		return fmt.Sprintf("the database has the hash %s, and %s is what stands behind it", b.Got, b.Want)
 	}
+	return fmt.Sprintf("the database has the hash %s, and %s is what stands behind it", b.Got, b.Want)
 }
 
-// reportEvery is the time between two reports about a transfer.
-const reportEvery = 2 * time.Second
+// errReplaced means that the member that sent a snapshot is not known to be the one
+// that was asked before, so nothing is known of the data.
+var errReplaced = errors.New("after the transfer, this member of this cluster does not answer at its address")
 
 // Save saves the data of a member to a file that only its owner can read. The
 // file appears complete or not at all: Save writes it under another name in the
@@ -107,7 +96,7 @@ const reportEvery = 2 * time.Second
 // unless it may be overwritten. Errors: [*Refusal], [fs.ErrExist],
 // [*IsDirectory], [*NoDirectory], [*Unfinished], errors of the file system, or
 // errors of the endpoints.
-func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Saved, error) {
+func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	var out Saved
 	if err := Free(ctx, r); err != nil {
 		return out, err
@@ -120,7 +109,7 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 		return membership.DecideSave(s, before, r.From)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s
-		err := e.saveTo(ctx, r, &out, report)
+		err := e.saveTo(ctx, r, &out)
 		log.Debug(ctx, log.Membership, "snapshot", "id", out.Member, "bytes", out.Size, "answer", err)
 		if err != nil {
 			// Another observation does not fix a failed transfer.
@@ -131,7 +120,7 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest, report func(Step)) (Sa
 	return out, err
 }
 
-func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report func(Step)) (err error) {
+func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved) (err error) {
 	file, err := newPartial(r.Path)
 	if err != nil {
 		return err
@@ -140,24 +129,17 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 		_ = file.Close()
 		_ = os.Remove(file.Name()) // already gone on success
 	}()
-	if err := e.receive(ctx, r, file, out, report); err != nil {
+	if err := e.receive(ctx, r, file, out); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	report(Step{Kind: StepVerify, Member: out.Member, Bytes: out.Size, Snapshot: out.Snapshot})
 	if out.SHA256, err = verify(ctx, file, out.Size); err != nil {
 		return err
 	}
-	if out.Contents, err = database.Read(ctx, file, out.Size-hashSize); err != nil {
-		if errors.As(err, new(*database.Malformed)) {
-			return &BadSnapshot{Size: out.Size, Cause: err}
-		}
-		return err
-	}
 	if r.Replaces != nil {
-		if err := CheckBackup(r.Path, *r.Replaces, out.Backup()); err != nil {
+		if err := CheckBackup(r.Path, *r.Replaces, out.Backup); err != nil {
 			return err
 		}
 	}
@@ -174,23 +156,22 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved, report f
 	return err
 }
 
-// receive writes the data that the member sends.
-func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out *Saved, report func(Step)) error {
-	total := out.Snapshot.Answer(out.Member).DBSize
-	told := e.Clock.Now()
-	tell := func(bytes int64) {
-		report(Step{Kind: StepSave, Member: out.Member, Bytes: bytes, Total: total, Snapshot: out.Snapshot})
-		told = e.Clock.Now()
-	}
-	tell(0)
-	count := &counting{to: file, most: 2*max(total, 0) + slack, each: func(n int64) {
-		if e.Clock.Now().Sub(told) >= reportEvery {
-			tell(n)
-		}
-	}}
+// receive writes the data that the member sends. The same member of the same cluster
+// must answer before and after it: the data is at a revision in between.
+func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out *Saved) error {
+	before := out.Snapshot.Answer(out.Member)
+	count := &counting{to: file, most: 2*max(before.DBSize, 0) + slack}
 	err := e.Cluster.Snapshot(ctx, out.Member, r.Limit, count)
-	out.Size = count.n
-	return err
+	if out.Size = count.n; err != nil {
+		return err
+	}
+	m, _ := out.Snapshot.Member(out.Member)
+	after := e.Cluster.Ask(ctx, m, out.Snapshot.ClusterID)
+	if after.State != membership.Answered || after.MemberID != out.Member || after.ClusterID != out.Snapshot.ClusterID {
+		return errReplaced
+	}
+	out.Backup = membership.Backup{Cluster: after.ClusterID, Least: before.Revision, Most: after.Revision}
+	return nil
 }
 
 // slack is how many bytes a snapshot may exceed twice the reported size of the
@@ -210,7 +191,6 @@ func (o *oversized) Error() string {
 type counting struct {
 	to      io.Writer
 	n, most int64
-	each    func(n int64)
 }
 
 // Write implements io.Writer.
@@ -220,6 +200,5 @@ func (c *counting) Write(p []byte) (int, error) {
 	}
 	n, err := c.to.Write(p)
 	c.n += int64(n)
-	c.each(c.n)
 	return n, err
 }

@@ -18,22 +18,38 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/database"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// sender is a cluster of one that sends the given data.
+// snapshotOf returns a database of that text, as far as this package knows: a multiple
+// of 512 bytes, and their hash.
+func snapshotOf(text string) []byte {
+	db := slices.Repeat([]byte(text), 8192)
+	hash := sha256.Sum256(db)
+	return slices.Concat(db, hash[:])
+}
+
+// sender is a cluster of one that sends the given data at revision 3.
+// after is its answer after that; by default the answer before.
 type sender struct {
 	cluster.Cluster
-	send func(w io.Writer) error
+	send  func(w io.Writer) error
+	after *membership.Answer
 }
 
 func (s sender) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
 	return membership.Snapshot{
 		ClusterID: 1, Linearizable: true, Members: []membership.Member{{ID: 7, Name: "a", ClientURLs: []string{"http://a:1"}}},
-		Answers: map[membership.MemberID]membership.Answer{7: {State: membership.Answered, MemberID: 7, ClusterID: 1, Leader: 7, Term: 2, ReadOK: true}},
+		Answers: map[membership.MemberID]membership.Answer{7: {State: membership.Answered, MemberID: 7, ClusterID: 1, Leader: 7, Term: 2, ReadOK: true, Revision: 3}},
 	}, nil
+}
+
+func (s sender) Ask(ctx context.Context, m membership.Member, id membership.ClusterID) membership.Answer {
+	if s.after != nil {
+		return *s.after
+	}
+	snap, _ := s.Observe(ctx, id)
+	return snap.Answer(m.ID)
 }
 
 func (s sender) Snapshot(_ context.Context, _ membership.MemberID, _ time.Duration, w io.Writer) error {
@@ -57,11 +73,9 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	write := func(p []byte) func(string, io.Writer) error {
 		return func(_ string, w io.Writer) error { _, err := w.Write(p); return err }
 	}
-	whole := etcdtest.Snapshot("a", "b")
+	whole := snapshotOf("a")
 	flipped := slices.Clone(whole)
 	flipped[500] ^= 1
-	zeros := make([]byte, 4096)
-	hash := sha256.Sum256(zeros)
 	for name, tt := range map[string]struct {
 		send      func(path string, w io.Writer) error
 		before    bool
@@ -76,7 +90,6 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 		"without its hash": {send: write(whole[:len(whole)-sha256.Size]), bad: true, holds: "nothing"},
 		"cut off":          {send: write(whole[512:]), bad: true, holds: "nothing"},
 		"a bit flipped":    {send: write(flipped), bad: true, holds: "nothing"},
-		"no database":      {send: write(slices.Concat(zeros, hash[:])), bad: true, holds: "nothing"},
 		"broken off":       {send: func(_ string, w io.Writer) error { _, _ = w.Write(whole[:100]); return broken }, fails: broken, holds: "nothing"},
 		"broken off at an old": {
 			send: func(_ string, w io.Writer) error { _, _ = w.Write(whole[:100]); return broken }, before: true, overwrite: true, fails: broken, holds: "old",
@@ -96,12 +109,12 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 				}
 			}
 			e := saving(func(w io.Writer) error { return tt.send(path, w) })
-			saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: tt.overwrite, Limit: time.Minute}, func(Step) {})
+			saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: tt.overwrite, Limit: time.Minute})
 			var bad *BadSnapshot
 			switch {
 			case tt.bad != errors.As(err, &bad), tt.fails != nil && !errors.Is(err, tt.fails), !tt.bad && tt.fails == nil && err != nil:
 				t.Errorf("failed with %v", err)
-			case err == nil && (saved.Size != int64(len(whole)) || saved.Member != 7 || saved.Contents != database.Contents{Revision: 3, Keys: 2} || saved.SHA256 != fmt.Sprintf("%x", sha256.Sum256(whole))):
+			case err == nil && (saved.Size != int64(len(whole)) || saved.Member != 7 || saved.Backup != membership.Backup{Cluster: 1, Least: 3, Most: 3} || saved.SHA256 != fmt.Sprintf("%x", sha256.Sum256(whole))):
 				t.Errorf("saved %+v", saved)
 			}
 			files, err := os.ReadDir(filepath.Dir(path))
@@ -125,36 +138,48 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The file of an earlier snapshot stays if the new one is of another cluster, of an
-// earlier revision, or empty, also where any file may be replaced.
+// The file of an earlier snapshot stays if the new one is of another cluster or may be
+// of an earlier revision, as an empty one is, also where any file may be replaced. It
+// stays too if another process may have sent the data.
 func TestSaveKeepsTheBetterBackup(t *testing.T) {
 	t.Parallel()
-	full, empty := etcdtest.Snapshot("a", "b"), etcdtest.Snapshot() // of cluster 1: 2 keys at revision 3, none at revision 0
+	type backup = membership.Backup
+	answer := func(state membership.AnswerState, member membership.MemberID, cluster membership.ClusterID) *membership.Answer {
+		return &membership.Answer{State: state, MemberID: member, ClusterID: cluster, Revision: 5}
+	}
+	later := answer(membership.Answered, 7, 1)
 	for _, tt := range []struct {
-		name string
-		was  *membership.Backup
-		sent []byte
-		code membership.Code
+		name  string
+		was   *backup
+		after *membership.Answer
+		code  membership.Code
+		fails error
 	}{
-		{"nothing is known of the file", nil, empty, ""},
-		{"the same data", &membership.Backup{Cluster: 1, Revision: 3, Keys: 2}, full, ""},
-		{"later data", &membership.Backup{Cluster: 1, Revision: 2, Keys: 3}, full, ""},
-		{"another cluster", &membership.Backup{Cluster: 2, Revision: 3, Keys: 2}, full, membership.BackupOfAnother},
-		{"an empty cluster in its place", &membership.Backup{Cluster: 2, Revision: 10, Keys: 9}, empty, membership.BackupOfAnother},
-		{"of an unknown cluster", &membership.Backup{Revision: 3, Keys: 2}, full, membership.BackupOfAnother},
-		{"an earlier revision", &membership.Backup{Cluster: 1, Revision: 4, Keys: 2}, full, membership.BackupOlder},
-		{"no keys any more", &membership.Backup{Cluster: 1, Keys: 2}, empty, membership.BackupEmpty},
-		{"no keys as before", &membership.Backup{Cluster: 1}, empty, ""},
+		{"nothing is known of the file", nil, later, "", nil},
+		{"the same data", &backup{Cluster: 1, Least: 3, Most: 3}, later, "", nil},
+		{"later data", &backup{Cluster: 1, Least: 1, Most: 2}, later, "", nil},
+		{"another cluster", &backup{Cluster: 2, Most: 3}, later, membership.BackupOfAnother, nil},
+		{"of an unknown cluster", &backup{Most: 1}, later, membership.BackupOfAnother, nil},
+		{"an earlier revision", &backup{Cluster: 1, Most: 10}, later, membership.BackupOlder, nil},
+		{"perhaps an earlier revision", &backup{Cluster: 1, Least: 2, Most: 4}, later, membership.BackupOlder, nil},
+		{"another cluster answers after it", nil, answer(membership.Answered, 7, 2), "", errReplaced},
+		{"another member answers after it", nil, answer(membership.Answered, 8, 1), "", errReplaced},
+		{"no answer after it", nil, answer(membership.Silent, 7, 1), "", errReplaced},
 	} {
 		path := filepath.Join(t.TempDir(), "etcd.db")
 		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := sending(tt.sent).Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Receipt: true, Limit: time.Minute}, func(Step) {})
+		e := sending(snapshotOf("a"))
+		e.Cluster = sender{send: e.Cluster.(sender).send, after: tt.after} //nolint:forcetypeassert // see sending
+		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Receipt: true, Limit: time.Minute})
 		kept, stays := errors.AsType[*BackupKept](err)
 		text, readErr := os.ReadFile(path)
-		if stays != (tt.code != "") || stays && kept.Code != tt.code || !stays && err != nil || readErr != nil || (string(text) == "old") != stays {
-			t.Errorf("%s: %v, want %q; the file is the old one: %v (%v)", tt.name, err, tt.code, string(text) == "old", readErr)
+		switch fails := tt.code != "" || tt.fails != nil; {
+		case readErr != nil, (string(text) == "old") != fails, stays != (tt.code != ""), stays && kept.Code != tt.code, !errors.Is(err, tt.fails) && tt.fails != nil, !fails && err != nil:
+			t.Errorf("%s: %v, want %q, %v; the file holds %.9q (%v)", tt.name, err, tt.code, tt.fails, text, readErr)
+		case !fails && saved.Backup != backup{Cluster: 1, Least: 3, Most: 5}:
+			t.Errorf("%s: %+v", tt.name, saved.Backup)
 		}
 	}
 }
@@ -172,7 +197,7 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 		return nil
 	})
 	dir := t.TempDir()
-	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(dir, "etcd.db"), Limit: time.Minute}, func(Step) {})
+	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(dir, "etcd.db"), Limit: time.Minute})
 	files, _ := os.ReadDir(dir)
 	if !errors.As(err, new(*oversized)) || sent != slack>>20 || len(files) != 0 {
 		t.Errorf("after %d MB of a database of no size: %v, and there are %v", sent, err, files)
@@ -186,7 +211,7 @@ func TestSaveNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, nowhere := range []string{filepath.Join(dir, "no", "such"), filepath.Join(dir, "file")} {
-		_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(nowhere, "etcd.db"), Overwrite: true, Limit: time.Minute}, func(Step) {})
+		_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(nowhere, "etcd.db"), Overwrite: true, Limit: time.Minute})
 		var missing *NoDirectory
 		if !errors.As(err, &missing) || missing.Path != nowhere || err.Error() != "there is no directory "+nowhere {
 			t.Errorf("got %v", err)
@@ -210,13 +235,13 @@ func TestSaveFollowsNoLink(t *testing.T) {
 	if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Symlink(target, path)); err != nil {
 		t.Fatal(err)
 	}
-	e := sending(etcdtest.Snapshot("a"))
+	e := sending(snapshotOf("a"))
 	r := SaveRequest{Path: path, Limit: time.Minute}
-	if _, err := e.Save(t.Context(), r, func(Step) {}); !errors.Is(err, fs.ErrExist) {
+	if _, err := e.Save(t.Context(), r); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("it was replaced: %v", err)
 	}
 	r.Overwrite = true
-	if _, err := e.Save(t.Context(), r, func(Step) {}); err != nil {
+	if _, err := e.Save(t.Context(), r); err != nil {
 		t.Error(err)
 	}
 	at, err := os.Lstat(path)
@@ -246,7 +271,7 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = writing.Close() }()
-	if _, err := sending(etcdtest.Snapshot("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}, func(Step) {}); err != nil {
+	if _, err := sending(snapshotOf("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range append(others, writing.Name(), path) {
@@ -266,7 +291,7 @@ func TestSaveAgainAfterAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "etcd.db")
 	r := SaveRequest{Path: path, Receipt: true, Limit: time.Minute}
 	save := func(key string) error {
-		_, err := sending(etcdtest.Snapshot(key)).Save(t.Context(), r, func(Step) {})
+		_, err := sending(snapshotOf(key)).Save(t.Context(), r)
 		return err
 	}
 	if err := errors.Join(save("a"), Free(t.Context(), r), save("b")); err != nil {
@@ -297,7 +322,7 @@ func TestSaveAgainAfterAKill(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "etcd.db")
-	whole := etcdtest.Snapshot("a")
+	whole := snapshotOf("a")
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}

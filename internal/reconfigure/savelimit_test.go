@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // limitedIn names the directory for the process of [TestSaveWithinLimits].
@@ -34,11 +32,11 @@ func TestSaveWithinLimits(t *testing.T) {
 		}
 		return
 	}
-	whole := etcdtest.Snapshot("a")
+	whole := snapshotOf("a")
 	for _, mask := range []int{0, 0o777} {
 		syscall.Umask(mask)
 		path := filepath.Join(dir, "etcd.db")
-		if _, err := sending(whole).Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Limit: time.Minute}, func(Step) {}); err != nil {
+		if _, err := sending(whole).Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Limit: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		if at, err := os.Stat(path); err != nil || at.Mode() != 0o600 {
@@ -53,7 +51,7 @@ func TestSaveWithinLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"etcd.db", "new.db"} {
-		_, err := sending(etcdtest.Snapshot("b")).Save(t.Context(), SaveRequest{Path: filepath.Join(dir, name), Overwrite: true, Limit: time.Minute}, func(Step) {})
+		_, err := sending(snapshotOf("b")).Save(t.Context(), SaveRequest{Path: filepath.Join(dir, name), Overwrite: true, Limit: time.Minute})
 		if !errors.Is(err, syscall.EFBIG) {
 			t.Errorf("%s: %v", name, err)
 		}

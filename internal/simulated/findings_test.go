@@ -53,7 +53,7 @@ func (w *world) expect(what string, got, want any) {
 }
 
 // The rule, which the provider keeps: the file of an etcd_snapshot is replaced only by a
-// snapshot of the same cluster that is neither older nor empty. Otherwise the apply
+// snapshot of the same cluster that is not older. Otherwise the apply
 // fails and the file stays.
 func TestBackupIsKept(t *testing.T) {
 	t.Parallel()

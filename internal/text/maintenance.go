@@ -179,11 +179,7 @@ func Progress(p reconfigure.Step) string {
 			return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
 		}
 		return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
-	case reconfigure.StepLeaveOut:
-		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
-	case reconfigure.StepVerify:
-		return sprintf("Received %s from %s; comparing its hash.", bytes(p.Bytes), who)
 	default:
-		return sprintf("Saving the data of %s: %s of about %s.", who, bytes(p.Bytes), bytes(p.Total))
+		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
 	}
 }

@@ -41,11 +41,11 @@ var SnapshotImport = newMessage("Cannot import a snapshot",
 // snapshotNotReplaced says why a new snapshot does not replace the file of an earlier
 // one, and what was found.
 func snapshotNotReplaced(k *reconfigure.BackupKept) string {
-	return sprintf("The file %s stays as it is. It has %s. The new snapshot has %s. A snapshot replaces the file only if it is of the same cluster, of the same or a later revision, and not empty.\n\n"+
+	return sprintf("The file %s stays as it is. It has %s. The new snapshot has %s. A snapshot replaces the file only if it is of the same cluster, and of the same or a later revision.\n\n"+
 		"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, "+
-		"give the resource another path. The file at the present path is then kept.", k.Path, own(backup(k.Was)), own(backup(k.Now)))
+		"give the resource another path. The file at the present path is then kept.", k.Path, own(backup(k.Was.Cluster, k.Was.Most)), own(backup(k.Now.Cluster, k.Now.Least)))
 }
 
-func backup(b membership.Backup) string {
-	return sprintf("%d %s of cluster %s at revision %d", b.Keys, plural(int(b.Keys), "key", "keys"), b.Cluster, b.Revision)
+func backup(cluster membership.ClusterID, revision int64) string {
+	return sprintf("revision %d of cluster %s", revision, cluster)
 }

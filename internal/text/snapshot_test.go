@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/database"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -35,8 +34,8 @@ func TestSnapshotTexts(t *testing.T) {
 		{SnapshotKept("etcd.db", denied), "The snapshot file was kept", "etcd.db could not be deleted: open etcd.db: permission denied. Delete it by hand."},
 		{
 			Maintenance("save a snapshot", &reconfigure.Unfinished{Action: reconfigure.ActionSave, Err: &reconfigure.BackupKept{Path: "etcd.db",
-				Was: membership.Backup{Cluster: 0x2a, Revision: 10, Keys: 9}, Now: membership.Backup{Cluster: 0x2b, Revision: 1, Keys: 1}}}), "Cannot save a snapshot",
-			"The file etcd.db stays as it is. It has 9 keys of cluster 2a at revision 10. The new snapshot has 1 key of cluster 2b at revision 1. A snapshot replaces the file only if it is of the same cluster, of the same or a later revision, and not empty.\n\n" +
+				Was: membership.Backup{Cluster: 0x2a, Least: 9, Most: 10}, Now: membership.Backup{Cluster: 0x2b, Least: 1, Most: 2}}}), "Cannot save a snapshot",
+			"The file etcd.db stays as it is. It has revision 10 of cluster 2a. The new snapshot has revision 1 of cluster 2b. A snapshot replaces the file only if it is of the same cluster, and of the same or a later revision.\n\n" +
 				"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, give the resource another path. The file at the present path is then kept.",
 		},
 		{
@@ -51,7 +50,7 @@ func TestSnapshotTexts(t *testing.T) {
 }
 
 // Test that a snapshot that requires a quorum names the member that can be
-// saved without it, and that received data that is not a database is not kept.
+// saved without it.
 func TestSnapshotOfSurvivor(t *testing.T) {
 	s := seen(silent, ok, silent)
 	s.Linearizable = false
@@ -73,11 +72,6 @@ func TestSnapshotOfSurvivor(t *testing.T) {
 	s.Members[0].Name = "infra2"
 	if got := reference(s, infra2); got != "8e9e05c52164694d" {
 		t.Errorf("of two members with one name: %q", got)
-	}
-	bad := &reconfigure.Unfinished{Action: reconfigure.ActionSave, Member: infra3, Snapshot: s, Err: &reconfigure.BadSnapshot{Cause: &database.Malformed{Offset: 16, What: "there is no mark of a database"}}}
-	const told = "What infra3 (8e9e05c52164694e) sent is no whole snapshot: it holds no database of etcd: at byte 16 there is no mark of a database. No file was made. Try again, or from another member."
-	if got := Maintenance("x", bad).Detail; got != told {
-		t.Errorf("got %q", got)
 	}
 	if got := Maintenance("save a snapshot", &reconfigure.IsDirectory{Path: "backup"}); got != (Message{"Cannot save a snapshot", "backup is a directory. Choose the path of a file in it."}) {
 		t.Errorf("got %q", got)

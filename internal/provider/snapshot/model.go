@@ -25,7 +25,6 @@ type model struct {
 	SHA256     types.String `tfsdk:"sha256"`
 	Size       types.Int64  `tfsdk:"size"`
 	Revision   types.Int64  `tfsdk:"revision"`
-	TotalKeys  types.Int64  `tfsdk:"total_keys"`
 	Version    types.String `tfsdk:"version"`
 	ClusterID  types.String `tfsdk:"cluster_id"`
 	MemberID   types.String `tfsdk:"member_id"`
@@ -36,13 +35,13 @@ type model struct {
 func (m *model) setUnknown() {
 	text, number := types.StringUnknown(), types.Int64Unknown()
 	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = text, text, text, text, text
-	m.Size, m.Revision, m.TotalKeys = number, number, number
+	m.Size, m.Revision = number, number
 }
 
 // keep plans the existing snapshot.
 func (m *model) keep(state model) {
 	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = state.SHA256, state.Version, state.ClusterID, state.MemberID, state.MemberName
-	m.Size, m.Revision, m.TotalKeys = state.Size, state.Revision, state.TotalKeys
+	m.Size, m.Revision = state.Size, state.Revision
 }
 
 // setFile sets the attributes of the file.
@@ -53,14 +52,14 @@ func (m *model) setFile(sum string, size int64) {
 // backup returns what the resource's file holds.
 func (m *model) backup() *membership.Backup {
 	cluster, _ := membership.ParseClusterID(m.ClusterID.ValueString())
-	return &membership.Backup{Cluster: cluster, Revision: m.Revision.ValueInt64(), Keys: m.TotalKeys.ValueInt64()}
+	return &membership.Backup{Cluster: cluster, Most: m.Revision.ValueInt64()}
 }
 
 // fromSaved sets the attributes of the saved snapshot.
 func (m *model) fromSaved(s reconfigure.Saved) {
 	m.setFile(s.SHA256, s.Size)
 	of, _ := s.Snapshot.Member(s.Member)
-	m.Revision, m.TotalKeys = types.Int64Value(s.Contents.Revision), types.Int64Value(s.Contents.Keys)
+	m.Revision = types.Int64Value(s.Backup.Most)
 	m.Version, m.ClusterID = types.StringValue(s.Snapshot.Answer(s.Member).Version), types.StringValue(s.Snapshot.ClusterID.String())
 	m.MemberID, m.MemberName = types.StringValue(s.Member.String()), types.StringValue(of.Name)
 }

@@ -81,35 +81,36 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 }
 
 // save takes a snapshot as planned. was is what the file of that name holds if the
-// resource has one, else nil.
-func (r *snapshotResource) save(ctx context.Context, plan *model, was *membership.Backup, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) {
+// resource has one, else nil. It returns what the file holds now.
+func (r *snapshotResource) save(ctx context.Context, plan *model, was *membership.Backup, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) (now membership.Backup) {
 	if r.backend.Unknown {
 		report.Error(diags, text.UnknownProvider(saving))
-		return
+		return now
 	}
 	c, err := r.backend.At(attribute.Texts(plan.Endpoints), diags)
 	if err != nil {
 		report.Error(diags, text.Maintenance(saving, err))
-		return
+		return now
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	from := c.FindMember(ctx, saving, "member", plan.Member.ValueString(), diags)
 	if diags.HasError() {
-		return
+		return now
 	}
 	saved, err := c.Save(ctx, reconfigure.SaveRequest{
 		Path: plan.Path.ValueString(), Overwrite: was != nil || plan.Overwrite.ValueBool(), Replaces: was, Receipt: true, From: from, Limit: timeout,
-	}, func(reconfigure.Step) {})
+	})
 	if err != nil {
 		report.Error(diags, text.Maintenance(saving, err))
-		return
+		return now
 	}
 	for _, w := range saved.Warnings {
 		report.Warn(diags, text.SnapshotStale(w, saved.Member, saved.Snapshot))
 	}
 	plan.fromSaved(saved)
 	private.Keep(ctx, to, madeKey, made{saved.SHA256, saved.Size}, diags)
+	return saved.Backup
 }
 
 // Read implements [resource.Resource]. It reads the whole file, because a file
@@ -155,18 +156,18 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 		return
 	}
 	moves := identity(plan.Path.ValueString()) != identity(state.Path.ValueString())
-	before := state.backup()
+	before, now := state.backup(), membership.Backup{}
 	if moves {
 		before = nil
 	}
 	if plan.SHA256.IsUnknown() {
-		r.save(ctx, &plan, before, timeout, resp.Private, &resp.Diagnostics)
+		now = r.save(ctx, &plan, before, timeout, resp.Private, &resp.Diagnostics)
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if moves && state.DeleteFile.ValueBool() {
-		t := removeMoved(ctx, state, plan, was)
+		t := removeMoved(ctx, state, now, was)
 		if t != nil {
 			report.Warn(&resp.Diagnostics, *t)
 		}
@@ -198,11 +199,11 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 	}
 }
 
-// removeMoved deletes the file at the previous path, unless the snapshot at the new
+// removeMoved deletes the file at the previous path, unless the snapshot now at the new
 // path could not have taken its place.
-func removeMoved(ctx context.Context, state, plan model, was made) *text.Message {
+func removeMoved(ctx context.Context, state model, now membership.Backup, was made) *text.Message {
 	name := state.Path.ValueString()
-	if err := reconfigure.CheckBackup(name, *state.backup(), *plan.backup()); err != nil {
+	if err := reconfigure.CheckBackup(name, *state.backup(), now); err != nil {
 		return new(text.SnapshotKept(name, err))
 	}
 	return remove(ctx, name, was)

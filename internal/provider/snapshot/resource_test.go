@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -17,18 +18,14 @@ import (
 // taken its place.
 func TestRemoveMoved(t *testing.T) {
 	t.Parallel()
-	holding := func(cluster string, revision, keys int64) model {
-		return model{ClusterID: types.StringValue(cluster), Revision: types.Int64Value(revision), TotalKeys: types.Int64Value(keys)}
-	}
 	for _, c := range []struct {
 		name string
-		now  model
+		now  membership.Backup
 		goes bool
 	}{
-		{"later", holding("2a", 11, 9), true},
-		{"another cluster", holding("2b", 11, 9), false},
-		{"older", holding("2a", 9, 9), false},
-		{"empty", holding("2a", 11, 0), false},
+		{"as late", membership.Backup{Cluster: 0x2a, Least: 10, Most: 10}, true},
+		{"another cluster", membership.Backup{Cluster: 0x2b, Least: 11, Most: 11}, false},
+		{"older", membership.Backup{Cluster: 0x2a, Least: 9, Most: 11}, false},
 	} {
 		path := filepath.Join(t.TempDir(), "etcd.db")
 		if err := os.WriteFile(path, []byte("good"), 0o600); err != nil {
@@ -38,8 +35,7 @@ func TestRemoveMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		was := holding("2a", 10, 9)
-		was.Path = types.StringValue(path)
+		was := model{ClusterID: types.StringValue("2a"), Revision: types.Int64Value(10), Path: types.StringValue(path)}
 		warning := removeMoved(t.Context(), was, c.now, made{SHA256: sum})
 		if _, err := os.Stat(path); os.IsNotExist(err) != c.goes || (warning == nil) != c.goes {
 			t.Errorf("%s: the file is there: %v, warning %v", c.name, err == nil, warning)
