@@ -43,16 +43,6 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 	}
 }
 
-// fit reports whether a voter is alive, names the leader that the others name in
-// their term, and is not far behind.
-func (w world) fit(id MemberID) bool {
-	i := int(id) - 1
-	if i < 0 || i >= len(w.members) {
-		return false
-	}
-	return w.members[i] == vAlive || w.members[i] == vBehind
-}
-
 func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, open bool, goes map[string]int) {
 	t.Helper()
 	d := DecideDefragment(s, DefragmentRequest{Remaining: left, Interrupt: interrupt})
