@@ -32,6 +32,12 @@ variable "replaces_cluster" {
   default     = null
 }
 
+variable "gone" {
+  description = "Members of that cluster that never start again."
+  type        = list(string)
+  default     = null
+}
+
 variable "save_survivor" {
   description = "Whether to save the data of the member that has the most, after the quorum was lost."
   type        = bool
@@ -54,6 +60,7 @@ resource "etcd_initial_cluster" "this" {
     sha256           = var.sha256
     revision         = var.revision
     replaces_cluster = var.replaces_cluster
+    gone             = var.gone
 
     # More than was written after the snapshot: no revision is given out twice, and
     # clients that watch from an old one are told to read everything again.

@@ -47,8 +47,8 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 			t.Fatalf("no word on %s:\n%s", name, refused.Report())
 		}
 		e.MustDetail(t, "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here.\n\n"+
-			"If cluster "+lost+" is gone for good, state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
-			"  ETCD_CLUSTER_LOST="+lost+" terraform destroy -refresh=false"+strings.Replace(f.refusals(), "endpoints", "addresses", 1))
+			"Nothing proves that the quorum of cluster "+lost+" is lost: a member that does not answer may serve where it is not reached from here. If these members are gone for good, state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
+			"  ETCD_CLUSTER_LOST="+lost+":a,b,c terraform destroy -refresh=false"+strings.Replace(f.refusals(), "endpoints", "addresses", 1))
 	}
 	for name := range f.Nodes {
 		if f.State(Address("etcd_member", name)) == nil {
@@ -56,7 +56,7 @@ func TestAccDestroyWithoutQuorum(t *testing.T) {
 		}
 	}
 
-	f.StateLost(lost)
+	f.StateLost(lost, "a", "b", "c")
 	destroyed := f.Destroy("-refresh=false").MustSucceed()
 	if left := f.Run("state", "list").MustSucceed(); len(left.Stdout) > 0 {
 		t.Errorf("left in the state: %s", left.Stdout)
@@ -82,7 +82,7 @@ func TestAccForceDestroyOfAHealthyCluster(t *testing.T) {
 	f := NewFleet(t, FleetOptions{Static: true})
 	f.Write("provider_override.tf", "provider \"etcd\" {\n  dial_timeout = \"2m\"\n  request_timeout = \"2m\"\n}\n")
 	f.Form()
-	f.StateLost(f.cluster())
+	f.StateLost(f.cluster(), "a", "b", "c")
 	f.Crash("b")
 	c := f.Nodes["c"]
 	f.Drop("c")
@@ -144,7 +144,7 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 		for _, id := range dead {
 			e.MustContain(t, e.Summary, id+" does not answer")
 		}
-		for _, text := range []string{"etcd_snapshot", "the argument restore of etcd_initial_cluster", "\n  ETCD_CLUSTER_LOST=" + lost + " terraform destroy -refresh=false", ": answers without a quorum"} {
+		for _, text := range []string{"etcd_snapshot", "the argument restore of etcd_initial_cluster", "\n  ETCD_CLUSTER_LOST=" + lost + ":b,c,d terraform destroy -refresh=false", ": answers without a quorum"} {
 			e.MustContain(t, e.Summary, text)
 		}
 		if f.State(Address("etcd_member", name)) == nil {
@@ -152,7 +152,7 @@ func TestAccDestroyWithThreeOfFiveDead(t *testing.T) {
 		}
 	}
 
-	f.StateLost(lost)
+	f.StateLost(lost, "b", "c", "d")
 	forgotten := map[string]bool{}
 	destroyed := f.Destroy().MustSucceed()
 	t.Logf("forgotten after %v", destroyed.Took.Round(time.Millisecond))

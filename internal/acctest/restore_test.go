@@ -32,6 +32,7 @@ type restored struct {
 	keys                   int
 	// from is the etcd_snapshot to which sha256 and revision refer, or empty.
 	from string
+	gone []string
 }
 
 // restores writes the initial cluster with restore, or without it if r is nil.
@@ -46,6 +47,9 @@ func (f *Fleet) restores(t *testing.T, r *restored) {
 		argument = fmt.Sprintf("  restore = {\n    snapshot = %q\n    sha256 = %s\n    revision = %s\n    revision_bump = 1000000\n    mark_compacted = true\n", r.file, sum, revision)
 		if r.replaces != "" {
 			argument += fmt.Sprintf("    replaces_cluster = %q\n", r.replaces)
+			if r.gone != nil {
+				argument += fmt.Sprintf("    gone = [\"%s\"]\n", strings.Join(r.gone, `", "`))
+			}
 		}
 		argument += "  }\n"
 	}
@@ -231,12 +235,13 @@ func TestAccRecovery(t *testing.T) {
 	for _, n := range f.Nodes { // machines of the restored cluster have other addresses
 		n.Peer, n.ListenPeer = n.ListenPeer[0], nil
 	}
-	// Silence proves nothing: the loss is stated, by the ID of that cluster.
-	e = f.Plan().MustSay("State that the cluster is lost")
+	// Silence proves nothing: the user states who is gone, by name.
+	e = f.Plan().MustSay("State which members are gone")
 	for _, answer := range []string{f.Nodes["a"].Client + ": answers without a quorum", f.Nodes["b"].Client + ": connection refused"} { // sorted by port
-		e.MustContain(t, e.Summary, "\n  ETCD_CLUSTER_LOST="+old+" terraform apply", answer)
+		e.MustContain(t, e.Summary, "\n  gone = [\"b\", \"c\"]\n", answer)
 	}
-	f.StateLost(old)
+	r.gone = []string{"b", "c"}
+	f.restores(t, r)
 	plan = f.Plan()
 	want := map[string]string{InitialCluster: "delete create"}
 	for _, name := range []string{"a", "b", "c"} {
@@ -279,7 +284,7 @@ func TestAccRecoveryKeepsNoMember(t *testing.T) {
 	r := f.backup(t, 0, "a")
 	r.replaces = fmt.Sprint(f.State(InitialCluster)["cluster_id"])
 	f.Lose("b", "c")
-	f.StateLost(r.replaces)
+	r.gone = []string{"b", "c"}
 	f.restores(t, r)
 	e := f.Plan().MustSay("Member of an abandoned cluster")
 	e.MustContain(t, e.Summary, "c is a member of cluster "+r.replaces, "remove the member from the configuration")
@@ -319,7 +324,7 @@ func TestAccRecoveryKilled(t *testing.T) {
 		r := f.backup(t, keys, "a")
 		r.replaces = fmt.Sprint(f.State(InitialCluster)["cluster_id"])
 		f.Lose("b", "c")
-		f.StateLost(r.replaces)
+		r.gone = []string{"b", "c"}
 		f.restores(t, r)
 		for ended := true; ended; {
 			steps, ended = f.endAt(t, steps)

@@ -333,7 +333,7 @@ func (b *syncBuffer) bytes() []byte {
 	return bytes.Clone(b.buf.Bytes())
 }
 
-// StateLost states that the cluster is lost, for the following runs.
-func (w *Workspace) StateLost(cluster any) {
-	w.Env = append(w.Env, fmt.Sprint("ETCD_CLUSTER_LOST=", cluster))
+// StateLost states that members of the cluster are gone for good, for the following runs.
+func (w *Workspace) StateLost(cluster any, names ...string) {
+	w.Env = append(w.Env, fmt.Sprintf("ETCD_CLUSTER_LOST=%v:%s", cluster, strings.Join(names, ",")))
 }

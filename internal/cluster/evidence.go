@@ -6,9 +6,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"net/url"
 	"slices"
-
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -20,11 +20,18 @@ func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membersh
 	var e membership.Evidence
 	if snap, err := c.observed(ctx, probes, of); err == nil {
 		e.Snapshot = snap
+		e.Snapshot.Members = slices.Clone(snap.Members)
+		for i, m := range snap.Members { // as endpoints are compared
+			e.Snapshot.Members[i].ClientURLs = askable(m.ClientURLs)
+		}
 	}
 	for _, p := range probes {
 		h := p.heard(of)
 		if to := c.settings.AddressMap[p.endpoint]; to != "" {
 			h.Detail += " (asked at " + to + ", by address_map)"
+		} else if u, err := url.Parse(p.endpoint); err == nil {
+			_, err = netip.ParseAddr(u.Hostname())
+			h.Literal = err == nil
 		}
 		e.Heard = append(e.Heard, h)
 	}
@@ -34,85 +41,64 @@ func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membersh
 // heard says what the answers of an endpoint mean for a cluster.
 func (p probe) heard(of membership.ClusterID) membership.Heard {
 	h := membership.Heard{Endpoint: p.endpoint}
-	id := of
 	if p.status != nil {
-		id = membership.ClusterID(p.status.Header.ClusterId)
+		h.Cluster, h.Member = membership.ClusterID(p.status.Header.ClusterId), membership.MemberID(p.status.Header.MemberId)
 	} else if len(p.lists) > 0 {
-		id = p.lists[0].cluster
+		h.Cluster, h.Member = p.lists[0].cluster, p.lists[0].from
 	}
 	switch {
-	case id != of:
-		h.Reply, h.Detail = membership.ReplyNone, "answers for cluster "+id.String()
+	case h.Cluster != of && h.Cluster != 0:
+		h.Detail = "answers for cluster " + h.Cluster.String()
 	case p.readOK:
 		h.Detail = "serves requests"
 	case p.status != nil && p.status.IsLearner:
-		h.Reply, h.Detail = membership.ReplyLearner, "answers as a learner"
-	case p.status != nil && len(p.lists) > 0 && lacksQuorum(p.readErr):
-		h.Reply, h.Detail = membership.ReplyNoQuorum, "answers without a quorum"
-	case p.status != nil && (p.listErr == nil || replyOf(p.listErr) == membership.ReplyNone), len(p.lists) > 0:
+		h.Detail = "answers as a learner"
+	case p.status != nil && len(p.lists) > 0:
+		h.Detail = "answers without a quorum"
+	case h.Cluster != 0:
 		h.Detail = "answers some requests"
 	default:
-		h.Reply, h.Detail = worst(p.listErr, p.err)
+		h.Silent, h.Detail = worst(p.listErr, p.err)
 	}
 	return h
 }
 
-// lacksQuorum reports whether the error of a linearizable read says that there is no
-// quorum. A server checks the permission only after the read, so a read that is
-// refused for another reason may have had one.
-func lacksQuorum(err error) bool {
-	if r := replyOf(err); r == membership.ReplyNone || r == membership.ReplyNoQuorum {
-		return true
-	}
-	return slices.ContainsFunc([]error{
-		rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
-	}, func(lost error) bool { return errors.Is(err, lost) })
-}
-
 // worst returns the error of an endpoint that says most against giving up its
 // cluster. If a login does not complete, that explains the other error as well.
-func worst(errs ...error) (r membership.Reply, detail string) {
-	r = membership.ReplyNone
+func worst(errs ...error) (silent bool, detail string) {
+	silent = true
 	for _, err := range errs {
-		switch of := replyOf(err); {
+		switch {
 		case err == nil:
-		case of == membership.ReplyNoQuorum:
-			return of, brief(err)
-		case of < r || detail == "":
-			r, detail = of, brief(err)
+		case connection.KindOf(err) == connection.NoLogin:
+			return false, brief(err)
+		case silent && !isSilent(err) || detail == "":
+			silent, detail = isSilent(err), brief(err)
 		}
 	}
-	return r, detail
+	return silent, detail
 }
 
-// replyOf says what an error of an endpoint means. An unknown one may come from a
-// server that serves others.
-func replyOf(err error) membership.Reply {
+// isSilent reports whether an error of an endpoint shows no server. An unknown one may
+// come from a server that serves others.
+func isSilent(err error) bool {
 	switch connection.KindOf(err) {
 	case connection.Refused, connection.NoRoute, connection.Timeout, connection.DNS, connection.NotAsked:
-		return membership.ReplyNone
-	case connection.NoLogin:
-		return membership.ReplyNoQuorum
-	case connection.Learner:
-		return membership.ReplyLearner
-	case "":
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-			return membership.ReplyNone // the time was over before anything was sent
-		}
+		return true
+	case "": // the time was over before anything was sent
+		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	}
-	return membership.ReplyServer
+	return false
 }
 
 // MayServe reports whether the errors of the endpoints show a server that may be
-// part of a cluster with a quorum.
+// part of a cluster with a quorum. A login that does not complete shows that the
+// server has none.
 func MayServe(err error) bool {
 	gone, ok := errors.AsType[*connection.Unreachable](err)
-	if !ok {
-		return false
-	}
-	var e membership.Evidence
-	for _, a := range gone.Answers {
-		e.Heard = append(e.Heard, membership.Heard{Endpoint: a.Endpoint, Reply: replyOf(a.Err)})
-	}
-	return membership.DecideGiveUp(e, 0, 0).Code == membership.MayServe
+	noLogin := func(a connection.Answer) bool { return connection.KindOf(a.Err) == connection.NoLogin }
+	return ok && slices.ContainsFunc(gone.Answers, func(a connection.Answer) bool {
+		learner := connection.KindOf(a.Err) == connection.Learner && slices.ContainsFunc(gone.Answers, noLogin)
+		return !isSilent(a.Err) && !noLogin(a) && !learner
+	})
 }

@@ -3,37 +3,31 @@
 
 package membership
 
-import "slices"
-
-// A cluster is given up if a restored one takes its place, or if its members are
-// forgotten in a destroy. Their machines are destroyed next, so nothing that may
-// serve is given up, and silence is no proof: the operator states the loss.
-
-// Reply says what an answer at one address means for a cluster that is to be
-// given up. The zero value stops it.
-type Reply uint8
-
-const (
-	// ReplyServer: a server answers that may be a member with a quorum. It serves
-	// reads, refuses the login or the certificate, offers a certificate that cannot
-	// be verified, or returns any other error.
-	ReplyServer Reply = iota
-	// ReplyLearner: a learner answers. It does not know whether the voters have a
-	// quorum.
-	ReplyLearner
-	// ReplyNoQuorum: a voter answers that it has no quorum: it serves no reads or
-	// completes no login.
-	ReplyNoQuorum
-	// ReplyNone: nothing was heard of the cluster. The address does not answer,
-	// refuses connections, was not asked, or is used by another cluster.
-	ReplyNone
+import (
+	"slices"
+	"strings"
 )
 
-// Heard is what one address answered. Detail is for people.
+// A cluster is given up if a restored one takes its place, or if its members are
+// forgotten in a destroy. Their machines are destroyed next. So each voter counts as
+// one that may serve, also if it is silent or its power is off, unless it is proven
+// or stated to be gone for good.
+
+// Heard is what one address answered. The zero value is a server that may be a member
+// with a quorum, such as one whose certificate cannot be verified.
 type Heard struct {
 	Endpoint string
-	Reply    Reply
-	Detail   string
+	// Silent is true if nothing was heard: the address does not answer, refuses
+	// connections, or was not asked.
+	Silent bool
+	// Cluster and Member are in the header of the answer, 0 if there is none.
+	Cluster ClusterID
+	Member  MemberID
+	// Literal is true if the endpoint is an IP address that was asked itself. A host
+	// name and the address map may lead to another machine than before.
+	Literal bool
+	// Detail is for people.
+	Detail string
 }
 
 // Evidence is what is known about the loss of a cluster. The zero value says that
@@ -45,35 +39,165 @@ type Evidence struct {
 	Heard []Heard
 }
 
+// GiveUpRequest is the request to give up a cluster.
+type GiveUpRequest struct {
+	Cluster ClusterID
+	// Known are its members that the state has. One whose ID is not known has the
+	// ID 0. Others are the other clusters that the state has.
+	Known  []Member
+	Others []ClusterID
+	// Gone are the voters that the operator states are gone for good, by name, or
+	// by ID if they have none.
+	Gone []string
+}
+
+// States reports whether the operator states that the member is gone.
+func (r GiveUpRequest) States(m Member) bool {
+	return slices.Contains(r.Gone, m.Label()) || slices.Contains(r.Gone, m.ID.String())
+}
+
+// Label is the name, or the ID of a member without a name that is safe in a command.
+func (m Member) Label() string {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	if m.ID != 0 && (m.Name == "" || strings.Trim(m.Name, safe) != "") {
+		return m.ID.String()
+	}
+	return m.Name
+}
+
+// Proof is what the answers prove about a voter. The zero value proves nothing.
+type Proof uint8
+
+const (
+	// ProvesNothing: it may serve where it is not reached, or its power may return.
+	ProvesNothing Proof = iota
+	// ProvesServer: a server answers that may be this voter. It may serve.
+	ProvesServer
+	// ProvesGone: another member or cluster that the state knows answers at each of
+	// its own addresses.
+	ProvesGone
+)
+
+// ProofOf returns what the answers prove about a voter of the list or of r.Known. An
+// answer that may be its own is stronger than every proof of its loss.
+func (e Evidence) ProofOf(v Member, r GiveUpRequest) Proof {
+	gone, silent := false, false
+	for _, h := range e.Heard {
+		switch {
+		case h.isFrom(v, r):
+			return ProvesServer
+		case !slices.Contains(v.ClientURLs, h.Endpoint):
+		case h.Silent || h.Cluster == 0 || !h.Literal || !e.knows(h, v, r):
+			silent = true
+		default:
+			gone = true
+		}
+	}
+	if gone && !silent {
+		return ProvesGone
+	}
+	return ProvesNothing
+}
+
+// isFrom reports whether the answer may come from the member: it has its ID, or none
+// and comes from its address.
+func (h Heard) isFrom(m Member, r GiveUpRequest) bool {
+	if h.Cluster != 0 {
+		return h.Cluster == r.Cluster && h.Member == m.ID
+	}
+	return !h.Silent && slices.Contains(m.ClientURLs, h.Endpoint)
+}
+
+// knows reports whether the answer is from a cluster that the state has, or from a
+// listed member of this cluster, at an address that no other member advertises.
+func (e Evidence) knows(h Heard, v Member, r GiveUpRequest) bool {
+	shared := func(m Member) bool { return m.ID != v.ID && slices.Contains(m.ClientURLs, h.Endpoint) }
+	if slices.ContainsFunc(append(e.votersOf(r), e.Snapshot.Learners()...), shared) {
+		return false
+	}
+	_, listed := e.Snapshot.Member(h.Member)
+	return h.Cluster == r.Cluster && listed || slices.Contains(r.Others, h.Cluster)
+}
+
 // The codes of [DecideGiveUp].
 const (
 	// HasQuorum: the cluster answers, and may have its quorum.
 	HasQuorum Code = "has quorum"
-	// MayServe: a server answers that may be a member with a quorum.
+	// Contradicted: Names are stated to be gone, and answer.
+	Contradicted Code = "stated to be gone, and answers"
+	// MayServe: servers answer that may be members with a quorum.
 	MayServe Code = "may serve"
-	// NotStated: no answer shows that the cluster serves, and none proves that it
-	// is lost.
+	// NotStated: the voters that are neither proven nor stated to be gone may have
+	// a quorum. Names are all that are not proven to be gone and do not answer.
 	NotStated Code = "loss not stated"
 )
 
-// DecideGiveUp decides whether a cluster may be given up. stated is the cluster
-// that the operator states is lost, or 0. It checks in this order: too few voters
-// answer for a quorum; no other answer shows a server; the loss is stated. So an
-// answer always contradicts the statement.
-func DecideGiveUp(e Evidence, cluster, stated ClusterID) Decision {
-	answers := e.Snapshot.ClusterID == cluster && cluster != 0
-	if answers && e.Snapshot.mayDecide() {
+// DecideGiveUp decides whether a cluster may be given up: only if the voters that are
+// neither proven nor stated to be gone are fewer than its quorum. How many that is,
+// only a list says that has every member of the state that is not gone. Otherwise,
+// none may be left. An answer that no member of the list can have given refuses.
+func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
+	if e.Snapshot.ClusterID != r.Cluster || r.Cluster == 0 {
+		e.Snapshot = Snapshot{}
+	} else if e.Snapshot.mayDecide() {
 		return refuse(HasQuorum, Facts{})
 	}
-	heard := func(r Reply) bool { return slices.ContainsFunc(e.Heard, func(h Heard) bool { return h.Reply == r }) }
+	limit := Quorum(len(e.Snapshot.Voters())) // 1 without a list
+	var silent, contradicted []string
+	open, answer, lacking, stray := 0, 0, false, false
+	for _, v := range e.votersOf(r) {
+		proof := e.ProofOf(v, r)
+		if proof == ProvesGone {
+			continue
+		}
+		_, listed := e.Snapshot.Member(v.ID)
+		switch stated := r.States(v); {
+		case proof == ProvesServer && stated:
+			contradicted = append(contradicted, v.Label())
+		case proof == ProvesServer:
+			answer++
+			stray = stray || !listed
+		default:
+			silent = append(silent, v.Label())
+			if stated {
+				continue
+			}
+		}
+		open++
+		lacking = lacking || !listed
+	}
 	switch {
-	case heard(ReplyServer), heard(ReplyLearner) && !answers && !heard(ReplyNoQuorum):
+	case len(contradicted) > 0:
+		return refuse(Contradicted, Facts{Names: contradicted})
+	case stray, answer >= limit, slices.ContainsFunc(e.Heard, func(h Heard) bool { return e.isStray(h, r) }):
 		return refuse(MayServe, Facts{})
-	case cluster == 0 || stated != cluster:
-		return refuse(NotStated, Facts{})
+	case lacking, open >= limit, r.Cluster == 0, len(r.Known)+len(e.Snapshot.Members)+len(r.Gone) == 0:
+		return refuse(NotStated, Facts{Names: silent})
 	default:
 		return Decision{Verdict: Go}
 	}
+}
+
+// votersOf returns the voters of the list, each also with the addresses that the state
+// has, and the members of the state that are not in the list.
+func (e Evidence) votersOf(r GiveUpRequest) []Member {
+	out := e.Snapshot.Voters()
+	for _, k := range r.Known {
+		is := func(m Member) bool { return m.ID == k.ID || k.ID == 0 && m.Name == k.Name }
+		if i := slices.IndexFunc(out, is); i >= 0 {
+			out[i].ClientURLs = slices.Concat(out[i].ClientURLs, k.ClientURLs)
+		} else if !slices.ContainsFunc(e.Snapshot.Learners(), is) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// isStray reports whether a server answers that is none of the members, as behind a
+// load balancer: any voter may have answered.
+func (e Evidence) isStray(h Heard, r GiveUpRequest) bool {
+	return !h.Silent && (h.Cluster == 0 || h.Cluster == r.Cluster) &&
+		!slices.ContainsFunc(append(e.votersOf(r), e.Snapshot.Learners()...), func(m Member) bool { return h.isFrom(m, r) })
 }
 
 // mayDecide reports whether the voters that answer may have a quorum: they are

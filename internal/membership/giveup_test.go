@@ -3,104 +3,178 @@
 
 package membership
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// TestGiveUpByVoters checks, in every state of every cluster of up to five voters,
-// that a cluster whose voters may decide is never given up, and that any other one
-// is given up only if its own ID is stated.
-func TestGiveUpByVoters(t *testing.T) {
-	t.Parallel()
-	states := []Answer{
-		{State: Answered, ClusterID: 7},               // without a quorum, or an election is going on
-		{State: Answered, ClusterID: 7, ReadOK: true}, // serves
-		{State: Silent},
-		{State: WrongCluster, ClusterID: 8},
-		{}, // never asked
+// What a voter's own address answers: in upper case what shows a server.
+const (
+	serves        = 'S'
+	leaderless    = 'L'
+	refusesLogin  = 'T' // or the certificate, or any other error
+	noAnswer      = 's' // does not answer in time, or refuses connections
+	notAsked      = 'n'
+	replaced      = 'g' // a cluster of the state answers at the IP address
+	mapped        = 'm' // the same through a host name or the address map
+	foreign       = 'f' // a cluster that the state does not have, at the IP address
+	anotherMember = 'a' // another member of the list, at the IP address
+)
+
+// What the member list is.
+const (
+	noList   = iota
+	complete // has every voter
+	stale    // lacks the last voter
+)
+
+// lossOf returns a cluster whose voters answer that, and its learner 99.
+func lossOf(answers string, list int, stated uint) (Evidence, GiveUpRequest) {
+	e := Evidence{Snapshot: Snapshot{Answers: map[MemberID]Answer{}}}
+	r := GiveUpRequest{Cluster: 7, Others: []ClusterID{8}}
+	if list != noList {
+		e.Snapshot.ClusterID, e.Snapshot.Members = 7, []Member{{ID: 99, Name: "learner", Learner: true}}
 	}
+	for i, a := range answers {
+		m := Member{ID: MemberID(i + 1), Name: string(rune('a' + i)), ClientURLs: []string{"https://10.0.0.1:" + string(rune('1'+i))}}
+		h := Heard{Endpoint: m.ClientURLs[0], Literal: a != mapped}
+		r.Known = append(r.Known, m)
+		if stated&(1<<i) != 0 {
+			r.Gone = append(r.Gone, m.Name)
+		}
+		if list == complete || list == stale && i < len(answers)-1 {
+			e.Snapshot.Members = append(e.Snapshot.Members, m)
+		}
+		switch a {
+		case serves, leaderless:
+			h.Cluster, h.Member = 7, m.ID
+			e.Snapshot.Answers[m.ID] = Answer{State: Answered, MemberID: m.ID, ClusterID: 7, ReadOK: a == serves}
+		case noAnswer:
+			h.Silent = true
+		case replaced, mapped:
+			h.Cluster, h.Member = 8, 50
+		case foreign:
+			h.Cluster, h.Member = 9, 50
+		case anotherMember:
+			h.Cluster, h.Member = 7, 99
+		}
+		if a != notAsked {
+			e.Heard = append(e.Heard, h)
+		}
+	}
+	return e, r
+}
+
+// mayGiveUp is the naive statement of the rule.
+func mayGiveUp(answers string, list int, stated uint) bool {
+	listed := len(answers)
+	if list == stale {
+		listed--
+	}
+	open, speak, lackingIsOpen := 0, 0, false
+	for i, a := range answers {
+		says := stated&(1<<i) != 0
+		server := a == serves || a == leaderless || a == refusesLogin
+		switch {
+		case a == serves && (list == complete || i < listed), server && says, a == anotherMember && list == noList:
+			return false
+		case says, a == replaced, a == anotherMember:
+		default:
+			open++
+			lackingIsOpen = lackingIsOpen || i >= listed
+		}
+		if (a == serves || a == leaderless) && i < listed {
+			speak++
+		}
+	}
+	if list == noList || listed == 0 || lackingIsOpen {
+		return open == 0
+	}
+	return open < listed/2+1 && speak < listed/2+1
+}
+
+// TestGiveUp compares the rule with the naive statement, over what each of up to five
+// addresses answers, what the list is, and which voters are stated to be gone.
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
 	for voters := 1; voters <= 5; voters++ {
+		states := "SLTsngmfa"
+		if voters == 5 {
+			states = "SLTsg"
+		}
 		total := 1
 		for range voters {
 			total *= len(states)
 		}
 		for code := range total {
-			s := Snapshot{ClusterID: 7, Answers: map[MemberID]Answer{}}
-			answering, serving, rest := 0, 0, code
-			for i := range voters {
-				id := MemberID(i + 1)
-				a := states[rest%len(states)]
-				rest /= len(states)
-				if a.State == Answered {
-					a.MemberID = id
-					answering++
-				}
-				if a.ReadOK {
-					serving++
-				}
-				s.Members, s.Answers[id] = append(s.Members, Member{ID: id, Name: id.String(), ClientURLs: []string{"http://x:1"}}), a
+			var answers strings.Builder
+			for range voters {
+				answers.WriteByte(states[code%len(states)])
+				code /= len(states)
 			}
-			var lost Code
-			if answering > voters/2 || serving > 0 {
-				lost = HasQuorum
-			}
-			for _, stated := range []ClusterID{0, 7, 8} {
-				want := lost
-				if want == "" && stated != 7 {
-					want = NotStated
+			for stated := range uint(1) << voters {
+				for list := noList; list <= stale; list++ {
+					e, r := lossOf(answers.String(), list, stated)
+					d, want := DecideGiveUp(e, r), mayGiveUp(answers.String(), list, stated)
+					if (d.Verdict == Go) != want || (d.Code == "") != want {
+						t.Fatalf("%s, list %d, stated %05b: %q, want %v", answers.String(), list, stated, d.Code, want)
+					}
 				}
-				if d := DecideGiveUp(Evidence{Snapshot: s}, 7, stated); d.Code != want || (d.Verdict == Go) != (want == "") {
-					t.Fatalf("%+v, stated %s: %v %q, want %q", s, stated, d.Verdict, d.Code, want)
-				}
-			}
-			s.Linearizable = true
-			if d := DecideGiveUp(Evidence{Snapshot: s}, 7, 7); d.Code != HasQuorum {
-				t.Fatalf("a confirmed list, %+v: %v %q", s, d.Verdict, d.Code)
 			}
 		}
 	}
 }
 
-// TestGiveUpByAnswers is the table over what each address answers: every answer that
-// shows a server refuses, whatever the others answer and whatever is stated.
-func TestGiveUpByAnswers(t *testing.T) {
+// TestGiveUpCodes is a table of single cases. Without proof or statement nothing is
+// given up, also not by the zero values.
+func TestGiveUpCodes(t *testing.T) {
 	t.Parallel()
-	survivor := Snapshot{ClusterID: 7, Members: []Member{{ID: 1}, {ID: 2}, {ID: 3}}, Answers: map[MemberID]Answer{1: {State: Answered, MemberID: 1, ClusterID: 7}}}
-	other := Snapshot{ClusterID: 8, Members: []Member{{ID: 1}}, Answers: map[MemberID]Answer{1: {State: Answered, MemberID: 1, ClusterID: 8, ReadOK: true}}, Linearizable: true}
-	const s, l, q, n = ReplyServer, ReplyLearner, ReplyNoQuorum, ReplyNone
 	for _, c := range []struct {
-		name  string
-		snap  Snapshot
-		heard []Reply
-		want  Code // if the loss is stated
+		answers string
+		list    int
+		stated  uint
+		code    Code
+		names   string
 	}{
-		{"nothing was asked", Snapshot{}, nil, ""},
-		{"three do not answer", Snapshot{}, []Reply{n, n, n}, ""},
-		{"one of three refuses the certificate", Snapshot{}, []Reply{n, s, n}, MayServe},
-		{"all of three refuse the certificate", Snapshot{}, []Reply{s, s, s}, MayServe},
-		{"a survivor without a quorum", survivor, []Reply{q, n, n}, ""},
-		{"a survivor, and a server that refuses", survivor, []Reply{q, n, s}, MayServe},
-		{"a survivor that completes no login", Snapshot{}, []Reply{q, n, n}, ""},
-		{"no login, and a server that refuses", Snapshot{}, []Reply{q, s, n}, MayServe},
-		{"a learner alone", Snapshot{}, []Reply{l, n, n, n}, MayServe},
-		{"a learner and a survivor", survivor, []Reply{l, q, n, n}, ""},
-		{"a learner, and no login", Snapshot{}, []Reply{l, q, n, n}, ""},
-		{"another cluster in its place", other, []Reply{n, n, n}, ""},
-		{"another cluster, and a learner of this one", other, []Reply{n, l, n}, MayServe},
+		{"sss", noList, 0b000, NotStated, "a b c"},
+		{"sss", noList, 0b110, NotStated, "a b c"},
+		{"sss", noList, 0b111, "", ""},
+		{"TTT", noList, 0b111, Contradicted, "a b c"},
+		{"Tss", noList, 0b110, MayServe, ""},
+		{"Lss", complete, 0b000, NotStated, "b c"},
+		{"Lss", complete, 0b010, NotStated, "b c"},
+		{"Lss", complete, 0b110, "", ""},
+		{"LsT", complete, 0b010, MayServe, ""},
+		{"LTs", complete, 0b110, Contradicted, "b"},
+		{"Lssss", complete, 0b00110, NotStated, "b c d e"},
+		{"Lssss", complete, 0b01110, "", ""},
+		{"Lsss", stale, 0b0110, NotStated, "b c d"},
+		{"Lsss", stale, 0b1110, "", ""},
+		{"Lgg", complete, 0, "", ""},
+		{"Lmf", complete, 0, NotStated, "b c"},
+		{"LLs", complete, 0b100, HasQuorum, ""},
+		{"Sss", complete, 0b110, HasQuorum, ""},
 	} {
-		e := Evidence{Snapshot: c.snap}
-		for _, r := range c.heard {
-			e.Heard = append(e.Heard, Heard{Reply: r})
-		}
-		for _, stated := range []ClusterID{0, 7, 8} {
-			want := c.want
-			if want == "" && stated != 7 {
-				want = NotStated
-			}
-			if d := DecideGiveUp(e, 7, stated); d.Code != want || (d.Verdict == Go) != (want == "") {
-				t.Errorf("%s, stated %s: %v %q, want %q", c.name, stated, d.Verdict, d.Code, want)
-			}
+		e, r := lossOf(c.answers, c.list, c.stated)
+		if d := DecideGiveUp(e, r); d.Code != c.code || strings.Join(d.Facts.Names, " ") != c.names {
+			t.Errorf("%+v: %q %v", c, d.Code, d.Facts.Names)
 		}
 	}
-	if d := DecideGiveUp(Evidence{}, 0, 0); d.Code != NotStated {
-		t.Errorf("a cluster without an ID: %v %q", d.Verdict, d.Code)
+	e, r := lossOf("sss", complete, 0b111)
+	e.Heard = append(e.Heard, Heard{Endpoint: "https://10.0.0.9:1"})
+	if d := DecideGiveUp(e, r); d.Code != MayServe {
+		t.Errorf("a load balancer that refuses the certificate: %q", d.Code)
+	}
+	e, r = lossOf("Lgg", complete, 0)
+	for i := range e.Snapshot.Members { // one address for all
+		e.Snapshot.Members[i].ClientURLs = []string{e.Heard[1].Endpoint}
+	}
+	if d := DecideGiveUp(e, r); d.Code != NotStated {
+		t.Errorf("another cluster behind a load balancer: %q", d.Code)
+	}
+	for _, r := range []GiveUpRequest{{}, {Cluster: 7}, {Gone: []string{"a"}}} {
+		if d := DecideGiveUp(Evidence{}, r); d.Code != NotStated {
+			t.Errorf("%+v: %q", r, d.Code)
+		}
 	}
 }

@@ -4,6 +4,8 @@
 package provider
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -16,7 +18,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
@@ -263,12 +264,16 @@ func TestValidateReadsNoFiles(t *testing.T) {
 	}
 }
 
-// Only the ID of a cluster states that it is lost. It comes from the environment of
-// the run, and from nowhere else.
+// Only the ID of a cluster with names of its members states that they are gone. It comes
+// from the environment of the run, and from nowhere else.
 func TestClusterLost(t *testing.T) {
-	for value, want := range map[string]membership.ClusterID{"": 0, "8e9e05c52164694d": 0x8e9e05c52164694d, "2A": 0x2a, "true": 0, "yes": 0, "0": 0, "0x2a": 0, "2a ": 0} {
+	for value, want := range map[string]string{
+		"": "0 []", "8e9e05c52164694d:b": "8e9e05c52164694d [b]", "2A:b,c": "2a [b c]", "true": "", "yes": "", "0": "", "0:b": "",
+		"0x2a:b": "", "2a": "", "2a:": "", "2a:b,": "", "b,c": "", ":b": "",
+	} {
 		r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_CLUSTER_LOST": value}[k] }}
-		if got := r.clusterLost(); got != want || r.diags.HasError() != (want == 0 && value != "") {
+		s := r.clusterLost()
+		if got := fmt.Sprint(s.Cluster, " ", s.Gone); r.diags.HasError() != (want == "") || got != cmp.Or(want, "0 []") {
 			t.Errorf("%q: got %s, %v, want %s", value, got, r.diags, want)
 		}
 	}

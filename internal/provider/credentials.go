@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -103,18 +105,22 @@ func (r *reader) boolean(variable, argument string) bool {
 	return b
 }
 
-// clusterLost returns the cluster that the environment of this run states is lost.
-// It is no argument, because it must not outlive the run.
-func (r *reader) clusterLost() membership.ClusterID {
+// clusterLost returns the voters that the environment of this run states are gone for
+// good, as "<cluster ID>:<name>,<name>". It is no argument, because it must not outlive
+// the run.
+func (r *reader) clusterLost() reconfigure.Statement {
 	value := r.getenv(envClusterLost)
 	if value == "" {
-		return 0
+		return reconfigure.Statement{}
 	}
-	id, err := membership.ParseClusterID(value)
-	if err != nil {
+	cluster, names, _ := strings.Cut(value, ":")
+	id, err := membership.ParseClusterID(cluster)
+	gone := strings.Split(names, ",")
+	if err != nil || slices.Contains(gone, "") {
 		r.fail(path.Empty(), text.InvalidClusterLost(value))
+		return reconfigure.Statement{}
 	}
-	return id
+	return reconfigure.Statement{Cluster: id, Gone: gone}
 }
 
 // tlsUnknown reports whether some of the TLS material is not known yet.

@@ -25,6 +25,8 @@ type ProcessState struct {
 	// dissolved which of these clusters have been given up since.
 	settled   syncmap.Map[string, membership.ClusterID]
 	dissolved syncmap.Map[membership.ClusterID, bool]
+	// known are the clusters that the state has, and their members that it has.
+	known syncmap.Map[membership.ClusterID, *syncmap.Map[string, membership.Member]]
 	// freed is when peer URLs were released.
 	freed syncmap.Map[string, time.Time]
 }

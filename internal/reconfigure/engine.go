@@ -23,9 +23,9 @@ type Engine struct {
 	Clock   clock.Clock
 	// Locker is the lock between processes; nil if there is only one process.
 	Locker Locker
-	// Lost is the cluster that the operator states is lost, for this Terraform run,
-	// or 0. See [membership.DecideGiveUp].
-	Lost membership.ClusterID
+	// Lost is what the operator states for this Terraform run. See
+	// [membership.DecideGiveUp].
+	Lost Statement
 	// Self is user@host. It names this Terraform run in records that others read.
 	Self string
 	// Changed is called after each change or attempted change, and after each

@@ -342,12 +342,14 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Decision.Code != membership.QuorumLost {
 		t.Fatalf("leaving without quorum: %v", err)
 	}
-	for _, stated := range []membership.ClusterID{0, r.Cluster + 1, r.Cluster} {
+	for _, stated := range []reconfigure.Statement{
+		{}, {Cluster: r.Cluster + 1, Gone: []string{"infra2", "infra3"}}, {Cluster: r.Cluster, Gone: []string{"infra2"}}, {Cluster: r.Cluster, Gone: []string{"infra2", "infra3"}},
+	} {
 		r.Forget, b.engine.Lost = true, stated
 		left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
 		kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
-		if lost := stated == r.Cluster; lost != (err == nil && left.Forgotten != nil) || !lost && (!refused || kept.Decision.Code != membership.NotStated) {
-			t.Errorf("%s is stated, the cluster is %s: %+v, %v", stated, r.Cluster, left, err)
+		if lost := stated.Cluster == r.Cluster && len(stated.Gone) == 2; lost != (err == nil && left.Forgotten != nil) || !lost && (!refused || kept.Decision.Code != membership.NotStated) {
+			t.Errorf("%+v is stated, the cluster is %s: %+v, %v", stated, r.Cluster, left, err)
 		}
 	}
 }

@@ -7,15 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // NotGivenUp means that a cluster is not given up.
 type NotGivenUp struct {
-	Cluster  membership.ClusterID
-	Stated   membership.ClusterID // see [Engine.Lost]
+	Request  membership.GiveUpRequest
 	Decision membership.Decision
 	Evidence membership.Evidence
 	// Cause is why the cluster could not decide about a removal, nil if no removal
@@ -25,40 +26,100 @@ type NotGivenUp struct {
 
 // Error implements error.
 func (n *NotGivenUp) Error() string {
-	return fmt.Sprintf("cluster %s is not given up: %s", n.Cluster, n.Decision.Code)
+	return fmt.Sprintf("cluster %s is not given up: %s", n.Request.Cluster, n.Decision.Code)
 }
 
 // Unwrap returns the cause.
 func (n *NotGivenUp) Unwrap() error { return n.Cause }
 
 // CheckLost returns a [*NotGivenUp] unless the evidence allows the cluster to be
-// given up, on the statement that stated is lost. Without any address the evidence
-// is empty. cause is that of the [NotGivenUp].
-func CheckLost(e membership.Evidence, cluster, stated membership.ClusterID, cause error) error {
-	if d := membership.DecideGiveUp(e, cluster, stated); d.Verdict != membership.Go {
-		return &NotGivenUp{Cluster: cluster, Stated: stated, Decision: d, Evidence: e, Cause: cause}
+// given up. Without any address the evidence is empty. cause is that of the
+// [NotGivenUp].
+func CheckLost(e membership.Evidence, r membership.GiveUpRequest, cause error) error {
+	if d := membership.DecideGiveUp(e, r); d.Verdict != membership.Go {
+		return &NotGivenUp{Request: r, Decision: d, Evidence: e, Cause: cause}
 	}
 	return nil
+}
+
+// Statement is a cluster, and those of its voters that the operator states are gone for
+// good, for this Terraform run. The zero value states nothing.
+type Statement struct {
+	Cluster membership.ClusterID
+	Gone    []string
+}
+
+// Request returns the request to give up a cluster, for the members that
+// [ProcessState.Know] was called for. gone are stated in addition to the statement.
+func (b *ProcessState) Request(id membership.ClusterID, s Statement, gone []string) membership.GiveUpRequest {
+	r := membership.GiveUpRequest{Cluster: id, Gone: slices.Clone(gone)}
+	if s.Cluster == id {
+		r.Gone = append(r.Gone, s.Gone...)
+	}
+	for _, other := range b.known.Keys() {
+		if other != id {
+			r.Others = append(r.Others, other)
+		}
+	}
+	in := b.membersOf(id)
+	for _, name := range in.Keys() {
+		m, _ := in.Get(name)
+		r.Known = append(r.Known, m)
+	}
+	return r
+}
+
+// Know records that the state has the cluster, and these members of it. A member is
+// known until [ProcessState.Forget]. A name alone adds nothing to what is known of it.
+func (b *ProcessState) Know(id membership.ClusterID, members ...membership.Member) {
+	in := b.membersOf(id)
+	for _, m := range members {
+		var urls []string
+		for _, u := range m.ClientURLs {
+			if n, err := connection.ParseEndpoint(u, false); err == nil {
+				urls = append(urls, n)
+			}
+		}
+		m.ClientURLs = urls
+		if key := m.Label(); m.ID != 0 || !in.Has(key) {
+			in.Set(key, m)
+		}
+	}
+}
+
+// Forget ends the knowledge of a member that was removed or forgotten. Its machine is
+// destroyed next.
+func (b *ProcessState) Forget(id membership.ClusterID, m membership.Member) {
+	b.membersOf(id).Delete(m.Label())
+}
+
+func (b *ProcessState) membersOf(id membership.ClusterID) *syncmap.Map[string, membership.Member] {
+	return b.known.GetOrMake(id, func() *syncmap.Map[string, membership.Member] { return &syncmap.Map[string, membership.Member]{} })
 }
 
 // MayGiveUp asks every known address of the cluster, and returns a [*NotGivenUp]
 // unless the cluster may be given up. Every plan of a restore that gives up a cluster
 // asks it. The plan of a removal does not: only its apply asks, see [Engine.GiveUp].
-func (e *Engine) MayGiveUp(ctx context.Context, cluster membership.ClusterID) error {
+// gone are the voters that the configuration states are gone for good.
+func (e *Engine) MayGiveUp(ctx context.Context, cluster membership.ClusterID, gone []string) error {
+	for _, m := range e.Process.Request(cluster, e.Lost, gone).Known {
+		e.Cluster.AddFallbackEndpoints(m.ClientURLs)
+	}
 	evidence := e.Cluster.Evidence(ctx, cluster)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return CheckLost(evidence, cluster, e.Lost, nil)
+	return CheckLost(evidence, e.Process.Request(cluster, e.Lost, gone), nil)
 }
 
-// GiveUp is [Engine.MayGiveUp] during an apply. Machines of the same cluster are
-// being destroyed then, and a server may answer while it ends: so an answer that is
-// no member's must repeat.
-func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID) error {
+// GiveUp is [Engine.MayGiveUp] during an apply. Machines of
+// the same cluster are being destroyed then, and a server may answer while it ends: so
+// an answer that shows no quorum must repeat.
+func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone []string) error {
 	return e.repeat(ctx, ActionForget, cluster.String(), func() error {
-		err := e.MayGiveUp(ctx, cluster)
-		if kept, ok := errors.AsType[*NotGivenUp](err); ok && kept.Decision.Code == membership.MayServe {
+		err := e.MayGiveUp(ctx, cluster, gone)
+		kept, refused := errors.AsType[*NotGivenUp](err)
+		if refused && (kept.Decision.Code == membership.MayServe || kept.Decision.Code == membership.Contradicted) {
 			return outcome{next: unsure, cause: err}
 		}
 		if err != nil {
@@ -79,7 +140,7 @@ func Undecidable(err error) bool {
 // forgetIfLost turns an undecidable removal into a forgotten member if the request
 // allows that and the cluster may be given up. Otherwise the error says why not.
 func (e *Engine) forgetIfLost(ctx context.Context, r LeaveRequest, out Removal, cause error) (Removal, error) {
-	err := e.GiveUp(ctx, r.Cluster)
+	err := e.GiveUp(ctx, r.Cluster, nil)
 	kept, ok := errors.AsType[*NotGivenUp](err)
 	switch {
 	case err == nil && r.Forget:

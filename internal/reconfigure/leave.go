@@ -26,6 +26,7 @@ type LeaveRequest struct {
 	Cluster    membership.ClusterID
 	Name       string
 	PeerURLs   []string
+	ClientURLs []string
 	// Replacement is true if a successor follows.
 	Replacement bool
 	// Shared is true for a learner, which an etcd_member may have adopted: then
@@ -61,11 +62,14 @@ type Removal struct {
 // the list and on a leader. It succeeds if the member is already removed.
 func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	defer e.reportChange()
+	m := membership.Member{ID: r.ID, Name: r.Name, ClientURLs: r.ClientURLs}
+	e.Process.Know(r.Cluster, m)
 	out, err := e.leaveNow(ctx, r)
 	if err != nil && Undecidable(err) {
 		out, err = e.forgetIfLost(ctx, r, out, err)
 	}
 	if err == nil {
+		e.Process.Forget(r.Cluster, m)
 		e.Process.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
 	}
 	return out, err

@@ -6,6 +6,7 @@ package reconfigure_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,12 +35,10 @@ func (e *ending) Evidence(context.Context, membership.ClusterID) membership.Evid
 	if e.then != nil {
 		e.then()
 	}
-	reply := membership.ReplyServer
-	if e.kind() == connection.Refused {
-		reply = membership.ReplyNone
-	}
-	return membership.Evidence{Heard: []membership.Heard{{Endpoint: "http://a:1", Reply: reply}}}
+	return membership.Evidence{Heard: []membership.Heard{{Endpoint: "http://a:1", Silent: e.kind() == connection.Refused}}}
 }
+
+func (e *ending) AddFallbackEndpoints([]string) {}
 
 func (e *ending) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
 	return nil, 0, cluster.ErrAmbiguous
@@ -57,12 +56,13 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 	const always = 1 << 30
 	for _, c := range []struct {
 		answers int
-		stated  membership.ClusterID
+		stated  string
 		code    membership.Code
-	}{{0, 7, ""}, {3, 7, ""}, {always, 7, membership.MayServe}, {3, 0, membership.NotStated}, {0, 8, membership.NotStated}} {
+	}{{0, "a", ""}, {3, "a", ""}, {always, "a", membership.Contradicted}, {always, "", membership.MayServe}, {3, "", membership.NotStated}, {0, "b", membership.NotStated}} {
 		clock := &instantly{}
-		e := &reconfigure.Engine{Cluster: &ending{answers: c.answers}, Clock: clock, Lost: c.stated}
-		err := e.GiveUp(t.Context(), 7)
+		e := &reconfigure.Engine{Cluster: &ending{answers: c.answers}, Clock: clock, Process: &reconfigure.ProcessState{}}
+		e.Process.Know(7, membership.Member{ID: 1, Name: "a", ClientURLs: []string{"http://a:1"}})
+		err := e.GiveUp(t.Context(), 7, strings.Fields(c.stated))
 		kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
 		if refused != (c.code != "") || refused && kept.Decision.Code != c.code || !refused && err != nil {
 			t.Errorf("%+v: %v", c, err)
@@ -77,8 +77,8 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	e := &reconfigure.Engine{Cluster: &ending{then: cancel}, Clock: &instantly{}, Lost: 7}
-	if err := e.MayGiveUp(ctx, 7); !errors.Is(err, context.Canceled) {
+	e := &reconfigure.Engine{Cluster: &ending{then: cancel}, Clock: &instantly{}, Process: &reconfigure.ProcessState{}}
+	if err := e.MayGiveUp(ctx, 7, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ package text
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -19,35 +20,47 @@ func NotGivenUp(err error) Message {
 	if !ok {
 		return newMessage("Cannot give up the cluster", "%s. Nothing was changed.", sentence(err))
 	}
+	id, answers := n.Request.Cluster, own(heard(n.Evidence))
 	switch s := n.Evidence.Snapshot; n.Decision.Code {
 	case membership.HasQuorum:
 		return newMessage("The cluster has not lost its quorum",
 			"restore.replaces_cluster confirms that cluster %s is lost, but the cluster answers, with %s. "+
 				"It may have its quorum, and a restore would lose writes that it acknowledged. Nothing was changed.\n\n"+
 				"If you want to give up its data all the same, stop etcd on its machines, then plan again. Otherwise remove restore.replaces_cluster.%s",
-			s.ClusterID, members(s, ids(s.Members)), own(heard(n.Evidence)))
+			s.ClusterID, members(s, ids(s.Members)), answers)
+	case membership.Contradicted:
+		return newMessage("A member that is stated gone answers",
+			"%s %s stated to be gone for good, and a server answers that may be %s. So cluster %s may serve, or come back. Nothing was changed.\n\n"+
+				"Remove %s from gone of restore and from ETCD_CLUSTER_LOST. If you want to give up the cluster all the same, stop etcd on that machine for good, then plan again.%s",
+			listed(n.Decision.Facts.Names), plural(len(n.Decision.Facts.Names), "is", "are"), plural(len(n.Decision.Facts.Names), "it", "them"),
+			id, plural(len(n.Decision.Facts.Names), "it", "them"), answers)
 	case membership.MayServe:
 		return newMessage("The cluster may serve",
 			"restore.replaces_cluster confirms that cluster %s is lost, but a server answers at an address of the cluster. "+
 				"It may be a member with a quorum, and a restore would lose writes that it acknowledged. Nothing was changed.\n\n"+
 				"If the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list, or stop etcd on its machine. "+
 				"If it does not, remove its address from endpoints and address_map. Then plan again.%s",
-			n.Cluster, own(heard(n.Evidence)))
+			id, answers)
 	default:
-		return newMessage("State that the cluster is lost",
-			"restore.replaces_cluster gives up cluster %s. No answer shows that the cluster serves, but none proves that it is lost: what does not answer may be unreachable from here, or for now. Nothing was changed.%s\n\n"+
-				"Make sure that the machines of its members are destroyed or stopped, except those that answer without a quorum. Then state that for this Terraform run only, and again for the apply of a saved plan:\n\n"+
-				"  ETCD_CLUSTER_LOST=%s terraform apply%s",
-			n.Cluster, own(otherStated(n)), n.Cluster, own(heard(n.Evidence)))
+		return newMessage("State which members are gone",
+			"restore.replaces_cluster gives up cluster %s. Nothing proves that its quorum is lost: a member that does not answer may serve where it is not reached from here, or its power may return. Nothing was changed.\n\n"+
+				"Look at the machines. If these are destroyed or never start again, add this line to restore. Leave out a member that may come back:\n\n"+
+				"  gone = [%s]\n\n"+
+				"If etcd_initial_cluster is not in this configuration, state it for this Terraform run only, and again for the apply of a saved plan:\n\n"+
+				"  ETCD_CLUSTER_LOST=%s:%s terraform apply%s",
+			id, own(quoted(stating(n))), id, own(strings.Join(stating(n), ",")), answers)
 	}
 }
 
-// otherStated says that the operator states the loss of another cluster.
-func otherStated(n *reconfigure.NotGivenUp) string {
-	if n.Stated == 0 {
-		return ""
+// stating returns the voters to state as gone: those that are stated, and those of
+// which nothing is known.
+func stating(n *reconfigure.NotGivenUp) []string {
+	out := []string{}
+	for _, name := range slices.Concat(n.Request.Gone, n.Decision.Facts.Names) {
+		out = append(out, Clean(name))
 	}
-	return sprintf(" ETCD_CLUSTER_LOST is %s, which is another cluster.", n.Stated)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // heard lists what each known address of a cluster answered.
@@ -73,17 +86,21 @@ func lastResort(err error) string {
 		return "\n\nAsked again, the cluster answers and may have its quorum: apply again." + heard(n.Evidence)
 	case n.Decision.Code == membership.MayServe:
 		return sprintf("\n\nA server answers at an address of the cluster. It may be a member with a quorum, so no member is forgotten. "+
-			"If the server does not belong to cluster %s, remove its address from endpoints and address_map, or stop it.%s", n.Cluster, own(heard(n.Evidence)))
+			"If the server does not belong to cluster %s, remove its address from endpoints and address_map. If it does, and you want to give up the cluster, stop etcd on its machine.%s", n.Request.Cluster, own(heard(n.Evidence)))
+	case n.Decision.Code == membership.Contradicted:
+		return sprintf("\n\nETCD_CLUSTER_LOST states that %s %s gone for good, and a server answers that may be %s. So no member is forgotten. Unset it.%s",
+			listed(n.Decision.Facts.Names), plural(len(n.Decision.Facts.Names), "is", "are"), plural(len(n.Decision.Facts.Names), "it", "them"), own(heard(n.Evidence)))
 	default:
-		return sprintf("\n\nIf cluster %s is gone for good, state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
-			"  ETCD_CLUSTER_LOST=%s terraform destroy -refresh=false%s%s", n.Cluster, n.Cluster, own(otherStated(n)), own(heard(n.Evidence)))
+		return sprintf("\n\nNothing proves that the quorum of cluster %s is lost: a member that does not answer may serve where it is not reached from here. "+
+			"If these members are gone for good, state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n"+
+			"  ETCD_CLUSTER_LOST=%s:%s terraform destroy -refresh=false%s", n.Request.Cluster, n.Request.Cluster, own(strings.Join(stating(n), ",")), own(heard(n.Evidence)))
 	}
 }
 
 // MemberForgotten returns the warning for a member of a lost cluster.
 func MemberForgotten(name string, id membership.MemberID, err error) Message {
 	return newMessage("Member "+name+" was forgotten, not removed",
-		"%s (%s) was removed from the state only, because ETCD_CLUSTER_LOST states that its cluster is lost. The cluster could not decide, and nothing was changed in it. "+
+		"%s (%s) was removed from the state only, because its cluster is lost: ETCD_CLUSTER_LOST states which members are gone. The cluster could not decide, and nothing was changed in it. "+
 			"If the cluster comes back, the member is still in its list.%s",
 		name, id, own(cause(err)))
 }
@@ -91,5 +108,5 @@ func MemberForgotten(name string, id membership.MemberID, err error) Message {
 // InvalidClusterLost returns the error for an invalid ETCD_CLUSTER_LOST.
 func InvalidClusterLost(value string) Message {
 	return newMessage("Invalid ETCD_CLUSTER_LOST",
-		"ETCD_CLUSTER_LOST is %q. Expected the ID of the cluster that is lost, 1 to 16 hexadecimal digits. The error that asks for it contains the line to paste. Otherwise, unset it.", value)
+		"ETCD_CLUSTER_LOST is %q. Expected the ID of the lost cluster and its members that are gone for good, such as 3f1c2ab45d6e7f80:b,c. The error that asks for it contains the line to paste. Otherwise, unset it.", value)
 }

@@ -49,7 +49,7 @@ func TestResourceTexts(t *testing.T) {
 		for _, a := range endpointsOf(cause) {
 			e.Heard = append(e.Heard, membership.Heard{Endpoint: a.Endpoint, Detail: answer(a.Err)})
 		}
-		return &reconfigure.NotGivenUp{Cluster: 0xc1, Decision: membership.Decision{Code: code}, Evidence: e, Cause: cause}
+		return &reconfigure.NotGivenUp{Request: membership.GiveUpRequest{Cluster: 0xc1}, Decision: membership.Decision{Code: code, Facts: membership.Facts{Names: []string{"b", "c"}}}, Evidence: e, Cause: cause}
 	}
 	unidentified := func(code membership.Code, m membership.Member) *reconfigure.Unidentified {
 		return &reconfigure.Unidentified{

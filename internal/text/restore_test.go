@@ -16,8 +16,8 @@ import (
 // testdata/restore.txt. UPDATE=1 rewrites the file.
 func TestRestoreTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
-	refused := func(code membership.Code, stated membership.ClusterID, snap membership.Snapshot, heard ...membership.Heard) Message {
-		return NotGivenUp(&reconfigure.NotGivenUp{Cluster: 0x2b, Stated: stated, Decision: membership.Decision{Code: code}, Evidence: membership.Evidence{Snapshot: snap, Heard: heard}})
+	refused := func(code membership.Code, stated string, snap membership.Snapshot, heard ...membership.Heard) Message {
+		return NotGivenUp(&reconfigure.NotGivenUp{Request: membership.GiveUpRequest{Cluster: 0x2b, Gone: strings.Fields(stated)}, Decision: membership.Decision{Code: code, Facts: membership.Facts{Names: []string{"c", "b"}}}, Evidence: membership.Evidence{Snapshot: snap, Heard: heard}})
 	}
 	down := membership.Heard{Endpoint: "https://10.0.0.2:2379", Detail: "connection refused"}
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
@@ -31,10 +31,11 @@ func TestRestoreTexts(t *testing.T) {
 		RestoreRefused(membership.SameIdentity, "2b", "2b"),
 		RestoreRefused(membership.ConfirmationUnknown, "2b", ""),
 		RestoreRefused(membership.SnapshotUnknown, "2b", "2b"),
-		refused(membership.HasQuorum, 0x2b, two, membership.Heard{Endpoint: at, Detail: "serves requests"}, down),
-		refused(membership.MayServe, 0x2b, membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
-		refused(membership.NotStated, 0, membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "no answer in time"}, down),
-		refused(membership.NotStated, 0x2c, membership.Snapshot{}),
+		refused(membership.HasQuorum, "", two, membership.Heard{Endpoint: at, Detail: "serves requests"}, down),
+		refused(membership.Contradicted, "b c", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
+		refused(membership.MayServe, "", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
+		refused(membership.NotStated, "", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "no answer in time"}, down),
+		refused(membership.NotStated, "b d", membership.Snapshot{}),
 		NotGivenUp(context.Canceled),
 		InvalidClusterLost("true"),
 		RestorePlanned("2b", []string{"a", "b"}, 4711),

@@ -140,8 +140,8 @@ func TestAccStateThatCannotBeUsed(t *testing.T) {
 		tamper(w, t, written, strings.Replace(written, fmt.Sprintf("%q", c.Endpoints()[0]), `""`, 1))
 		w.Write("main.tf", required+"provider \"etcd\" {}\n"+learner(here))
 		mustWarn(w.Plan().Outcome, "Endpoints of member x cannot be used")
-		w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", "\n  ETCD_CLUSTER_LOST="+clusterID(t, c)+" terraform destroy -refresh=false")
-		w.StateLost(clusterID(t, c))
+		w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", "\n  ETCD_CLUSTER_LOST="+clusterID(t, c)+":x terraform destroy -refresh=false")
+		w.StateLost(clusterID(t, c), "x")
 		mustWarn(w.Destroy("-refresh=false").MustSucceed(), "Member x was forgotten, not removed")
 		if w.State("etcd_learner.x") != nil {
 			t.Error("it is still in the state")

@@ -135,7 +135,7 @@ func TestAccOtherCluster(t *testing.T) {
 	plan := w.Plan()
 	plan.MustBeEmpty()
 	mustWarn(plan.Outcome, "The endpoints answer for another cluster").MustContain(t, "The endpoints answer for another cluster", says)
-	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", says, fmt.Sprintf("\n  ETCD_CLUSTER_LOST=%v terraform destroy -refresh=false", was["cluster_id"]))
+	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", says, fmt.Sprintf("\n  ETCD_CLUSTER_LOST=%v:x terraform destroy -refresh=false", was["cluster_id"]))
 
 	w.Write("main.tf", there+learner+another)
 	for _, args := range [][]string{nil, {"-refresh=false"}} {
@@ -152,7 +152,7 @@ func TestAccOtherCluster(t *testing.T) {
 
 	w.Apply().MustSucceed()
 	w.Write("main.tf", there+learner)
-	w.StateLost(was["cluster_id"])
+	w.StateLost(was["cluster_id"], "x")
 	mustWarn(w.Destroy("-refresh=false").MustSucceed(), "Member x was forgotten, not removed")
 	mustBeMembers(t, second, "infra1")
 	mustBeMembers(t, first, "? (learner)", "infra1")

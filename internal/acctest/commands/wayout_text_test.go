@@ -20,12 +20,12 @@ func TestWayOut(t *testing.T) {
 
 ADDRESS is the address after "with" above. To forget everything, run:
 
-  ETCD_CLUSTER_LOST=2a terraform destroy -refresh=false
+  ETCD_CLUSTER_LOST=2a:b,c terraform destroy -refresh=false
 
 To destroy everything instead, run:
 
   terraform destroy -refresh=false`}
-	want := []string{"terraform apply -replace='ADDRESS'", "ETCD_CLUSTER_LOST=2a terraform destroy -refresh=false", destroyInstead}
+	want := []string{"terraform apply -replace='ADDRESS'", "ETCD_CLUSTER_LOST=2a:b,c terraform destroy -refresh=false", destroyInstead}
 	if got := commandsIn(d); !slices.Equal(got, want) {
 		t.Errorf("the commands are %q, want %q", got, want)
 	}
@@ -40,7 +40,7 @@ To destroy everything instead, run:
 	if !slices.Equal(args, []string{"apply", "-replace=" + d.Address}) || len(env) != 0 {
 		t.Errorf("the arguments are %q with %q", args, env)
 	}
-	if args, env := shellWords(t, want[1]); !slices.Equal(args, []string{"destroy", "-refresh=false"}) || !slices.Equal(env, []string{"ETCD_CLUSTER_LOST=2a"}) {
+	if args, env := shellWords(t, want[1]); !slices.Equal(args, []string{"destroy", "-refresh=false"}) || !slices.Equal(env, []string{"ETCD_CLUSTER_LOST=2a:b,c"}) {
 		t.Errorf("the arguments are %q with %q", args, env)
 	}
 	d.Detail = "ADDRESS is the etcd_member of c."

@@ -15,11 +15,17 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
+// GoneKey is the key of the voters that the configuration states are gone for good, for
+// the Delete of a plan that gives their cluster up.
+const GoneKey = "gone"
+
 // GuardAbandon refuses a plan that gives up a cluster, unless the answers of every
-// known address allow it and the operator states the loss. c is nil if no address is
-// known.
-func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.ClusterID, diags *diag.Diagnostics) {
-	err := b.giveUp(ctx, c, id, (*reconfigure.Engine).MayGiveUp)
+// known address and the statement of the operator allow it. c is nil if no address is
+// known. members are those of the resource.
+func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.ClusterID, members []membership.Member, diags *diag.Diagnostics) {
+	gone, _ := b.Plan.Abandoned.Get(id)
+	b.state.Know(id, members...)
+	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).MayGiveUp)
 	if err != nil && b.FirstTime("given up: "+err.Error()) { // one error is enough to refuse the plan
 		report.Error(diags, text.NotGivenUp(err))
 	}
@@ -27,20 +33,31 @@ func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.Cl
 
 // Abandon forgets a member of an abandoned cluster, its configuration, or the
 // bootstrap of the cluster. It does not change that cluster. It asks again what the
-// plan has asked.
-func (b *Backend) Abandon(ctx context.Context, c *Cluster, id membership.ClusterID, name string, diags *diag.Diagnostics) {
-	err := b.giveUp(ctx, c, id, (*reconfigure.Engine).GiveUp)
-	log.Debug(ctx, log.Membership, "forgetting a member of an abandoned cluster", "member", name, "cluster", id, "error", err)
+// plan has asked. m is the zero value for what is destroyed only after the machines.
+func (b *Backend) Abandon(ctx context.Context, c *Cluster, id membership.ClusterID, m membership.Member, gone []string, diags *diag.Diagnostics) {
+	if m.ID != 0 {
+		b.state.Know(id, m)
+	}
+	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).GiveUp)
+	log.Debug(ctx, log.Membership, "forgetting a member of an abandoned cluster", "member", m.Name, "cluster", id, "error", err)
 	if err != nil {
 		report.Error(diags, text.NotGivenUp(err))
+		return
 	}
+	b.state.Forget(id, m)
 }
 
-func (b *Backend) giveUp(ctx context.Context, c *Cluster, id membership.ClusterID, ask func(*reconfigure.Engine, context.Context, membership.ClusterID) error) error {
+// CheckLost is [reconfigure.CheckLost] for a member without an address to ask.
+func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause error) error {
+	b.state.Know(id, m)
+	return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, nil), cause)
+}
+
+func (b *Backend) giveUp(ctx context.Context, c *Cluster, id membership.ClusterID, gone []string, ask func(*reconfigure.Engine, context.Context, membership.ClusterID, []string) error) error {
 	if c == nil || b.Unknown {
-		return reconfigure.CheckLost(membership.Evidence{}, id, b.Lost, nil)
+		return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, gone), nil)
 	}
-	return ask(c.Engine, ctx, id)
+	return ask(c.Engine, ctx, id, gone)
 }
 
 // ClearReplaced deletes the records of the clusters that the cluster replaces.

@@ -29,9 +29,8 @@ type Backend struct {
 	// Settings are the provider's own. If Endpoints is empty, each resource
 	// must have its own, or fail with text.NoEndpoints.
 	Settings connection.Settings
-	// Lost is the cluster that the operator states is lost, for this Terraform run,
-	// or 0.
-	Lost membership.ClusterID
+	// Lost is what the operator states for this Terraform run.
+	Lost reconfigure.Statement
 	// Run is what this run takes from its process.
 	Run *Run
 	// Pool holds the connections that this process shares.

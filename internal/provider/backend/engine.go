@@ -66,6 +66,7 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 func (c *Cluster) ExpectCluster(want membership.ClusterID, clientURLs []string) {
 	c.Cluster.AddFallbackEndpoints(clientURLs)
 	c.inState.Store(uint64(want))
+	c.Process.Know(want)
 }
 
 // ExpectedCluster returns the cluster set by [Cluster.ExpectCluster], or 0.

@@ -28,8 +28,9 @@ type Plan struct {
 	// they are known not to have formed a cluster.
 	ReplacedBootstraps syncmap.Map[string, bool]
 	// Abandoned are the clusters that a restored snapshot replaces, in this
-	// plan or in an earlier plan: see [membership.DecideRestore].
-	Abandoned syncmap.Map[membership.ClusterID, bool]
+	// plan or in an earlier plan: see [membership.DecideRestore]. The value are
+	// those of its voters that the configuration states are gone for good.
+	Abandoned syncmap.Map[membership.ClusterID, []string]
 
 	// configs are the configurations in the state, by token and name.
 	configs syncmap.Map[string, bool]

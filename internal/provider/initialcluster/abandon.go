@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -46,10 +48,11 @@ func restoreRequest(ctx context.Context, config model, was *record, diags *diag.
 func (r *clusterResource) planReplaced(ctx context.Context, config, prior model, resp *resource.ModifyPlanResponse) bool {
 	was := recordOf(ctx, prior, &resp.Diagnostics)
 	request := restoreRequest(ctx, config, &was, &resp.Diagnostics)
-	r.abandon(request.Replaced)
+	gone := goneOf(ctx, config, &resp.Diagnostics)
+	r.abandon(request.Replaced, gone)
 	switch d := membership.DecideRestore(request); d.Verdict {
 	case membership.Go:
-		r.abandon(request.Confirmed)
+		r.abandon(request.Confirmed, gone)
 		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("restore"))
 		// Terraform does not show warnings of the second half of a replacement.
 		warnRestore(ctx, config, slices.Sorted(maps.Keys(was.Members)), &resp.Diagnostics)
@@ -74,12 +77,22 @@ func (r *clusterResource) planAbandoned(ctx context.Context, config model, was *
 	case d.Verdict != membership.Go:
 		return 0
 	}
-	r.abandon(request.Confirmed)
+	gone := goneOf(ctx, config, diags)
+	private.Keep(ctx, resp.Private, backend.GoneKey, gone, diags)
+	r.abandon(request.Confirmed, gone)
 	if r.backend == nil || r.backend.Applying.Load() {
 		return request.Confirmed
 	}
 	c, _ := r.backend.Cluster(nil) // nil without endpoints
-	r.backend.GuardAbandon(ctx, c, request.Confirmed, diags)
+	founders, _ := config.founders(ctx, diags)
+	if was != nil {
+		founders = was.Members
+	}
+	var members []membership.Member
+	for _, name := range names(founders) {
+		members = append(members, membership.Member{Name: name})
+	}
+	r.backend.GuardAbandon(ctx, c, request.Confirmed, members, diags)
 	if was == nil {
 		warnRestore(ctx, config, nil, diags)
 	}
@@ -93,11 +106,19 @@ func warnRestore(ctx context.Context, config model, names []string, diags *diag.
 	report.WarnAt(diags, path.Root("restore"), text.RestorePlanned(restored.ReplacesCluster.ValueString(), names, restored.Revision.ValueInt64()))
 }
 
-// abandon notes an abandoned cluster for the guards of the plan.
-func (r *clusterResource) abandon(id membership.ClusterID) {
+// abandon notes an abandoned cluster, and those of its voters that the configuration
+// states are gone, for the guards of the plan.
+func (r *clusterResource) abandon(id membership.ClusterID, gone []string) {
 	if r.backend != nil && id != 0 {
-		r.backend.Plan.Abandoned.Set(id, true)
+		r.backend.Plan.Abandoned.Set(id, gone)
 	}
+}
+
+func goneOf(ctx context.Context, config model, diags *diag.Diagnostics) []string {
+	if restored := restoreOf(ctx, config.Restore, diags); restored != nil {
+		return attribute.Texts(restored.Gone)
+	}
+	return nil
 }
 
 func (r *clusterResource) refuseRestore(code membership.Code, request membership.RestoreRequest, diags *diag.Diagnostics) {

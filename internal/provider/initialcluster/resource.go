@@ -153,13 +153,14 @@ func (r *clusterResource) Delete(ctx context.Context, req resource.DeleteRequest
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	removal := private.Kept[*bool](ctx, req.Private, keyRemoval, &resp.Diagnostics)
 	abandoned := private.Kept[bool](ctx, req.Private, keyAbandoned, &resp.Diagnostics)
+	gone := private.Kept[[]string](ctx, req.Private, backend.GoneKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || removal == nil || *removal {
 		return
 	}
 	if abandoned {
 		id, _ := membership.ParseClusterID(m.ClusterID.ValueString())
 		c, _ := r.backend.Cluster(nil) // nil without endpoints
-		r.backend.Abandon(ctx, c, id, "", &resp.Diagnostics)
+		r.backend.Abandon(ctx, c, id, membership.Member{}, gone, &resp.Diagnostics)
 		return
 	}
 	r.refuseReplacement(ctx, recordOf(ctx, m, &resp.Diagnostics), &resp.Diagnostics)

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -36,6 +38,7 @@ type restore struct {
 	MarkCompacted   types.Bool   `tfsdk:"mark_compacted"`
 	Revision        types.Int64  `tfsdk:"revision"`
 	ReplacesCluster types.String `tfsdk:"replaces_cluster"`
+	Gone            types.List   `tfsdk:"gone"`
 }
 
 // restoreOf reads the argument, nil if there is none or it is not known.
@@ -182,8 +185,16 @@ func revisionAttributes() map[string]schema.Attribute {
 			Optional: true,
 			Computed: true,
 			MarkdownDescription: "ID of the cluster whose place the restored one takes, in hexadecimal. It confirms that the cluster is lost: its members are forgotten, and replaced with their machines. " +
-				"Must be the `cluster_id` in the state, if there is one. Refused while that cluster may serve, and unless `ETCD_CLUSTER_LOST` states in the environment of the run that this cluster is lost. It stays in the configuration afterwards, where it has no effect. Default: none.",
+				"Must be the `cluster_id` in the state, if there is one. Refused while voters that may have a quorum are neither proven to be gone nor listed in `gone`. It stays in the configuration afterwards, where it has no effect. Default: none.",
 			Validators: []validator.String{attribute.ClusterID()},
+		},
+		"gone": schema.ListAttribute{
+			ElementType: types.StringType,
+			Optional:    true,
+			Computed:    true,
+			MarkdownDescription: "Names of the voters of the replaced cluster that are gone for good: their machines are destroyed, or never start again. The error that asks for it contains the line to paste. " +
+				"A plan and its apply fail if one of them answers. Only with `replaces_cluster`. Default: none.",
+			Validators: []validator.List{listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 		},
 	}
 }

@@ -32,5 +32,5 @@ func (g *guard) checkAbandoned(ctx context.Context) {
 	if err == nil {
 		c.ExpectCluster(id, attribute.Texts(g.state.ClientURLs))
 	}
-	g.b.GuardAbandon(ctx, c, id, &g.resp.Diagnostics)
+	g.b.GuardAbandon(ctx, c, id, []membership.Member{g.state.listed()}, &g.resp.Diagnostics)
 }

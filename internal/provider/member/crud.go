@@ -135,8 +135,8 @@ func (m *model) refresh(ctx context.Context, b *backend.Backend, diags *diag.Dia
 }
 
 // leave removes the member. was is the recorded owner if it is not the model's
-// own, otherwise "".
-func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, diags *diag.Diagnostics) {
+// own, otherwise "". gone are the voters that the plan of a restore states are gone.
+func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReason, was string, gone []string, diags *diag.Diagnostics) {
 	b.Applying.Store(true)
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
@@ -157,10 +157,10 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	}
 	switch {
 	case reason == deleteAbandoned:
-		b.Abandon(ctx, c, cluster, name, diags)
+		b.Abandon(ctx, c, cluster, m.listed(), gone, diags)
 		return
 	case err != nil: // no address to ask
-		lost := reconfigure.CheckLost(membership.Evidence{}, cluster, b.Lost, err)
+		lost := b.CheckLost(cluster, m.listed(), err)
 		if lost == nil && forget {
 			report.Warn(diags, text.MemberForgotten(name, id, err))
 			return
@@ -174,7 +174,7 @@ func (m model) leave(ctx context.Context, b *backend.Backend, reason deleteReaso
 	}
 	left, err := c.Leave(ctx, reconfigure.LeaveRequest{
 		Owner: cmp.Or(was, m.owner()), KeepRecord: was == "" && m.owner() == m.configID(),
-		ID: id, Cluster: cluster, Name: name, PeerURLs: m.peers(),
+		ID: id, Cluster: cluster, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
 		Replacement: reason != deleteRemoval, Forget: forget, Shared: m.role == roleLearner, Timeout: timeout,
 	})
 	if err != nil {

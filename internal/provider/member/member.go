@@ -159,7 +159,8 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	m := r.role.model(ctx, req.State, diags)
 	reason := private.Kept[deleteReason](ctx, req.Private, reasonKey, diags)
 	was := private.Kept[string](ctx, req.Private, movedKey, diags)
+	gone := private.Kept[[]string](ctx, req.Private, backend.GoneKey, diags)
 	if !diags.HasError() {
-		m.leave(ctx, r.backend, reason, was, diags)
+		m.leave(ctx, r.backend, reason, was, gone, diags)
 	}
 }

@@ -98,6 +98,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // reason returns the reason for Delete.
 func (g *guard) reason() deleteReason {
 	if g.isAbandoned() && g.step != updated && g.step != created {
+		id, _ := membership.ParseClusterID(g.was.Cluster)
+		gone, _ := g.b.Plan.Abandoned.Get(id)
+		private.Keep(ctx, g.resp.Private, backend.GoneKey, gone, &g.resp.Diagnostics)
 		return deleteAbandoned
 	}
 	switch g.step {

@@ -61,6 +61,12 @@ func (m model) reach(b *backend.Backend, diags *diag.Diagnostics) (c *backend.Cl
 	return c, bad, err
 }
 
+// listed returns the member in the state as its cluster listed it.
+func (m model) listed() membership.Member {
+	id, _ := membership.ParseMemberID(m.ID.ValueString())
+	return membership.Member{ID: id, Name: m.Name.ValueString(), ClientURLs: attribute.Texts(m.ClientURLs)}
+}
+
 func (m model) ids(diags *diag.Diagnostics) (membership.MemberID, membership.ClusterID) {
 	id, err := membership.ParseMemberID(m.ID.ValueString())
 	cluster, err2 := membership.ParseClusterID(m.ClusterID.ValueString())

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -61,20 +62,26 @@ func (g *guard) findAbandoned(ctx context.Context, req resource.ModifyPlanReques
 		left = g.abandoned.String()
 	}
 	private.Keep(ctx, g.resp.Private, abandonedKey, left, diags)
+	gone, _ := g.b.Plan.Abandoned.Get(g.abandoned)
+	private.Keep(ctx, g.resp.Private, backend.GoneKey, gone, diags)
 	switch {
 	case g.abandoned == 0 || g.b.Applying.Load():
 	case kept && !follows:
 		g.refuse(text.AbandonedStays(g.was.Name, left))
 	case !g.replaced: // the first call of a replacement has asked
 		c, _ := g.b.Cluster(nil) // nil without endpoints
-		g.b.GuardAbandon(ctx, c, g.abandoned, diags)
+		var members []membership.Member
+		if g.was.Cluster != "" || g.was.Founders > 0 {
+			members = []membership.Member{{Name: g.was.Name}}
+		}
+		g.b.GuardAbandon(ctx, c, g.abandoned, members, diags)
 	}
 }
 
 // noteAbandoned notes the cluster that a bootstrap replaces.
 func (g *guard) noteAbandoned(boot *bootstrap.Bootstrap) {
 	if boot != nil && boot.Replaces() != 0 {
-		g.b.Plan.Abandoned.Set(boot.Replaces(), true)
+		g.b.Plan.Abandoned.GetOrMake(boot.Replaces(), func() []string { return nil })
 	}
 }
 

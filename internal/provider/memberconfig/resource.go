@@ -267,13 +267,14 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
 	abandoned := private.Kept[string](ctx, req.Private, abandonedKey, &resp.Diagnostics)
+	gone := private.Kept[[]string](ctx, req.Private, backend.GoneKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	name := m.Name.ValueString()
 	c, err := r.backend.Cluster(nil)
 	if id, bad := membership.ParseClusterID(abandoned); bad == nil {
-		r.backend.Abandon(ctx, c, id, name, &resp.Diagnostics)
+		r.backend.Abandon(ctx, c, id, membership.Member{Name: name}, gone, &resp.Diagnostics)
 		return
 	}
 	if err != nil {
