@@ -1,0 +1,101 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package node defines the object that etcd_cluster gives for each of its nodes. The
+// machine of the node and its etcd_member or etcd_learner take it as it is.
+package node
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+)
+
+// Node is an element of node of etcd_cluster. It changes only if the node is rebuilt,
+// or if the user changes a value that belongs to it. At plan, every field may be
+// unknown.
+type Node struct {
+	// ID is the identity of the node. A rebuilt node has a new ID. It is the owner of
+	// the ownership record of its member.
+	ID types.String `tfsdk:"id"`
+	// Name is the name of the node and of its member.
+	Name types.String `tfsdk:"name"`
+	// PeerURLs and ClientURLs are null if only the machine knows them.
+	PeerURLs   types.Set `tfsdk:"peer_urls"`
+	ClientURLs types.Set `tfsdk:"client_urls"`
+	// Version and Revision are what is in force for the node. They are null if
+	// nothing was given.
+	Version  types.String `tfsdk:"version"`
+	Revision types.Map    `tfsdk:"revision"`
+	// Environment are the ETCD_* variables of the process, for the user data.
+	Environment types.Map `tfsdk:"environment"`
+	// JoinScriptBase64Gzip is the join script, for the user data.
+	JoinScriptBase64Gzip types.String `tfsdk:"join_script_base64gzip"`
+	// Format is the format in which functions write the user data.
+	Format types.Int64 `tfsdk:"format"`
+	// Start is an object of [Start]. It is unknown while the node is planned to be
+	// created or rebuilt.
+	Start types.Object `tfsdk:"start"`
+}
+
+// Start is what etcd_member and etcd_learner must know of the node and of its
+// cluster. It stays as it was when the node was built, but for the endpoints.
+type Start struct {
+	// Initial is true for a member that forms the cluster together with others.
+	Initial types.Bool `tfsdk:"initial"`
+	// InitialMembers is the number of members that form the cluster, null if the
+	// cluster was known to exist when the node was built.
+	InitialMembers types.Int64 `tfsdk:"initial_members"`
+	// ClusterID is the ID of the cluster in hexadecimal, null if it was not known when
+	// the node was built.
+	ClusterID types.String `tfsdk:"cluster_id"`
+	// Endpoints are the client URLs of all nodes of the cluster, with the node's own.
+	// They are renewed if none of them belongs to another present node any more.
+	Endpoints types.Set `tfsdk:"endpoints"`
+	// Peers are the peer URLs of other members in the environment: those that the
+	// join script asks.
+	Peers types.Set `tfsdk:"peers"`
+	// WindowEnd is the time (RFC 3339) until which the node may form its cluster
+	// without an answer from its peers, null for all but the first initial member.
+	WindowEnd types.String `tfsdk:"window_end"`
+	// Replaces are the IDs of the nodes of that name before this one whose members may
+	// be left in the cluster.
+	Replaces types.List `tfsdk:"replaces"`
+	// Imported is true for a node whose machine does not have the user data of the
+	// node: the machine existed before the import.
+	Imported types.Bool `tfsdk:"imported"`
+}
+
+var (
+	texts = types.SetType{ElemType: types.StringType}
+	// StartTypes are the types of the attributes of [Start].
+	StartTypes = map[string]attr.Type{
+		"initial": types.BoolType, "initial_members": types.Int64Type, "cluster_id": types.StringType, "endpoints": texts, "peers": texts,
+		"window_end": types.StringType, "replaces": types.ListType{ElemType: types.StringType}, "imported": types.BoolType,
+	}
+	// Types are the types of the attributes of [Node].
+	Types = map[string]attr.Type{
+		"id": types.StringType, "name": types.StringType, "peer_urls": texts, "client_urls": texts,
+		"version": types.StringType, "revision": types.MapType{ElemType: types.StringType},
+		"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "format": types.Int64Type,
+		"start": types.ObjectType{AttrTypes: StartTypes},
+	}
+	// ConfigTypes are the types of config of etcd_member and etcd_learner, which
+	// Terraform makes from a node.
+	ConfigTypes = map[string]attr.Type{
+		"id": types.StringType, "name": types.StringType, "peer_urls": texts, "start": types.ObjectType{AttrTypes: StartTypes},
+	}
+)
+
+// StartOf reads [Node.Start]. It returns nil if the object is null or unknown.
+func StartOf(ctx context.Context, o types.Object, diags *diag.Diagnostics) *Start {
+	if o.IsNull() || o.IsUnknown() {
+		return nil
+	}
+	var s Start
+	diags.Append(o.As(ctx, &s, basetypes.ObjectAsOptions{})...)
+	return &s
+}
