@@ -72,6 +72,12 @@ func (c *Cluster) founding(v Version) *state {
 	return s
 }
 
+// PeerURL is the peer URL of a process of that name.
+func PeerURL(name string) string { return "http://" + name + ".example:2380" }
+
+// ClientURL is the client URL of a process of that name.
+func ClientURL(name string) string { return "http://" + name + ".example:2379" }
+
 // NewProcess prepares the process of a new member.
 func (c *Cluster) NewProcess(name string, v Version) *Process {
 	c.n.mu.Lock()
@@ -80,7 +86,7 @@ func (c *Cluster) NewProcess(name string, v Version) *Process {
 }
 
 func (c *Cluster) newProcess(name string, v Version) *Process {
-	p := &Process{Name: name, Version: v, c: c, PeerURL: "http://" + name + ".example:2380", ClientURL: "http://" + name + ".example:2379"}
+	p := &Process{Name: name, Version: v, c: c, PeerURL: PeerURL(name), ClientURL: ClientURL(name)}
 	c.processes = append(c.processes, p)
 	return p
 }

@@ -152,7 +152,7 @@ func (s *Scheduler) Before(ctx context.Context, c Call) error {
 		// The package varies the number of spaces between fields.
 		args = strings.ReplaceAll(prototext.MarshalOptions{}.Format(c.Request), "  ", " ")
 	}
-	if err := s.wait(ctx, c.Run, resourceOf(ctx), c.Address, c.Method, args); err != nil {
+	if err := s.wait(ctx, c.Run, ResourceOf(ctx), c.Address, c.Method, args); err != nil {
 		return status.FromContextError(err).Err()
 	}
 	return nil
@@ -166,7 +166,8 @@ func (s *Scheduler) Context(ctx context.Context, run, resource, method string) (
 
 type resourceKey struct{}
 
-func resourceOf(ctx context.Context) string {
+// ResourceOf returns the resource in a context of [Scheduler.Context], "" in others.
+func ResourceOf(ctx context.Context) string {
 	name, _ := ctx.Value(resourceKey{}).(string)
 	return name
 }
@@ -188,5 +189,5 @@ func (w waking) Sleep(ctx context.Context, d time.Duration) error {
 	if err := (clock.System{}).Sleep(ctx, d); err != nil {
 		return err
 	}
-	return w.s.wait(ctx, w.run, resourceOf(ctx), "slept", d.String())
+	return w.s.wait(ctx, w.run, ResourceOf(ctx), "slept", d.String())
 }

@@ -13,7 +13,6 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
@@ -25,7 +24,7 @@ import (
 // These must not happen:
 //   - a change takes the quorum;
 //   - a member gets a vote and is not alive, or its failure would take the quorum;
-//   - a member is removed while it leads and others could;
+//   - a member is removed that led when it was observed, and others could lead;
 //   - a member makes room for its successor while another one has not come back;
 //   - a run changes a member that another one added, or that nobody manages.
 //
@@ -47,6 +46,7 @@ type judge struct {
 	// sent is who sent the last request to change a member, by ID or peer URL.
 	sent     map[any]string
 	answered map[[2]string]bool // by who and address
+	led      map[string]uint64  // the leader in the last answer, by who
 	changes  []string           // "one +a", "one ^a" for a vote, "one -a"
 	out      map[string]int     // voters when a member made room, until its successor votes
 }
@@ -55,7 +55,7 @@ type judge struct {
 func watch(w *world) *judge {
 	j := &judge{
 		w: w, down: map[string]bool{}, replaced: map[string]bool{}, owners: map[uint64]string{}, before: w.cluster.Members(), leader: w.cluster.Leader(),
-		sent: map[any]string{}, answered: map[[2]string]bool{}, out: map[string]int{},
+		sent: map[any]string{}, answered: map[[2]string]bool{}, led: map[string]uint64{}, out: map[string]int{},
 	}
 	before := w.network.Before
 	w.network.Before = func(ctx context.Context, c etcdsim.Call) error {
@@ -64,11 +64,11 @@ func watch(w *world) *judge {
 		defer j.mu.Unlock()
 		switch r := c.Request.(type) {
 		case *pb.MemberAddRequest:
-			j.sent[r.PeerURLs[0]] = whoOf(ctx)
+			j.sent[r.PeerURLs[0]] = whoOf(ctx, c)
 		case *pb.MemberPromoteRequest:
-			j.sent[r.ID] = whoOf(ctx)
+			j.sent[r.ID] = whoOf(ctx, c)
 		case *pb.MemberRemoveRequest:
-			j.sent[r.ID] = whoOf(ctx)
+			j.sent[r.ID] = whoOf(ctx, c)
 		}
 		return err
 	}
@@ -78,7 +78,11 @@ func watch(w *world) *judge {
 		defer j.mu.Unlock()
 		if _, ok := c.Request.(*pb.StatusRequest); ok {
 			s, _ := answer.(*pb.StatusResponse)
-			j.answered[[2]string{whoOf(ctx), c.Address}] = err == nil && s.GetLeader() != 0
+			who, leads := whoOf(ctx, c), err == nil && s.GetLeader() != 0
+			j.answered[[2]string{who, c.Address}] = leads
+			if leads {
+				j.led[who] = s.Leader
+			}
 		}
 		j.look()
 		if after != nil {
@@ -89,26 +93,9 @@ func watch(w *world) *judge {
 	return j
 }
 
-type whoKey struct{}
-
 // whoOf is the run and the resource that make a request.
-func whoOf(ctx context.Context) string {
-	who, _ := ctx.Value(whoKey{}).(string)
-	return who
-}
-
-// start is [world.start] with the name of the run and the resource in the contexts.
-func (j *judge) start(name string) driver.Start {
-	start := j.w.start(name)
-	return func(ctx context.Context) (*driver.Run, error) {
-		run, err := start(ctx)
-		turn := run.Context
-		run.Context = func(ctx context.Context, resource, method string) (context.Context, error) {
-			ctx, err := turn(ctx, resource, method)
-			return context.WithValue(ctx, whoKey{}, run.Name+" "+resource), err
-		}
-		return run, err
-	}
+func whoOf(ctx context.Context, c etcdsim.Call) string {
+	return c.Run + " " + etcdsim.ResourceOf(ctx)
 }
 
 // nodeOf is the name of the node of a member, which may not have started.
@@ -133,7 +120,7 @@ func (j *judge) works(name string) bool {
 
 func (j *judge) alive(m *pb.Member, who string) bool {
 	name := nodeOf(m)
-	return !j.down[name] || j.answered[[2]string{who, "http://" + name + ".example:2379"}]
+	return !j.down[name] || j.answered[[2]string{who, etcdsim.ClientURL(name)}]
 }
 
 // count is the number of voters, and how many of them are alive.
@@ -204,7 +191,8 @@ func (j *judge) removed(m *pb.Member, who string, now []*pb.Member) {
 	j.changes = append(j.changes, workspaceOf(who)+" -"+name)
 	voters, living := j.count(j.before, who)
 	others, _ := j.count(now, who)
-	if j.leader != nil && j.leader.ID() == m.ID && others > 0 && !j.down[name] && !j.rude {
+	known := j.led[who] == 0 || j.led[who] == m.ID // an election after the observation excuses it
+	if j.leader != nil && j.leader.ID() == m.ID && known && others > 0 && !j.down[name] && !j.rude {
 		j.wrong(who, "%s was removed while it led", name)
 	}
 	if j.replaced[name] && !m.IsLearner {

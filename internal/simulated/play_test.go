@@ -86,7 +86,7 @@ var names = []string{"one", "two"}
 func (s scene) play(t *testing.T, seed uint64) (requests int, changes []string) {
 	simulate(t, seed, strings.Join(strings.Split(s.voters, ""), " "), func(w *world) {
 		p := &play{scene: s, world: w, machines: map[string]*etcdsim.Process{}, made: map[string]int{}}
-		w.schedule.Latency, w.schedule.Twins = s.latency, true
+		w.schedule.Latency = s.latency
 		p.prepare()
 		p.judge.rude, w.network.Lax = s.rude, !s.rude
 		p.arm()
@@ -112,7 +112,7 @@ func (s scene) play(t *testing.T, seed uint64) (requests int, changes []string) 
 				on = ctx
 			}
 			all.Go(func() {
-				if _, r := ws.Up(on, p.judge.start(names[i]), options...); r.Err() != nil {
+				if _, r := ws.Up(on, p.start(names[i]), options...); r.Err() != nil {
 					refused[i] = true
 					t.Logf("%s fails: %v", names[i], r.Err())
 				}
@@ -147,13 +147,13 @@ func (p *play) prepare() {
 		p.spaces = append(p.spaces, ws)
 		manage := ws.Resources
 		ws.Resources = slices.DeleteFunc(slices.Clone(manage), func(r driver.Resource) bool { return r.Type != "machine" })
-		_, r := ws.Up(p.Context(), p.world.start("make"))
+		_, r := ws.Up(p.Context(), p.start("make"))
 		p.ok(r)
 		ws.Resources = manage
 		for _, name := range mine {
-			p.ok(ws.Import(p.Context(), p.world.start("import"), "etcd_member."+name, name))
+			p.ok(ws.Import(p.Context(), p.start("import"), "etcd_member."+name, name))
 		}
-		_, r = ws.Up(p.Context(), p.world.start(names[i]))
+		_, r = ws.Up(p.Context(), p.start(names[i]))
 		p.ok(r)
 	}
 }
@@ -219,7 +219,7 @@ func (p *play) arm() {
 			return err
 		}
 		p.requests++
-		if _, ok := c.Request.(*pb.StatusRequest); ok && p.stop == 0 && p.asked != "" && c.Address == "http://"+p.asked+".example:2379" && p.works(p.asked) {
+		if _, ok := c.Request.(*pb.StatusRequest); ok && p.stop == 0 && p.asked != "" && c.Address == etcdsim.ClientURL(p.asked) && p.works(p.asked) {
 			p.stop = p.requests
 		}
 		switch p.requests {
@@ -318,7 +318,7 @@ func (p *play) recover() {
 func (p *play) converge(want string) {
 	var refused []error
 	for i, ws := range p.spaces {
-		if _, r := ws.Up(p.Context(), p.judge.start(names[i])); r.Err() != nil {
+		if _, r := ws.Up(p.Context(), p.start(names[i])); r.Err() != nil {
 			refused = append(refused, fmt.Errorf("%s: %w", names[i], r.Err()))
 		}
 	}
@@ -329,7 +329,7 @@ func (p *play) converge(want string) {
 		p.Errorf("the members are %q, not %q", got, want)
 	}
 	for i, ws := range p.spaces {
-		if plan, r := ws.Plan(p.Context(), p.judge.start(names[i])); p.never == 0 && (r.Err() != nil || len(plan.Actions()) > 0) {
+		if plan, r := ws.Plan(p.Context(), p.start(names[i])); p.never == 0 && (r.Err() != nil || len(plan.Actions()) > 0) {
 			p.Errorf("the next plan of %s is not empty: %v %v", names[i], r, plan.Actions())
 		}
 	}

@@ -138,14 +138,14 @@ func (w *world) boot(name string) *etcdsim.Process {
 func (w *world) provider(names string) driver.Values {
 	var endpoints []any
 	for _, name := range strings.Fields(names) {
-		endpoints = append(endpoints, "http://"+name+".example:2379")
+		endpoints = append(endpoints, etcdsim.ClientURL(name))
 	}
 	return driver.Values{"endpoints": endpoints}
 }
 
 // member is an etcd_member with a name and peer URLs.
 func member(name string) driver.Resource {
-	return driver.Resource{Type: "etcd_member", Name: name, Values: driver.Values{"name": name, "peer_urls": []any{"http://" + name + ".example:2380"}}}
+	return driver.Resource{Type: "etcd_member", Name: name, Values: driver.Values{"name": name, "peer_urls": []any{etcdsim.PeerURL(name)}}}
 }
 
 func members(names string) (out []driver.Resource) {
