@@ -17,7 +17,8 @@ const (
 	create, update, replace, remove, noOp = "create", "update", "replace", "delete", "no-op"
 )
 
-// Option is an option of a plan: -replace=ADDRESS, [NoRefresh] or [Destroy].
+// Option is an option of a plan: -replace=ADDRESS, -target=ADDRESS, [NoRefresh] or
+// [Destroy].
 type Option string
 
 // NoRefresh is -refresh=false.
@@ -28,6 +29,9 @@ const Destroy Option = "-destroy"
 
 // Replace is -replace=ADDRESS.
 func Replace(address string) Option { return Option("-replace=" + address) }
+
+// Target is -target=ADDRESS, of a block or of an instance.
+func Target(address string) Option { return Option("-target=" + address) }
 
 // newPlan is an empty plan of the present configuration and state.
 func (w *Workspace) newPlan() *Plan {
@@ -62,7 +66,7 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 	if slices.Contains(opts, Destroy) {
 		plan.resources = nil
 	}
-	nodes := plan.planNodes()
+	nodes := plan.targeted(plan.planNodes(), opts)
 	r := w.within(ctx, start, plan, func(p *process) {
 		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })
 		plan.state, plan.valid = p.state, true

@@ -12,8 +12,8 @@
 // depends on chance: what starts, starts in a fixed order.
 //
 // It leaves out what the tests do not need: HCL and modules, all but resources and the
-// provider block, lifecycle and moved blocks, -target, conversions of types, prior
-// values in nested collections, core's check of a plan against the configuration, the
+// provider block, ignore_changes, prevent_destroy and moved blocks, conversions of types
+// but for objects with fewer attributes, prior values in nested sets, core's check of a plan against the configuration, the
 // ordinary plan before a destruction, interruption, and the lock of the state.
 package driver
 
@@ -54,13 +54,16 @@ func New(tb testing.TB, provider Values, resources ...Resource) *Workspace {
 }
 
 // Values are the arguments of a block. A missing argument is null. A value is
-// anything that JSON can represent, [Ref], or [Unknown], which may also stand inside
-// of slices and maps.
+// anything that JSON can represent, [Ref], [JSON], or [Unknown], which may also stand
+// inside of slices and maps.
 type Values map[string]any
 
 // Ref is the value of an attribute of another resource, and an edge of the graph.
-// Attribute may be a path with dots.
+// Attribute may be a path with dots, as of an element of a map.
 type Ref struct{ Resource, Attribute string }
+
+// JSON is jsonencode of the value of a [Ref].
+type JSON Ref
 
 // Unknown is a value that is known only after apply. It makes an apply fail.
 type Unknown struct{}
@@ -73,6 +76,12 @@ type Resource struct {
 	Values     Values
 	// After are the addresses in depends_on.
 	After []string
+	// CreateBeforeDestroy is the argument of lifecycle. As in Terraform, it holds for
+	// what the resource depends on, too.
+	CreateBeforeDestroy bool
+	// ReplacedBy is replace_triggered_by. Without an attribute, an update or a
+	// replacement of that resource counts.
+	ReplacedBy []Ref
 }
 
 // Address is the address of the resource.
@@ -86,6 +95,7 @@ type Object struct {
 	Tainted  bool
 
 	after []string // blocks that it depends on, with theirs
+	first bool     // create_before_destroy
 }
 
 // Run is one provider process.
@@ -95,7 +105,7 @@ type Run struct {
 	// Close is called at the end of the process. It may be nil.
 	Close func()
 	// Context makes the context of a call, and may wait. The method is "validate",
-	// "read", "plan", "apply" or "import". If it fails, the call is not made, and the
+	// "upgrade", "read", "plan", "apply" or "import". If it fails, the call is not made, and the
 	// command fails. nil means the context of the command.
 	Context func(ctx context.Context, resource, method string) (context.Context, error)
 }
@@ -155,6 +165,7 @@ type Change struct {
 	private  []byte
 	identity *tfprotov6.ResourceIdentityData
 	replaces bool
+	first    bool // create_before_destroy
 }
 
 // Plan is a saved plan: changes in the order of the configuration, then those of
@@ -189,17 +200,31 @@ func (p *Plan) Actions() (out []string) {
 }
 
 // State returns an object in the state, or nil.
-func (w *Workspace) State(address string) *Object { return w.Clone().state[address] }
+func (w *Workspace) State(address string) *Object {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state[address]
+}
 
-// Addresses are the addresses in the state, sorted.
-func (w *Workspace) Addresses() []string { return slices.Sorted(maps.Keys(w.Clone().state)) }
+// Addresses are the addresses in the state, sorted. What a create_before_destroy has
+// left of ADDRESS is at "ADDRESS (deposed)".
+func (w *Workspace) Addresses() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.state))
+}
 
 // Forget removes a resource from the state, like terraform state rm.
 func (w *Workspace) Forget(address string) { w.edit(func() { delete(w.state, address) }) }
 
 // Taint marks a resource for a replacement, like terraform taint.
-func (w *Workspace) Taint(address string) {
-	w.edit(func() { o := *w.state[address]; o.Tainted = true; w.state[address] = &o })
+func (w *Workspace) Taint(address string) { w.taint(address, true) }
+
+// Untaint undoes [Workspace.Taint].
+func (w *Workspace) Untaint(address string) { w.taint(address, false) }
+
+func (w *Workspace) taint(address string, is bool) {
+	w.edit(func() { o := *w.state[address]; o.Tainted = is; w.state[address] = &o })
 }
 
 func (w *Workspace) edit(how func()) {

@@ -74,7 +74,10 @@ func (*things) Schema(_ context.Context, _ provider.SchemaRequest, resp *provide
 func (*things) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
 func (*things) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
 func (t *things) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{func() resource.Resource { return &thing{t.w} }}
+	one := &thing{t.w}
+	return []func() resource.Resource{
+		func() resource.Resource { return one }, func() resource.Resource { return newSet(one) }, func() resource.Resource { return newMember(one) },
+	}
 }
 
 // thing is a resource: name replaces it, text is updated in place, and private data
@@ -194,11 +197,11 @@ func want(t *testing.T, what string, got any, want string) {
 	}
 }
 
-func (w *Workspace) text(address, attribute string) string {
+func (w *Workspace) text(address string, attribute ...string) string {
 	if w.State(address) == nil {
 		return "nothing"
 	}
-	return Attribute(w.State(address).Value, attribute)
+	return Attribute(w.State(address).Value, attribute...)
 }
 
 func TestLife(t *testing.T) {
@@ -409,6 +412,8 @@ func TestConfiguration(t *testing.T) {
 	for want, resources := range map[string][]Resource{
 		"a cycle":                   {newThing("a", Values{"name": Ref{"x_thing.b", "id"}}), newThing("b", Values{"name": Ref{"x_thing.a", "id"}})},
 		"x_thing.b has no value":    {newThing("a", Values{"name": Ref{"x_thing.b", "id"}})},
+		"x_set.s has no node.b":     {{Type: "x_set", Name: "s", Values: Values{"members": Values{"a": "1"}}}, newThing("a", Values{"name": Ref{"x_set.s", "node.b.id"}})},
+		"not a tftypes.Object":      {{Type: "x_set", Name: "s", Values: Values{"members": Values{"a": "1"}}}, {Type: "x_member", Name: "m", Values: Values{"config": Ref{"x_set.s", "node"}, "machine_id": "m"}}},
 		"unsupported argument nome": {newThing("a", Values{"nome": "a"})},
 		"no resource type":          {{Type: "y", Name: "a"}},
 		"Missing Configuration":     {newThing("a", nil)},

@@ -11,9 +11,13 @@ import (
 	"strings"
 )
 
+// deposed marks the address of an object whose successor is created before it is
+// destroyed.
+const deposed = " (deposed)"
+
 // block is the block of an address, without the key of an instance.
 func block(address string) string {
-	address, _, _ = strings.Cut(address, "[")
+	address, _, _ = strings.Cut(strings.TrimSuffix(address, deposed), "[")
 	return address
 }
 
@@ -29,7 +33,7 @@ func (p *Plan) needs(address string) (out []string) {
 		for _, r := range p.resources {
 			if block(r.Address()) == todo[0] {
 				on = append(on, r.After...)
-				for _, ref := range refs(r.Values) {
+				for _, ref := range append(refs(r.Values), r.ReplacedBy...) {
 					on = append(on, ref.Resource)
 				}
 			}
@@ -42,6 +46,32 @@ func (p *Plan) needs(address string) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// createsFirst reports whether create_before_destroy holds for a block: it, or something
+// that depends on it, has it (ForcedCBDTransformer).
+func (p *Plan) createsFirst(address string) bool {
+	return slices.ContainsFunc(p.resources, func(r Resource) bool {
+		return r.CreateBeforeDestroy && (block(r.Address()) == block(address) || slices.Contains(p.needs(r.Address()), block(address)))
+	})
+}
+
+// targeted are the nodes that -target leaves: those that it names, and all instances of
+// what their blocks depend on (TargetsTransformer). Without -target, all.
+func (p *Plan) targeted(nodes []*node, opts []Option) []*node {
+	var named, needed []string
+	for _, o := range opts {
+		if address, ok := strings.CutPrefix(string(o), "-target="); ok {
+			named, needed = append(named, address), append(needed, p.needs(address)...)
+		}
+	}
+	if named == nil {
+		return nodes
+	}
+	return slices.DeleteFunc(nodes, func(n *node) bool {
+		name := block(n.Address)
+		return !slices.Contains(named, n.Address) && !slices.Contains(named, name) && !slices.Contains(needed, name)
+	})
 }
 
 // node is a step of a walk.
@@ -87,7 +117,7 @@ func of(nodes []*node, names []string) (out []*node) {
 }
 
 // applyNodes are the steps of an apply, with the edges of core's
-// DestroyEdgeTransformer.
+// DestroyEdgeTransformer, and its CBDEdgeTransformer, which turns some around.
 func (p *Plan) applyNodes() []*node {
 	var makers, destroyers []*node
 	stored := map[string][]string{}
@@ -100,13 +130,19 @@ func (p *Plan) applyNodes() []*node {
 		}
 		if o := p.state[c.Address]; o != nil {
 			stored[c.Address] = o.after
+			c.first = c.resource == nil && o.first || strings.HasSuffix(c.Address, deposed)
 		}
+		c.first = c.first || c.resource != nil && p.createsFirst(c.Address)
 	}
 	for _, n := range makers {
 		n.after = of(makers, p.needs(n.Address))
 		for _, d := range destroyers {
 			related := slices.Contains(stored[n.Address], block(d.Address)) || slices.Contains(stored[d.Address], block(n.Address))
-			if n.Address == d.Address || n.Action != noOp && related {
+			switch {
+			case n.Address != d.Address && (n.Action == noOp || !related):
+			case d.first:
+				d.after = append(d.after, n)
+			default:
 				n.after = append(n.after, d)
 			}
 		}

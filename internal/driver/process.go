@@ -29,13 +29,13 @@ type process struct {
 	mu      sync.Mutex // of what follows; never held across a call
 	diags   []Diagnostic
 	state   map[string]*Object
-	planned map[string]tftypes.Value
+	planned map[string]*Change
 }
 
 // within starts a process with the state of a plan, validates the configuration, and
 // if there is f, configures the provider and calls f.
 func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(*process)) Result {
-	p := &process{w: w, ctx: ctx, plan: plan, state: maps.Clone(plan.state), planned: map[string]tftypes.Value{}}
+	p := &process{w: w, ctx: ctx, plan: plan, state: maps.Clone(plan.state), planned: map[string]*Change{}}
 	var err error
 	if p.run, err = start(ctx); p.fail(noResource, err) {
 		if p.run.Close != nil {
@@ -95,15 +95,19 @@ func (p *process) evaluate(r Resource, look lookup) (config tftypes.Value, ok bo
 
 // look returns what a reference stands for at this point of the walk.
 func (p *process) look(r Ref) (v tftypes.Value, err error) {
-	ok := false
-	p.locked(func() { v, ok = p.planned[r.Resource] })
-	if o := p.object(r.Resource); !ok && o != nil {
-		v, ok = o.Value, true
-	}
-	if !ok {
+	var c *Change
+	p.locked(func() { c = p.planned[r.Resource] })
+	if o := p.object(r.Resource); c != nil {
+		v = c.After
+	} else if o != nil {
+		v = o.Value
+	} else {
 		return v, fmt.Errorf("%s has no value", r.Resource)
 	}
-	return at(v, strings.Split(r.Attribute, ".")), nil
+	if v = at(v, strings.Split(r.Attribute, ".")); v.Type() == nil {
+		err = fmt.Errorf("%s has no %s", r.Resource, r.Attribute)
+	}
+	return v, err
 }
 
 // locked does something with what the mutex protects.

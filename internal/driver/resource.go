@@ -6,17 +6,40 @@ package driver
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
+// current returns what the state has of a resource after the call with which core reads
+// it, at plan and at apply, also of a tainted object and with -refresh=false. nil means
+// that there is nothing.
+func (p *process) current(address, typ string) (*Object, bool) {
+	o := p.object(address)
+	if o == nil || typ == machineType {
+		return o, true
+	}
+	if p.schema(typ) == nil {
+		return nil, p.fail(address, errors.New("no resource type "+typ))
+	}
+	resp, ok := call(p, address, "upgrade", p.server(typ).UpgradeResourceState, &tfprotov6.UpgradeResourceStateRequest{
+		TypeName: typ, Version: p.schema(typ).Version, RawState: &tfprotov6.RawState{JSON: encode(o.Value)},
+	})
+	if !ok || !p.report(address, resp.Diagnostics) {
+		return nil, false
+	}
+	now := *o
+	now.Value, ok = p.value(address, typ, resp.UpgradedState)
+	return &now, ok
+}
+
 // refresh reads what the state has of a resource, and returns it. The value is null
 // if it is gone; nil means that there was nothing.
 func (p *process) refresh(c *Change) (*Object, bool) {
-	o := p.object(c.Address)
-	if o == nil {
-		return nil, true
+	o, ok := p.current(c.Address, c.typ)
+	if o == nil || !ok {
+		return nil, ok
 	}
 	resp, ok := call(p, c.Address, "read", p.server(c.typ).ReadResource, &tfprotov6.ReadResourceRequest{
 		TypeName: c.typ, CurrentState: dynamic(o.Value), Private: o.Private, CurrentIdentity: o.Identity,
@@ -31,7 +54,7 @@ func (p *process) refresh(c *Change) (*Object, bool) {
 	now := *o
 	now.Value, now.Private, now.Identity = v, resp.Private, resp.NewIdentity
 	if c.resource != nil {
-		now.after = p.plan.needs(c.Address)
+		now.after, now.first = p.plan.needs(c.Address), p.plan.createsFirst(c.Address)
 	}
 	p.keep(c.Address, &now)
 	return &now, true
@@ -39,21 +62,38 @@ func (p *process) refresh(c *Change) (*Object, bool) {
 
 // planNode refreshes and plans a resource.
 func (p *process) planNode(c *Change, opts []Option) bool {
-	o := p.object(c.Address)
-	if !slices.Contains(opts, NoRefresh) {
-		var ok bool
-		if o, ok = p.refresh(c); !ok {
-			return false
-		}
+	read := p.refresh
+	if slices.Contains(opts, NoRefresh) {
+		read = func(c *Change) (*Object, bool) { return p.current(c.Address, c.typ) }
+	}
+	o, ok := read(c)
+	if !ok {
+		return false
 	}
 	if c.resource == nil {
 		return o == nil || o.Value.IsNull() || p.planRemoval(c, o)
 	}
-	if !p.planChange(c, o, slices.Contains(opts, Replace(c.Address))) {
+	force := slices.Contains(opts, Replace(c.Address)) || slices.ContainsFunc(c.resource.ReplacedBy, p.triggers)
+	if !p.planChange(c, o, force) {
 		return false
 	}
-	p.locked(func() { p.planned[c.Address] = c.After })
+	p.locked(func() { p.planned[c.Address] = c })
 	return true
+}
+
+// triggers reports whether a change that is planned is one for replace_triggered_by.
+func (p *process) triggers(r Ref) (is bool) {
+	p.locked(func() {
+		c, path := p.planned[r.Resource], strings.Split(r.Attribute, ".")
+		switch {
+		case c == nil:
+		case r.Attribute == "":
+			is = c.Action == update || c.Action == replace
+		default:
+			is = !at(c.Before, path).Equal(at(c.After, path))
+		}
+	})
+	return is
 }
 
 // planRemoval plans the destruction of what the state has.
@@ -111,13 +151,26 @@ func (p *process) ask(c *Change, prior *Object, config tftypes.Value, warn bool)
 	return ok
 }
 
+// move gives an object in the state another address.
+func (p *process) move(from, to string) {
+	p.locked(func() { p.state[to] = p.state[from]; delete(p.state, from) })
+}
+
 // destroy carries out a destruction, or that of a replacement.
 func (p *process) destroy(c *Change) bool {
-	o := p.object(c.Address)
-	if o == nil {
-		return true
+	address := c.Address
+	if c.first && c.Action == replace {
+		address += deposed
+	}
+	o, ok := p.current(address, c.typ)
+	if o == nil || !ok {
+		return ok
 	}
 	half := *c
+	half.Address = address
+	if address != c.Address {
+		return p.planRemoval(&half, o) && p.apply(&half, half.After, *o)
+	}
 	half.Action, half.After = remove, p.null(c.typ)
 	if c.Action == replace {
 		half.identity = nil
@@ -128,7 +181,21 @@ func (p *process) destroy(c *Change) bool {
 // make carries out a creation, an update, or the creation of a replacement. It plans
 // again with what is known by now.
 func (p *process) make(c *Change) bool {
-	o := p.object(c.Address)
+	o, ok := p.current(c.Address, c.typ)
+	if !ok {
+		return false
+	}
+	if o != nil && c.first && c.Action == replace {
+		old := p.object(c.Address)
+		p.move(c.Address, c.Address+deposed)
+		defer func() {
+			if p.object(c.Address) == nil && p.object(c.Address+deposed) == old { // nothing came of it
+				p.move(c.Address+deposed, c.Address)
+				p.save()
+			}
+		}()
+		o = nil
+	}
 	again := *c
 	if !p.planChange(&again, o, false) {
 		return false
@@ -148,7 +215,7 @@ func (p *process) make(c *Change) bool {
 	if err == nil && !config.IsFullyKnown() {
 		err = errors.New("configuration contains unknown value")
 	}
-	return p.fail(c.Address, err) && p.apply(&again, config, Object{after: p.plan.needs(c.Address), Tainted: o != nil && o.Tainted})
+	return p.fail(c.Address, err) && p.apply(&again, config, Object{after: p.plan.needs(c.Address), first: c.first, Tainted: o != nil && o.Tainted})
 }
 
 // apply makes the call that carries out a change, and stores the result: like, with

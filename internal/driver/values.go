@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,15 +31,19 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		return tftypes.NewValue(typ, tftypes.UnknownValue), nil
 	case Ref:
 		found, err := look(v)
-		switch {
-		case err == nil && !found.IsKnown():
-			return build(typ, Unknown{}, look)
-		case err == nil && found.IsNull():
-			return build(typ, nil, look)
-		case err == nil && !found.Type().Equal(typ):
-			err = fmt.Errorf("%s.%s is a %s", v.Resource, v.Attribute, found.Type())
+		if err != nil {
+			return found, err
+		}
+		if found, err = convert(found, typ); err != nil {
+			err = fmt.Errorf("%s.%s: %w", v.Resource, v.Attribute, err)
 		}
 		return found, err
+	case JSON:
+		found, err := look(Ref(v))
+		if err == nil && !found.IsFullyKnown() {
+			return build(typ, Unknown{}, look)
+		}
+		return tftypes.NewValue(typ, string(encode(found))), err
 	}
 	items := spread(value)
 	if items == nil {
@@ -66,6 +71,77 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		out[name] = v
 	}
 	return join(typ, out), nil
+}
+
+// convert makes a value of a type: objects may lose attributes.
+func convert(v tftypes.Value, typ tftypes.Type) (tftypes.Value, error) {
+	switch {
+	case !v.IsKnown():
+		return tftypes.NewValue(typ, tftypes.UnknownValue), nil
+	case v.IsNull():
+		return tftypes.NewValue(typ, nil), nil
+	case v.Type().Equal(typ):
+		return v, nil
+	}
+	have, out := parts(v), map[string]tftypes.Value{}
+	if o, ok := typ.(tftypes.Object); ok && v.Type().Is(tftypes.Object{}) {
+		for name := range have {
+			if o.AttributeTypes[name] == nil {
+				delete(have, name)
+			}
+		}
+		for name := range o.AttributeTypes {
+			if _, ok := have[name]; !ok {
+				return v, fmt.Errorf("attribute %s is required", name)
+			}
+		}
+	} else if len(have) == 0 || element(typ, "") == nil || element(v.Type(), "") == nil || typ.Is(tftypes.Map{}) != v.Type().Is(tftypes.Map{}) {
+		return v, fmt.Errorf("it is a %s, not a %s", v.Type(), typ)
+	}
+	for name, part := range have {
+		var err error
+		if out[name], err = convert(part, element(typ, name)); err != nil {
+			return v, err
+		}
+	}
+	return join(typ, out), nil
+}
+
+// encode is jsonencode of a known value. It is also how core stores it.
+func encode(v tftypes.Value) []byte {
+	text, err := json.Marshal(plain(v))
+	if err != nil {
+		panic(err) // it is made of what JSON can represent
+	}
+	return text
+}
+
+func plain(v tftypes.Value) any {
+	var text string
+	var truth bool
+	var number *big.Float
+	switch {
+	case v.IsNull():
+		return nil
+	case v.As(&text) == nil:
+		return text
+	case v.As(&truth) == nil:
+		return truth
+	case v.As(&number) == nil:
+		return json.Number(number.Text('f', -1))
+	}
+	items := map[string]any{}
+	for name, part := range parts(v) {
+		items[name] = plain(part)
+	}
+	if v.Type().Is(tftypes.Map{}) || v.Type().Is(tftypes.Object{}) {
+		return items
+	}
+	list := make([]any, len(items))
+	for i := range list {
+		list[i] = items[strconv.Itoa(i)]
+	}
+	return list
 }
 
 // spread are the parts of a slice or a map by key, nil for anything else.
@@ -103,8 +179,11 @@ func element(typ tftypes.Type, name string) tftypes.Type {
 
 // refs are the references in values.
 func refs(value any) (out []Ref) {
-	if r, ok := value.(Ref); ok {
-		return []Ref{r}
+	switch v := value.(type) {
+	case Ref:
+		return []Ref{v}
+	case JSON:
+		return []Ref{Ref(v)}
 	}
 	for _, item := range spread(value) {
 		out = append(out, refs(item)...)
@@ -179,6 +258,12 @@ func proposed(attributes []*tfprotov6.SchemaAttribute, prior, config tftypes.Val
 			now[a.Name] = was
 		case a.NestedType != nil && a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle:
 			now[a.Name] = proposed(a.NestedType.Attributes, was, now[a.Name])
+		case a.NestedType != nil && a.NestedType.Nesting != tfprotov6.SchemaObjectNestingModeSet && len(parts(now[a.Name])) > 0:
+			items, old := parts(now[a.Name]), parts(was)
+			for key, item := range items {
+				items[key] = proposed(a.NestedType.Attributes, old[key], item)
+			}
+			now[a.Name] = join(now[a.Name].Type(), items)
 		}
 	}
 	return join(config.Type(), now)

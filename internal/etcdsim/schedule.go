@@ -147,10 +147,13 @@ func (s *Scheduler) wait(ctx context.Context, name ...string) error {
 
 // Before is for [Network.Before].
 func (s *Scheduler) Before(ctx context.Context, c Call) error {
-	args := "answer"
-	if c.Request != nil && !c.Late {
+	args := ""
+	if c.Request != nil {
 		// The package varies the number of spaces between fields.
 		args = strings.ReplaceAll(prototext.MarshalOptions{}.Format(c.Request), "  ", " ")
+	}
+	if c.Late || c.Request == nil {
+		args += " answer"
 	}
 	if err := s.wait(ctx, c.Run, ResourceOf(ctx), c.Address, c.Method, args); err != nil {
 		return status.FromContextError(err).Err()
