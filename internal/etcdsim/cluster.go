@@ -18,7 +18,6 @@ import (
 type Cluster struct {
 	n         *Network
 	id        uint64
-	token     string
 	founders  []*record
 	processes []*Process
 	side      map[*Process]int // see Split
@@ -41,25 +40,83 @@ type Cluster struct {
 func (n *Network) Form(v Version, names ...string) *Cluster {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.formed++
-	c := &Cluster{n: n, token: fmt.Sprint("etcdsim-", n.formed), term: 2, side: map[*Process]int{}}
-	c.leases = leaseClock{c: c, expiry: map[int64]time.Time{}}
-	var ids []membership.MemberID
+	peers := map[string][]string{}
+	for _, name := range names {
+		peers[name] = []string{PeerURL(name)}
+	}
+	c, err := n.cluster(fmt.Sprint("etcdsim-", len(n.clusters)+1), peers)
+	if err != nil {
+		panic(err) // the names are the test's own
+	}
 	for _, name := range names {
 		p := c.newProcess(name, v)
-		id := membership.ComputeMemberID([]string{p.PeerURL}, c.token, nil)
-		p.id = uint64(id)
-		ids = append(ids, id)
-		c.founders = append(c.founders, &record{ID: p.id, Name: name, PeerURLs: []string{p.PeerURL}, votes: true})
-	}
-	c.id = uint64(membership.ComputeClusterID(ids))
-	for _, p := range c.processes {
-		p.state = c.founding(v)
+		_ = p.found()
 		p.start()
 	}
+	c.term = 2
 	c.elect(c.processes[0])
 	c.settle()
 	return c
+}
+
+// Static is the cluster that initial members form, peer URLs by name, with this cluster
+// token: that of ETCD_INITIAL_CLUSTER and ETCD_INITIAL_CLUSTER_TOKEN. It has no
+// processes at first. It forms as soon as a quorum of them has started as new.
+func (n *Network) Static(token string, peers map[string][]string) (*Cluster, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cluster(token, peers)
+}
+
+func (n *Network) cluster(token string, peers map[string][]string) (*Cluster, error) {
+	ids, id, err := membership.FoundedIDs(peers, token)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range n.clusters {
+		if c.id == uint64(id) {
+			return c, nil
+		}
+	}
+	c := &Cluster{n: n, id: uint64(id), term: 1, side: map[*Process]int{}, match: map[uint64]uint64{}}
+	c.leases = leaseClock{c: c, expiry: map[int64]time.Time{}}
+	for name, urls := range peers {
+		c.founders = append(c.founders, &record{ID: uint64(ids[name]), Name: name, PeerURLs: slices.Sorted(slices.Values(urls)), votes: true})
+	}
+	n.clusters = append(n.clusters, c)
+	return c, nil
+}
+
+// Cluster returns the cluster of an ID, nil if there is none.
+func (n *Network) Cluster(id uint64) *Cluster {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.clusters {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// Peers is what answers to GET /members at a peer URL: the members that the process
+// there knows, and its cluster. Without members it hangs. ok is false if nobody is
+// there, also behind a [Cluster.Split] from the process from, unless it is nil.
+func (n *Network) Peers(from *Process, peerURL string) (cluster uint64, members []*pb.Member, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.clusters {
+		for _, p := range c.processes {
+			switch {
+			case !p.running || p.PeerURL != peerURL || from != nil && from.c == c && c.side[from] != c.side[p]:
+			case p.frozen:
+				ok = true
+			default:
+				return c.id, p.state.list(), true
+			}
+		}
+	}
+	return 0, nil, ok
 }
 
 // founding returns the state of a process before the first entry of the log.

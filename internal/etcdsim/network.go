@@ -47,11 +47,11 @@ type Network struct {
 	// the members.
 	Lax bool
 
-	mu      sync.Mutex
-	formed  int
-	changed chan struct{} // closed and replaced with each change
-	at      map[string]*Process
-	cut     map[[2]string]bool // by run and address
+	mu       sync.Mutex
+	clusters []*Cluster
+	changed  chan struct{} // closed and replaced with each change
+	at       map[string]*Process
+	cut      map[[2]string]bool // by run and address
 }
 
 // Call is a request of a run to an address.

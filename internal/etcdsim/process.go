@@ -22,6 +22,7 @@ const (
 // Why a process does not start.
 var (
 	errUnequal = errors.New("error validating peerURLs: member count is unequal")
+	errStarted = errors.New("member has already been bootstrapped")
 	errRemoved = errors.New("the member has been permanently removed from the cluster")
 	errLostLog = errors.New("tocommit is out of range [lastIndex]. Was the raft log corrupted, truncated, or lost?")
 )
@@ -76,6 +77,50 @@ func (p *Process) ID() uint64 {
 	p.c.n.mu.Lock()
 	defer p.c.n.mu.Unlock()
 	return p.id
+}
+
+// found gives a process without data that of an initial member.
+func (p *Process) found() error {
+	for _, m := range p.c.founders {
+		if slices.Equal(m.PeerURLs, []string{p.PeerURL}) {
+			p.id, p.state, p.applied, p.term, p.lead = m.ID, p.c.founding(p.Version), 0, 0, 0
+			return nil
+		}
+	}
+	return errUnequal
+}
+
+// StartNew starts a process without data as an initial member, with
+// --initial-cluster-state=new. Another member that answers may know that it has run:
+// isMemberBootstrapped, server/etcdserver/api/membership/cluster.go.
+func (p *Process) StartNew() error {
+	p.c.n.mu.Lock()
+	defer p.c.n.mu.Unlock()
+	if p.running || p.id != 0 {
+		return errors.New("it runs, or has data")
+	}
+	if err := p.found(); err != nil {
+		return err
+	}
+	for _, q := range p.c.processes {
+		if q == p || !q.works() || p.c.side[p] != p.c.side[q] {
+			continue
+		}
+		if m := q.state.find(p.id); m != nil && len(m.ClientURLs) > 0 {
+			p.id, p.state = 0, nil
+			return errStarted
+		}
+	}
+	p.start()
+	p.c.settle()
+	return nil
+}
+
+// Done is closed at the end of the present life of a process. It is nil before the first.
+func (p *Process) Done() <-chan struct{} {
+	p.c.n.mu.Lock()
+	defer p.c.n.mu.Unlock()
+	return p.died
 }
 
 // Start starts the process. Without data it joins as the member that was added

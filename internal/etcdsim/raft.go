@@ -36,6 +36,9 @@ func (c *Cluster) newest() *state {
 			newest = p
 		}
 	}
+	if newest == nil {
+		return c.founding("") // nobody has started
+	}
 	return newest.state
 }
 
