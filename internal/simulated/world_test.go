@@ -60,15 +60,17 @@ type world struct {
 	pool *connection.Pool
 }
 
-// simulate runs f in a bubble, in a world with a healthy cluster. The same seed gives
-// the same world.
+// simulate runs f in a bubble, in a world with a healthy cluster of these names, or
+// with none. The same seed gives the same world.
 func simulate(t *testing.T, seed uint64, names string, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, network: &etcdsim.Network{}, members: map[string]*etcdsim.Process{}, env: map[string]string{}, runs: map[string]int{}}
-		w.cluster = w.network.Form(release, strings.Fields(names)...)
-		for _, p := range w.cluster.Processes() {
-			w.members[p.Name] = p
+		if names != "" {
+			w.cluster = w.network.Form(release, strings.Fields(names)...)
+			for _, p := range w.cluster.Processes() {
+				w.members[p.Name] = p
+			}
 		}
 		w.schedule = etcdsim.NewScheduler(t, seed)
 		defer w.schedule.Stop()

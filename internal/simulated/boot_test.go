@@ -1,0 +1,137 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
+)
+
+// form makes machines that form a cluster.
+func form(w *world, names string) *fleet {
+	f := newFleet(w)
+	for _, name := range strings.Fields(names) {
+		f.add(name, environment(name, names, false))
+	}
+	time.Sleep(time.Minute)
+	return f
+}
+
+// Machines without a cluster form one, whatever their order, and machines that return
+// with their data go on.
+func TestMachinesForm(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		simulate(t, seed, "", func(w *world) {
+			f := form(w, "a b c")
+			w.expect("members", w.list(), "a b c")
+			for _, name := range []string{"a", "b", "c"} {
+				f.stop(name)
+			}
+			time.Sleep(time.Hour)
+			for _, name := range []string{"a", "b", "c"} {
+				f.start(name)
+			}
+			time.Sleep(time.Minute)
+			if w.cluster.Leader() == nil {
+				t.Error("no leader")
+			}
+		})
+	}
+}
+
+// A machine that never boots leaves a quorum that forms, and a cluster of one forms alone.
+func TestMachineThatNeverBoots(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		f := newFleet(w)
+		f.broken["c"] = true
+		for _, name := range []string{"c", "b", "a"} {
+			f.add(name, environment(name, "a b c", false))
+		}
+		time.Sleep(time.Minute)
+		started := func() (n int) {
+			for _, m := range w.cluster.Members() {
+				n += len(m.ClientURLs)
+			}
+			return n
+		}
+		w.expect("started", started(), 2)
+		f.start("c")
+		time.Sleep(time.Minute)
+		w.expect("started", started(), 3)
+	})
+	simulate(t, 1, "", func(w *world) {
+		form(w, "a")
+		w.expect("members", w.list(), "a")
+	})
+}
+
+// What becomes of a machine that is made again, or that loses its data, before and after
+// its member was replaced by a learner.
+func TestMachinesStartAgain(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		lose   func(*fleet)
+		before rules.Decision
+	}{
+		"another machine":                 {func(f *fleet) { f.lose("b"); f.add("b", environment("b", "a b c", false)) }, rules.Wait},
+		"without data (C8)":               {func(f *fleet) { f.wipe("b") }, rules.Wait},
+		"another one with its data (C9)":  {func(f *fleet) { f.keep["b"] = true; f.lose("b"); f.add("b", environment("b", "a b c", false)) }, ""},
+		"the first, in its window (C11)":  {func(f *fleet) { f.lose("a"); f.add("a", environment("a", "a b c", false)) }, rules.Wait},
+		"the same one, which goes on":     {func(f *fleet) { f.stop("b"); f.start("b") }, ""},
+		"one that joined by its peers":    {func(f *fleet) { f.lose("b"); f.add("b", environment("b", "a c", true)) }, rules.Wait},
+		"one that was frozen for an hour": {func(f *fleet) { f.w.members["b"].Freeze(); time.Sleep(time.Hour); f.w.members["b"].Thaw() }, ""},
+	} {
+		simulate(t, 1, "", func(w *world) {
+			f := form(w, "a b c")
+			name := "b"
+			if strings.HasPrefix(what, "the first") {
+				name = "a"
+			}
+			old := w.members[name].ID()
+			c.lose(f)
+			time.Sleep(time.Hour)
+			w.expect(what+": before", f.of(name).state, c.before)
+			if _, err := w.client("c").MemberRemove(w.Context(), old); err != nil {
+				w.Fatal(what, err)
+			}
+			time.Sleep(10 * time.Minute)
+			w.expect(what+": removed", f.of(name).state, rules.Wait)
+			if _, err := w.client("c").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
+				w.Fatal(what, err)
+			}
+			time.Sleep(time.Minute)
+			w.expect(what+": added", f.of(name).state, "")
+			if want := "(" + name + ")"; !strings.Contains(w.list(), want) {
+				t.Errorf("%s: %s", what, w.list())
+			}
+		})
+	}
+}
+
+// Without an answer, an initial member founds in its window alone.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		f := newFleet(w)
+		f.add("b", environment("b", "a b c", false))
+		time.Sleep(time.Hour)
+		w.expect("b, without a window", f.of("b").state, rules.Wait)
+		late := environment("a", "a b c", false)
+		time.Sleep(time.Hour)
+		f.add("a", late)
+		time.Sleep(time.Hour)
+		w.expect("a, too late", f.of("a").state, rules.Wait)
+		f.add("x", environment("x", "x", false))
+		time.Sleep(time.Minute)
+		f.wipe("x")
+		time.Sleep(time.Hour)
+		w.expect("x, alone and wiped", f.of("x").state, rules.Never)
+	})
+}

@@ -1,0 +1,273 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// machine is a virtual machine. Its user data are the environment of a node in JSON, and
+// it starts the node's member by the rules of the join script, again and again.
+type machine struct {
+	id, name string
+	env      map[string]string
+	process  *etcdsim.Process // with its data; nil before the first start
+	mark     bool             // tells of a start, and outlives the data
+	off      bool
+	state    rules.Decision // the last one, "" while the member runs
+}
+
+// fleet implements [driver.Machines].
+type fleet struct {
+	w *world
+	// version is the etcd of an image, [release] without one.
+	version func(image string) etcdsim.Version
+	// broken are names whose next machines never boot, keep are those whose data disks
+	// outlive their machines.
+	broken, keep map[string]bool
+	// changed is called when a member has started or ended, or may have.
+	changed func(name string, runs bool)
+
+	mu       sync.Mutex // of what follows
+	machines map[string]*machine
+	made     map[string]int
+	disks    map[string]*machine // the last machine of a name
+}
+
+func newFleet(w *world) *fleet {
+	return &fleet{
+		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{},
+		changed: func(string, bool) {}, machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
+	}
+}
+
+// Create implements [driver.Machines].
+func (f *fleet) Create(_ context.Context, values map[string]string) (string, error) {
+	m := &machine{name: values["name"], state: rules.Wait}
+	if err := json.Unmarshal([]byte(values["user_data"]), &m.env); err != nil {
+		return "", fmt.Errorf("user data: %w", err)
+	}
+	f.mu.Lock()
+	f.made[m.name]++
+	m.id = fmt.Sprint(m.name, "-", f.made[m.name])
+	if old := f.disks[m.name]; old != nil && f.keep[m.name] {
+		m.process, m.mark = old.process, old.mark
+	}
+	m.off = f.broken[m.name]
+	f.machines[m.id], f.disks[m.name] = m, m
+	f.mu.Unlock()
+	go f.run(m, f.version(values["image"]))
+	return m.id, nil
+}
+
+// Destroy implements [driver.Machines].
+func (f *fleet) Destroy(_ context.Context, id string) error {
+	f.mu.Lock()
+	m := f.machines[id]
+	delete(f.machines, id)
+	f.mu.Unlock()
+	if m != nil {
+		f.end(m)
+	}
+	return nil
+}
+
+// Exists implements [driver.Machines].
+func (f *fleet) Exists(_ context.Context, id string) bool { return f.find(id) != nil }
+
+func (f *fleet) find(id string) *machine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.machines[id]
+}
+
+// of is the last machine of a name.
+func (f *fleet) of(name string) *machine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.disks[name]
+}
+
+// lose destroys a machine outside of Terraform.
+func (f *fleet) lose(name string) { _ = f.Destroy(context.Background(), f.of(name).id) }
+
+// stop switches a machine off. start switches it on again.
+func (f *fleet) stop(name string) {
+	m := f.of(name)
+	f.set(func() { m.off = true })
+	f.end(m)
+}
+
+func (f *fleet) start(name string) {
+	m := f.of(name)
+	f.set(func() { m.off = false })
+}
+
+// wipe ends the member of a machine, and removes its data.
+func (f *fleet) wipe(name string) {
+	m := f.of(name)
+	f.end(m)
+	if m.process != nil {
+		m.process.Wipe()
+	}
+}
+
+func (f *fleet) end(m *machine) {
+	if m.process != nil {
+		m.process.PowerOff()
+	}
+	f.changed(m.name, false)
+}
+
+func (f *fleet) set(how func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	how()
+}
+
+// run starts the member of a machine whenever it does not run, with a growing pause.
+func (f *fleet) run(m *machine, v etcdsim.Version) {
+	clock, basis := f.w.schedule.Clock("machine "+m.id), ""
+	for pause := time.Second; clock.Sleep(f.w.Context(), pause) == nil && f.find(m.id) != nil && m.state != rules.Never; {
+		if m.off {
+			continue
+		}
+		var d rules.Decision
+		round := f.ask(m, basis)
+		d, basis = round.Decide()
+		f.set(func() { m.state = d })
+		if d == rules.Wait || d == rules.Never || f.boot(m, d, round, v) != nil {
+			pause = min(pause*5/4, 20*time.Second)
+			continue
+		}
+		f.set(func() { m.state = "" })
+		f.changed(m.name, true)
+		select {
+		case <-m.process.Done():
+			f.changed(m.name, false)
+		case <-f.w.Context().Done():
+		}
+		pause = time.Second
+	}
+}
+
+// boot carries out a decision to start.
+func (f *fleet) boot(m *machine, d rules.Decision, round rules.Machine, v etcdsim.Version) error {
+	if d == rules.Resume {
+		m.process.Version = v
+		return m.process.Start()
+	}
+	var c *etcdsim.Cluster
+	var err error
+	if d == rules.Found {
+		var initial map[string][]string
+		if initial, err = membership.ParseInitialCluster(m.env["ETCD_INITIAL_CLUSTER"]); err == nil {
+			c, err = f.w.network.Static(m.env["ETCD_INITIAL_CLUSTER_TOKEN"], initial)
+		}
+	} else {
+		for _, a := range round.Answers {
+			if len(a.Members) > 0 { // all are of one cluster
+				c = f.w.network.Cluster(a.Cluster)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p := c.NewProcess(m.name, v)
+	p.PeerURL, p.ClientURL = round.PeerURL, m.env["ETCD_ADVERTISE_CLIENT_URLS"]
+	f.set(func() { m.process, m.mark, f.w.cluster, f.w.members[m.name] = p, true, c, p })
+	if d == rules.Found {
+		return p.StartNew()
+	}
+	return p.Start()
+}
+
+// ask asks the peers of a machine, and those that they name.
+func (f *fleet) ask(m *machine, before string) rules.Machine {
+	own := m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"]
+	initial, _ := membership.ParseInitialCluster(m.env["ETCD_INITIAL_CLUSTER"])
+	peers := strings.FieldsFunc(m.env["ETCD_JOIN_PEERS"], func(r rune) bool { return r == ',' })
+	for _, name := range slices.Sorted(maps.Keys(initial)) {
+		peers = append(peers, initial[name]...)
+	}
+	peers = slices.DeleteFunc(peers, func(url string) bool { return url == own })
+	out := rules.Machine{
+		PeerURL: own, Peers: peers, Initial: m.env["ETCD_INITIAL_CLUSTER_STATE"] == "new", Window: m.window(),
+		Mark: m.mark, Answers: map[string]rules.Answer{}, Before: before,
+	}
+	if m.process != nil {
+		out.Data = m.process.ID()
+	}
+	asked := map[string]bool{own: true}
+	for todo := slices.Clone(peers); len(todo) > 0; todo = todo[1:] {
+		if asked[todo[0]] {
+			continue
+		}
+		asked[todo[0]] = true
+		cluster, members, ok := f.w.network.Peers(m.process, todo[0])
+		if !ok {
+			continue
+		}
+		a := rules.Answer{Cluster: cluster}
+		for _, o := range members {
+			a.Members = append(a.Members, rules.Member{ID: o.ID, PeerURL: o.PeerURLs[0], Learner: o.IsLearner, Started: len(o.ClientURLs) > 0})
+			todo = append(todo, o.PeerURLs[0])
+		}
+		out.Answers[todo[0]] = a
+	}
+	return out
+}
+
+// window reports whether ETCD_JOIN_BOOTSTRAP_WINDOW is open.
+func (m *machine) window() bool {
+	from, until, ok := strings.Cut(m.env["ETCD_JOIN_BOOTSTRAP_WINDOW"], "-")
+	begin, err := strconv.ParseInt(from, 10, 64)
+	end, err2 := strconv.ParseInt(until, 10, 64)
+	now := time.Now().Unix()
+	return ok && err == nil && err2 == nil && begin <= now && now <= end
+}
+
+// environment is the environment of a node: of an initial member of the names initial,
+// the first of which has a window of ten minutes, or of one that joins those names.
+func environment(name, initial string, joins bool) map[string]string {
+	env := map[string]string{"ETCD_NAME": name, "ETCD_INITIAL_ADVERTISE_PEER_URLS": etcdsim.PeerURL(name), "ETCD_ADVERTISE_CLIENT_URLS": etcdsim.ClientURL(name)}
+	var peers, pairs []string
+	for _, other := range strings.Fields(initial) {
+		peers, pairs = append(peers, etcdsim.PeerURL(other)), append(pairs, other+"="+etcdsim.PeerURL(other))
+	}
+	if joins {
+		env["ETCD_INITIAL_CLUSTER_STATE"], env["ETCD_JOIN_PEERS"] = "existing", strings.Join(peers, ",")
+		return env
+	}
+	env["ETCD_INITIAL_CLUSTER_STATE"], env["ETCD_INITIAL_CLUSTER"], env["ETCD_INITIAL_CLUSTER_TOKEN"] = "new", strings.Join(pairs, ","), "token"
+	if strings.HasPrefix(initial, name) {
+		now := time.Now().Unix()
+		env["ETCD_JOIN_BOOTSTRAP_WINDOW"] = fmt.Sprintf("%d-%d", now, now+600)
+	}
+	return env
+}
+
+// add makes a machine.
+func (f *fleet) add(name string, env map[string]string) {
+	text, err := json.Marshal(env)
+	if err == nil {
+		_, err = f.Create(f.w.Context(), map[string]string{"name": name, "user_data": string(text)})
+	}
+	if err != nil {
+		f.w.Fatal(err)
+	}
+}
