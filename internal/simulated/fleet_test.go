@@ -20,13 +20,15 @@ import (
 )
 
 // machine is a virtual machine. Its user data are the environment of a node in JSON, and
-// it starts the node's member by the rules of the join script, again and again.
+// it starts the node's member by the rules of the join script, again and again. Without
+// user data the member joins whoever is there.
 type machine struct {
 	id, name string
 	env      map[string]string
 	process  *etcdsim.Process // with its data; nil before the first start
 	mark     bool             // tells of a start, and outlives the data
 	off      bool
+	gone     bool
 	state    rules.Decision // the last one, "" while the member runs
 }
 
@@ -57,20 +59,38 @@ func newFleet(w *world) *fleet {
 // Create implements [driver.Machines].
 func (f *fleet) Create(_ context.Context, values map[string]string) (string, error) {
 	m := &machine{name: values["name"], state: rules.Wait}
-	if err := json.Unmarshal([]byte(values["user_data"]), &m.env); err != nil {
+	if data := values["user_data"]; data == "" {
+		m.env = environment(m.name, "a b c d e f g", true)
+	} else if err := json.Unmarshal([]byte(data), &m.env); err != nil {
 		return "", fmt.Errorf("user data: %w", err)
 	}
 	f.mu.Lock()
 	f.made[m.name]++
-	m.id = fmt.Sprint(m.name, "-", f.made[m.name])
-	if old := f.disks[m.name]; old != nil && f.keep[m.name] {
+	id := fmt.Sprint(m.name, "-", f.made[m.name])
+	old := f.disks[m.name]
+	if old != nil && old.id == id { // adopted
+		f.machines[id] = old
+		f.mu.Unlock()
+		return id, nil
+	}
+	if old != nil && f.keep[m.name] {
 		m.process, m.mark = old.process, old.mark
 	}
-	m.off = f.broken[m.name]
-	f.machines[m.id], f.disks[m.name] = m, m
+	m.id, m.off = id, f.broken[m.name]
+	f.machines[id], f.disks[m.name] = m, m
 	f.mu.Unlock()
+	if old != nil {
+		f.end(old) // it has the same addresses
+	}
 	go f.run(m, f.version(values["image"]))
-	return m.id, nil
+	return id, nil
+}
+
+// adopt makes the machine of a process that runs, for the first one that is created.
+func (f *fleet) adopt(p *etcdsim.Process) {
+	m := &machine{id: p.Name + "-1", name: p.Name, env: environment(p.Name, "a b c d e f g", true), process: p, mark: true}
+	f.set(func() { f.disks[p.Name] = m })
+	go f.run(m, p.Version)
 }
 
 // Destroy implements [driver.Machines].
@@ -78,20 +98,20 @@ func (f *fleet) Destroy(_ context.Context, id string) error {
 	f.mu.Lock()
 	m := f.machines[id]
 	delete(f.machines, id)
+	last := m != nil && f.disks[m.name] == m
 	f.mu.Unlock()
-	if m != nil {
+	if last {
+		f.set(func() { m.gone = true })
 		f.end(m)
 	}
 	return nil
 }
 
 // Exists implements [driver.Machines].
-func (f *fleet) Exists(_ context.Context, id string) bool { return f.find(id) != nil }
-
-func (f *fleet) find(id string) *machine {
+func (f *fleet) Exists(_ context.Context, id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.machines[id]
+	return f.machines[id] != nil
 }
 
 // of is the last machine of a name.
@@ -106,14 +126,16 @@ func (f *fleet) lose(name string) { _ = f.Destroy(context.Background(), f.of(nam
 
 // stop switches a machine off. start switches it on again.
 func (f *fleet) stop(name string) {
-	m := f.of(name)
-	f.set(func() { m.off = true })
-	f.end(m)
+	if m := f.of(name); m != nil {
+		f.set(func() { m.off = true })
+		f.end(m)
+	}
 }
 
 func (f *fleet) start(name string) {
-	m := f.of(name)
-	f.set(func() { m.off = false })
+	if m := f.of(name); m != nil {
+		f.set(func() { m.off = false })
+	}
 }
 
 // wipe ends the member of a machine, and removes its data.
@@ -141,7 +163,11 @@ func (f *fleet) set(how func()) {
 // run starts the member of a machine whenever it does not run, with a growing pause.
 func (f *fleet) run(m *machine, v etcdsim.Version) {
 	clock, basis := f.w.schedule.Clock("machine "+m.id), ""
-	for pause := time.Second; clock.Sleep(f.w.Context(), pause) == nil && f.find(m.id) != nil && m.state != rules.Never; {
+	pause := time.Second
+	if m.state == "" {
+		f.ended(m)
+	}
+	for clock.Sleep(f.w.Context(), pause) == nil && f.of(m.name) == m && !m.gone && m.state != rules.Never {
 		if m.off {
 			continue
 		}
@@ -155,12 +181,20 @@ func (f *fleet) run(m *machine, v etcdsim.Version) {
 		}
 		f.set(func() { m.state = "" })
 		f.changed(m.name, true)
-		select {
-		case <-m.process.Done():
-			f.changed(m.name, false)
-		case <-f.w.Context().Done():
-		}
+		f.ended(m)
 		pause = time.Second
+	}
+}
+
+// ended waits for the end of the member of a machine.
+func (f *fleet) ended(m *machine) {
+	select {
+	case <-m.process.Done():
+		if f.of(m.name) == m {
+			f.set(func() { m.state = rules.Wait })
+			f.changed(m.name, false)
+		}
+	case <-f.w.Context().Done():
 	}
 }
 

@@ -65,11 +65,10 @@ type play struct {
 	scene
 	*world
 	*judge
+	fleet  *fleet
 	spaces []*driver.Workspace
 
 	mu       sync.Mutex
-	machines map[string]*etcdsim.Process // by ID
-	made     map[string]int
 	requests int // of the first workspace
 	writes   int
 	killed   bool
@@ -85,7 +84,7 @@ var names = []string{"one", "two"}
 // of the first workspace, and the changes.
 func (s scene) play(t *testing.T, seed uint64) (requests int, changes []string) {
 	simulate(t, seed, strings.Join(strings.Split(s.voters, ""), " "), func(w *world) {
-		p := &play{scene: s, world: w, machines: map[string]*etcdsim.Process{}, made: map[string]int{}}
+		p := &play{scene: s, world: w, fleet: newFleet(w)}
 		w.schedule.Latency = s.latency
 		p.prepare()
 		p.judge.rude, w.network.Lax = s.rude, !s.rude
@@ -96,8 +95,7 @@ func (s scene) play(t *testing.T, seed uint64) (requests int, changes []string) 
 		p.end = end
 		for _, name := range strings.Split(s.dead, "") {
 			if m := w.members[name]; m != nil {
-				m.PowerOff()
-				p.set(name, true)
+				p.fleet.stop(name)
 			}
 		}
 		var options []driver.Option
@@ -134,9 +132,13 @@ func (s scene) play(t *testing.T, seed uint64) (requests int, changes []string) 
 // prepare makes workspaces that manage the members.
 func (p *play) prepare() {
 	p.judge = watch(p.world)
+	p.fleet.changed = func(name string, runs bool) { p.set(name, !runs) }
+	for _, m := range p.cluster.Processes() {
+		p.fleet.adopt(m)
+	}
 	for i, plan := range p.plans {
 		ws := driver.New(p, p.provider("a b c d e f g"))
-		ws.Machines = p
+		ws.Machines = p.fleet
 		var mine []string
 		for _, change := range strings.Fields(plan) {
 			if name := strings.TrimLeft(change, "-!"); name[0] != '+' && name[0] != '=' {
@@ -271,19 +273,17 @@ func changes(request proto.Message) bool {
 
 // fail makes the victim stop, or return.
 func (p *play) fail(stop bool) {
-	p.mu.Lock()
 	m := p.members[p.victim]
-	p.mu.Unlock()
 	if m == nil || p.works(p.victim) != stop && p.how != "hide" {
 		return
 	}
 	switch {
 	case p.how == "off" && stop:
-		m.PowerOff()
+		p.fleet.stop(p.victim)
+		return
 	case p.how == "off":
-		if m.Start() != nil {
-			return
-		}
+		p.fleet.start(p.victim)
+		return
 	case p.how == "freeze" && stop:
 		m.Freeze()
 	case p.how == "freeze":
@@ -306,9 +306,7 @@ func (p *play) fail(stop bool) {
 func (p *play) recover() {
 	p.fail(false)
 	for _, name := range strings.Split(p.dead, "") {
-		if m := p.members[name]; m != nil && m.Start() == nil {
-			p.set(name, false)
-		}
+		p.fleet.start(name)
 	}
 	p.end, p.killed, p.network.Lax = nil, false, false
 	time.Sleep(2*claim.LockTTL + 10*time.Second)

@@ -123,18 +123,8 @@ func (r random) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// boot starts the process of a new member as soon as it is announced.
-func (w *world) boot(name string) *etcdsim.Process {
-	p := w.cluster.NewProcess(name, release)
-	w.members[name] = p
-	go func() {
-		ctx := w.Context()
-		clock := w.schedule.Clock("machine " + name)
-		for clock.Sleep(ctx, time.Second) == nil && p.Start() != nil {
-		}
-	}()
-	return p
-}
+// boot makes a machine that starts the process of a new member as soon as it is announced.
+func (w *world) boot(name string) { newFleet(w).add(name, environment(name, "a b c d e f g", true)) }
 
 // provider are the arguments of a provider block for the members of these names.
 func (w *world) provider(names string) driver.Values {
