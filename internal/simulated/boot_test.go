@@ -18,7 +18,7 @@ func form(w *world, names string) *fleet {
 	for _, name := range strings.Fields(names) {
 		f.add(name, environment(name, names, false))
 	}
-	time.Sleep(time.Minute)
+	w.rest(time.Minute)
 	return f
 }
 
@@ -33,11 +33,11 @@ func TestMachinesForm(t *testing.T) {
 			for _, name := range []string{"a", "b", "c"} {
 				f.stop(name)
 			}
-			time.Sleep(time.Hour)
+			w.rest(time.Hour)
 			for _, name := range []string{"a", "b", "c"} {
 				f.start(name)
 			}
-			time.Sleep(time.Minute)
+			w.rest(time.Minute)
 			if w.cluster.Leader() == nil {
 				t.Error("no leader")
 			}
@@ -54,7 +54,7 @@ func TestMachineThatNeverBoots(t *testing.T) {
 		for _, name := range []string{"c", "b", "a"} {
 			f.add(name, environment(name, "a b c", false))
 		}
-		time.Sleep(time.Minute)
+		w.rest(time.Minute)
 		started := func() (n int) {
 			for _, m := range w.cluster.Members() {
 				n += len(m.ClientURLs)
@@ -63,7 +63,7 @@ func TestMachineThatNeverBoots(t *testing.T) {
 		}
 		w.expect("started", started(), 2)
 		f.start("c")
-		time.Sleep(time.Minute)
+		w.rest(time.Minute)
 		w.expect("started", started(), 3)
 	})
 	simulate(t, 1, "", func(w *world) {
@@ -86,7 +86,7 @@ func TestMachinesStartAgain(t *testing.T) {
 		"the first, in its window (C11)":  {func(f *fleet) { f.lose("a"); f.add("a", environment("a", "a b c", false)) }, rules.Wait},
 		"the same one, which goes on":     {func(f *fleet) { f.stop("b"); f.start("b") }, ""},
 		"one that joined by its peers":    {func(f *fleet) { f.lose("b"); f.add("b", environment("b", "a c", true)) }, rules.Wait},
-		"one that was frozen for an hour": {func(f *fleet) { f.w.members["b"].Freeze(); time.Sleep(time.Hour); f.w.members["b"].Thaw() }, ""},
+		"one that was frozen for an hour": {func(f *fleet) { f.w.members["b"].Freeze(); f.w.rest(time.Hour); f.w.members["b"].Thaw() }, ""},
 	} {
 		simulate(t, 1, "", func(w *world) {
 			f := form(w, "a b c")
@@ -96,17 +96,17 @@ func TestMachinesStartAgain(t *testing.T) {
 			}
 			old := w.members[name].ID()
 			c.lose(f)
-			time.Sleep(time.Hour)
+			w.rest(time.Hour)
 			w.expect(what+": before", f.of(name).state, c.before)
 			if _, err := w.client("c").MemberRemove(w.Context(), old); err != nil {
 				w.Fatal(what, err)
 			}
-			time.Sleep(10 * time.Minute)
+			w.rest(10 * time.Minute)
 			w.expect(what+": removed", f.of(name).state, rules.Wait)
 			if _, err := w.client("c").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
 				w.Fatal(what, err)
 			}
-			time.Sleep(time.Minute)
+			w.rest(time.Minute)
 			w.expect(what+": added", f.of(name).state, "")
 			if want := "(" + name + ")"; !strings.Contains(w.list(), want) {
 				t.Errorf("%s: %s", what, w.list())
@@ -121,17 +121,17 @@ func TestWindow(t *testing.T) {
 	simulate(t, 1, "", func(w *world) {
 		f := newFleet(w)
 		f.add("b", environment("b", "a b c", false))
-		time.Sleep(time.Hour)
+		w.rest(time.Hour)
 		w.expect("b, without a window", f.of("b").state, rules.Wait)
 		late := environment("a", "a b c", false)
-		time.Sleep(time.Hour)
+		w.rest(time.Hour)
 		f.add("a", late)
-		time.Sleep(time.Hour)
+		w.rest(time.Hour)
 		w.expect("a, too late", f.of("a").state, rules.Wait)
 		f.add("x", environment("x", "x", false))
-		time.Sleep(time.Minute)
+		w.rest(time.Minute)
 		f.wipe("x")
-		time.Sleep(time.Hour)
+		w.rest(time.Hour)
 		w.expect("x, alone and wiped", f.of("x").state, rules.Never)
 	})
 }
