@@ -132,14 +132,14 @@ type notedCloud struct {
 	n int
 }
 
-func (c *notedCloud) Create(ctx context.Context, values map[string]string) (string, error) {
+func (c *notedCloud) Create(_ context.Context, values map[string]string) (string, error) {
 	c.n++
 	id := fmt.Sprint(values["name"], "-", c.n)
 	c.machines[id] = values
 	return id, c.w.call("+M", values["name"])
 }
 
-func (c *notedCloud) Destroy(ctx context.Context, id string) error {
+func (c *notedCloud) Destroy(_ context.Context, id string) error {
 	name, _, _ := strings.Cut(id, "-")
 	delete(c.machines, id)
 	return c.w.call("-M", name)
