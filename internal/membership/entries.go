@@ -1,0 +1,349 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Effect is what a plan does to a member.
+type Effect uint8
+
+// The effects. A later one of a member replaces an earlier one: with -replace, the
+// first call of a replacement looks like that of a member that is held.
+const (
+	// Held: a state has the member. Whether it stays is not known.
+	Held Effect = iota
+	// Removed: the member is removed permanently.
+	Removed
+	// Replaced: the member is removed, and added again.
+	Replaced
+	// Created: no state has the member, and the plan adds it.
+	Created
+)
+
+// Unknown is the ID of a node or a machine that the plan creates.
+const Unknown = "(known after apply)"
+
+// Side is a member before the plan, as its state has it, or after it.
+type Side struct {
+	// Node and Machine are IDs. They are empty if the member names none, or [Unknown].
+	Node, Machine string
+	// PeerURLs are empty if they are not known yet.
+	PeerURLs []string
+}
+
+// Entry is what one resource does to one member. All that a rule needs is in it or in
+// the [Known] beside it; nothing is concluded from an entry that is missing.
+type Entry struct {
+	// Object numbers the resources of a plan. It is 0 for a note of what a state has,
+	// which comes before the resource is planned, and also if it is tainted.
+	Object uint64
+	// Cluster is 0 if it is not known yet, ID is 0 for a new member.
+	Cluster ClusterID
+	ID      MemberID
+	Name    string
+	Effect  Effect
+	// Before is nil for a new member, After for a note and for a removal.
+	Before, After *Side
+	// Learner is true for an etcd_learner, Adopter for an etcd_member that adopts one.
+	// They may stand for the same member.
+	Learner, Adopter bool
+	// Votes is true if the member was seen to vote, HasRun if its process has run.
+	Votes, HasRun bool
+	// Announced is true if the creation returns before the machine exists. Readdressed
+	// is true if the peer URLs change in place.
+	Announced, Readdressed bool
+	// Found is what [Identify] says of a new member, if the cluster was observed.
+	Found Identity
+	// Built is true if an earlier apply has built the node of the member. Initial is the
+	// number of members that formed its cluster, 0 if not known. Peers are those that its
+	// join script asks, nil if not known.
+	Built   bool
+	Initial int
+	Peers   []string
+	// WindowOpen is true if the node may still form its cluster without an answer,
+	// Imported if its machine does not have the user data of the node.
+	WindowOpen, Imported bool
+}
+
+// Known is what is known of a cluster. Snapshot is nil without an observation.
+type Known struct {
+	Snapshot *Snapshot
+	Turns    []Turn
+}
+
+// The codes of [Judge], in addition to those of [Identify] and of the removal of a
+// member ([TurnOfAnother], [OthersNotActive], [NotProbed]). Names are the members.
+const (
+	// TwoResources: two resources stand for one member.
+	TwoResources Code = "two resources"
+	// SharedURL: two members have one peer URL.
+	SharedURL Code = "shared peer URL"
+	// SecondReaddress: the peer URLs of two members change in place.
+	SecondReaddress Code = "second change of peer URLs"
+	// SecondAnnounced: two learners are added before their machines exist.
+	SecondAnnounced Code = "second announcement"
+	// ClusterCreated: members that a state has get nodes of a new etcd_cluster.
+	ClusterCreated Code = "cluster created again"
+	// CreatedUnobserved: the node of a new member exists, and its cluster is silent.
+	CreatedUnobserved Code = "created, unobserved"
+	// PeersMoved: no peer that the join script asks is a voter of today.
+	PeersMoved Code = "peers moved"
+	// WindowStillOpen: the node could form a second cluster.
+	WindowStillOpen Code = "window open"
+	// ImportedAlone: the machine of the node does not have its user data.
+	ImportedAlone Code = "imported node"
+)
+
+// OfPlan are the rules that a plan as a whole breaks. The others are about one member, or
+// about two.
+var OfPlan = []Code{SecondReplacement, SecondUnobserved, EveryVoterNeeded, TooFewStay, EveryVoterRemoved, ClusterCreated, SecondReaddress, SecondAnnounced}
+
+// Ruling is a rule that is broken. Names are the members that break it, sorted; Entry
+// is one of them.
+type Ruling struct {
+	Code  Code
+	Names []string
+	Facts Facts
+	Entry Entry
+}
+
+// Judge returns the rules that a plan breaks, as far as it is made: the entries about
+// one cluster, in any order. It depends on nothing but its arguments, and with one entry
+// more no rule is broken less.
+func Judge(entries []Entry, known Known) (broken []Ruling) {
+	p := planned{Known: known, entries: slices.Clone(entries)}
+	// Terraform plans a tainted member as if it were new. The note of what the state has
+	// shows that it is replaced.
+	for _, e := range p.with(Created) {
+		for _, note := range entries {
+			if note.Object == 0 && note.Learner == e.Learner && isOne(note, e) {
+				e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
+				p.entries = append(p.entries, e)
+			}
+		}
+	}
+	for _, rule := range []func(planned) []Ruling{replacements, unobserved, removals, twice, newcomers, successors} {
+		broken = append(broken, rule(p)...)
+	}
+	return broken
+}
+
+// planned are the entries about one cluster, with what is known of it.
+type planned struct {
+	Known
+	entries []Entry
+}
+
+func (p planned) where(is func(Entry) bool) (out []Entry) {
+	for _, e := range p.entries {
+		if is(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (p planned) with(effects ...Effect) []Entry {
+	return p.where(func(e Entry) bool { return slices.Contains(effects, e.Effect) })
+}
+
+// living are the members with an effect that vote and may live, each once. Of a cluster
+// that was not observed, they are those that have voted.
+func (p planned) living(effects ...Effect) (out []Entry) {
+	for _, e := range p.with(effects...) {
+		votes := e.Votes
+		if p.Snapshot != nil {
+			votes = p.livingVoter(e.ID)
+		}
+		if votes && !slices.ContainsFunc(out, func(x Entry) bool { return x.ID == e.ID }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (p planned) livingVoter(id MemberID) bool {
+	m, listed := p.Snapshot.Member(id)
+	return listed && !m.Learner && !p.Snapshot.provenDead(m)
+}
+
+// brokenBy returns a ruling about the members of entries.
+func brokenBy(code Code, f Facts, entries ...Entry) Ruling {
+	r := Ruling{Code: code, Facts: f, Entry: entries[0]}
+	for _, e := range entries {
+		r.Names = append(r.Names, e.Name)
+		if e.ID != 0 {
+			r.Facts.Others = union(r.Facts.Others, []MemberID{e.ID})
+		}
+	}
+	slices.Sort(r.Names)
+	r.Names = slices.Compact(r.Names)
+	r.Facts.Names = r.Names
+	return r
+}
+
+// replacements: at most one living voter is replaced, not one of one or two (the
+// machine can go first), and not while another member is not active or another
+// replacement is open. Dead voters and learners are always replaceable.
+func replacements(p planned) (out []Ruling) {
+	replaced := p.living(Replaced)
+	if p.Snapshot == nil || len(replaced) == 0 {
+		return nil
+	}
+	f := Facts{Voters: len(p.Snapshot.Voters()), Quorum: p.Snapshot.Quorum()}
+	if len(replaced) > 1 {
+		out = append(out, brokenBy(SecondReplacement, f, replaced...))
+	}
+	if f.Quorum == f.Voters {
+		out = append(out, brokenBy(EveryVoterNeeded, f, replaced...))
+	}
+	for _, e := range replaced {
+		m, _ := p.Snapshot.Member(e.ID)
+		if d, ok := p.Snapshot.turnOf(m, p.Turns); !ok {
+			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+		}
+		if d, ok := p.Snapshot.othersActive(m, nil); !ok {
+			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+		}
+	}
+	return out
+}
+
+// unobserved: nothing is replaced twice while the cluster is silent, nor a voter that
+// its quorum needs as far as is known, and a member whose node exists is not created.
+func unobserved(p planned) (out []Ruling) {
+	if p.Snapshot != nil {
+		return nil
+	}
+	replaced := p.living(Replaced)
+	if len(replaced) > 1 {
+		out = append(out, brokenBy(SecondUnobserved, Facts{}, replaced...))
+	}
+	for _, e := range replaced {
+		if e.Initial > 0 && Quorum(e.Initial) == e.Initial {
+			out = append(out, brokenBy(NeededUnobserved, Facts{Voters: e.Initial}, e))
+		}
+	}
+	for _, e := range p.with(Created) {
+		if e.Built && e.Cluster != 0 {
+			out = append(out, brokenBy(CreatedUnobserved, Facts{}, e))
+		}
+	}
+	return out
+}
+
+// removals: a plan that removes voters and adds members leaves a quorum of today's voters
+// in place. A plain shrink and a destroy of all pass, the latter with a warning.
+func removals(p planned) (out []Ruling) {
+	if p.Snapshot == nil {
+		return nil
+	}
+	voters, removed := p.Snapshot.Voters(), p.with(Removed)
+	f := Facts{Voters: len(voters), Quorum: p.Snapshot.Quorum()}
+	lost := p.living(Removed, Replaced)
+	f.Alive = len(slices.DeleteFunc(slices.Clone(voters), p.Snapshot.provenDead)) - len(lost)
+	mixed := len(p.living(Removed)) > 0 && len(p.living(Replaced)) > 0
+	if f.Alive < f.Quorum && (mixed || len(lost) > 0 && len(p.with(Created)) > 0) {
+		out = append(out, brokenBy(TooFewStay, f, lost...))
+	}
+	stays := func(m Member) bool { return !slices.ContainsFunc(removed, func(e Entry) bool { return e.ID == m.ID }) }
+	if len(removed) > 0 && len(voters) > 0 && !slices.ContainsFunc(voters, stays) {
+		out = append(out, brokenBy(EveryVoterRemoved, f, removed...))
+	}
+	return out
+}
+
+// twice: two resources for one member, two members with one peer URL, two changes of
+// peer URLs in place, two learners that wait for one slot.
+func twice(p planned) (out []Ruling) {
+	objects := p.where(func(e Entry) bool { return e.Object != 0 })
+	for i, a := range objects {
+		for _, b := range objects[:i] {
+			switch {
+			case a.Object == b.Object || a.Learner && b.Adopter || b.Learner && a.Adopter:
+			case a.ID != 0 && a.ID == b.ID || (a.Effect == Created || b.Effect == Created) && isOne(a, b):
+				out = append(out, brokenBy(TwoResources, Facts{}, a, b))
+			case a.After != nil && b.After != nil && shareURL(a.After.PeerURLs, b.After.PeerURLs):
+				out = append(out, brokenBy(SharedURL, Facts{}, a, b))
+			}
+		}
+	}
+	if moved := p.where(func(e Entry) bool { return e.Readdressed }); len(moved) > 1 {
+		out = append(out, brokenBy(SecondReaddress, Facts{}, moved...))
+	}
+	if waiting := p.where(func(e Entry) bool { return e.Effect == Created && e.Learner && e.Announced }); len(waiting) > 1 {
+		out = append(out, brokenBy(SecondAnnounced, Facts{}, waiting...))
+	}
+	return out
+}
+
+// isOne reports whether two entries are about one member, of which one is new: it has
+// the same node, or the same name and a peer URL.
+func isOne(a, b Entry) bool {
+	x, y := cmp.Or(a.Before, a.After), cmp.Or(b.Before, b.After)
+	if x.Node != "" && x.Node != Unknown && x.Node == y.Node {
+		return true
+	}
+	return a.Name == b.Name && shareURL(x.PeerURLs, y.PeerURLs)
+}
+
+// newcomers: a new member is not added over one that is not its own.
+func newcomers(p planned) (out []Ruling) {
+	for _, e := range p.with(Created) {
+		m, found := Member{}, false
+		if p.Snapshot != nil && e.After.Node == Unknown {
+			m, found = p.Snapshot.MemberOf(e.Name, e.After.PeerURLs)
+		}
+		if found && p.livingVoter(m.ID) {
+			e.Found = Identity{Code: AlreadyMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}}
+		}
+		if e.Found.Code != "" {
+			out = append(out, Ruling{e.Found.Code, []string{e.Name}, e.Found.Facts, e})
+		}
+	}
+	return out
+}
+
+// successors: a member that has run gets a new node with a new machine only; without a
+// node, a new machine. With the node that it has, it must find its cluster, and found
+// no other. The nodes of a cluster are not new all together.
+func successors(p planned) (out []Ruling) {
+	anew := p.where(func(e Entry) bool { return cmp.Or(e.Before, &Side{}).Node != "" && cmp.Or(e.After, &Side{}).Node == Unknown })
+	if slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
+		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
+	}
+	for _, e := range p.with(Replaced) {
+		if code := p.stranded(e); code != "" && e.HasRun {
+			out = append(out, brokenBy(code, Facts{}, e))
+		}
+	}
+	return out
+}
+
+// stranded returns why the process of a replaced member would not start, or "".
+func (p planned) stranded(e Entry) Code {
+	isVoter := func(url string) bool {
+		return slices.ContainsFunc(p.Snapshot.Voters(), func(m Member) bool { return m.ID != e.ID && shareURL(m.PeerURLs, []string{url}) })
+	}
+	sameMachine := e.Before.Machine == e.After.Machine
+	switch {
+	case e.After.Node == "" && sameMachine:
+		return ProcessStays
+	case e.After.Node != "" && e.Before.Node != e.After.Node && sameMachine && e.After.Machine != "":
+		return MachineStays
+	case e.Before.Node != e.After.Node || e.After.Node == "":
+		return ""
+	case e.Imported:
+		return ImportedAlone
+	case e.WindowOpen:
+		return WindowStillOpen
+	case e.Peers != nil && p.Snapshot != nil && !slices.ContainsFunc(e.Peers, isVoter):
+		return PeersMoved
+	default:
+		return ""
+	}
+}
