@@ -312,7 +312,9 @@ func newcomers(p planned) (out []Ruling) {
 // node, a new machine. With the node that it has, it must find its cluster, and found
 // no other. The nodes of a cluster are not new all together.
 func successors(p planned) (out []Ruling) {
-	anew := p.where(func(e Entry) bool { return cmp.Or(e.Before, &Side{}).Node != "" && cmp.Or(e.After, &Side{}).Node == Unknown })
+	anew := p.where(func(e Entry) bool {
+		return cmp.Or(e.Before, &Side{}).Node != "" && cmp.Or(e.After, &Side{}).Node == Unknown
+	})
 	if slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
 		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
 	}
