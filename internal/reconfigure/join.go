@@ -51,28 +51,19 @@ type JoinRequest struct {
 	// ID is the member's ID if it is known (an update), 0 on creation.
 	ID   membership.MemberID
 	Goal Stage
+	// Replaces are the owners of earlier members of this name that may be left.
+	Replaces []string
+	// Restart is how long a member of our own may not answer before it is removed and
+	// added again, once; 0 means for ever.
+	Restart time.Duration
 
 	// standby is true for a learner that takes a failed voter's place: a wrong
 	// name that its process has published since does not prevent its promotion.
 	standby bool
 }
 
-// Joined is the outcome of a join.
-type Joined struct {
-	Member   membership.Member
-	Answer   membership.Answer
-	Cluster  membership.ClusterID
-	Members  []membership.Member
-	Warnings []membership.Warning
-	// Waited is set if the join waited for another process.
-	Waited   *Waited
-	Snapshot membership.Snapshot
-}
-
-// Join makes sure that the member is in the cluster and has reached the goal:
-// it adds an absent member, continues with a member that it identifies as its
-// own, and refuses any other. It may be called again after any error.
-func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
+// join is one attempt of [Engine.Join].
+func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error) {
 	defer e.reportChange()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
@@ -121,7 +112,7 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	}
 }
 
-// join is one run of [Engine.Join].
+// join is one run of [Engine.join].
 type join struct {
 	guarded
 	req     JoinRequest
@@ -145,6 +136,7 @@ type join struct {
 	before    membership.Answer     // the learner's answer at the previous observation
 	progress  uint64                // the highest index that it applied
 	moved     time.Time             // when progress last changed, or the learner started
+	heard     time.Time             // when the member last answered, or the wait began
 }
 
 // announce returns when the member is in the list and its ID recorded. It keeps

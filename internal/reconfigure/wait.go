@@ -26,6 +26,9 @@ func (j *join) wait(ctx context.Context) error {
 		if err == nil || waiting.Err() != nil || classify(err).next == stop {
 			return err
 		}
+		if quiet := j.quiet(); quiet != nil {
+			return quiet
+		}
 		if j.stalled(waiting) {
 			stalled := j.incomplete(waiting, errors.New("no progress"))
 			stalled.Stalled = true

@@ -82,7 +82,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		given.planEnvironment(ctx, req, resp)
 	}
 	g.check(ctx)
-	reason := g.reason()
+	reason := g.reason(ctx)
 	log.Debug(ctx, log.Membership, "planned a member", "name", g.now.Name.ValueString(), "delete_reason", string(reason))
 	private.Keep(ctx, resp.Private, reasonKey, reason, &resp.Diagnostics)
 	if g.step == updated && !resp.Diagnostics.HasError() {
@@ -96,7 +96,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 }
 
 // reason returns the reason for Delete.
-func (g *guard) reason() deleteReason {
+func (g *guard) reason(ctx context.Context) deleteReason {
 	if g.isAbandoned() && g.step != updated && g.step != created {
 		id, _ := membership.ParseClusterID(g.was.Cluster)
 		gone, _ := g.b.Plan.Abandoned.Get(id)

@@ -1,0 +1,96 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Joined is the outcome of a join.
+type Joined struct {
+	Member   membership.Member
+	Answer   membership.Answer
+	Cluster  membership.ClusterID
+	Members  []membership.Member
+	Warnings []membership.Warning
+	// Waited is set if the join waited for another process.
+	Waited   *Waited
+	Snapshot membership.Snapshot
+}
+
+// Join makes sure that the member is in the cluster and has reached the goal:
+// it adds an absent member, continues with a member that it identifies as its
+// own, and refuses any other. It may be called again after any error.
+//
+// What earlier nodes of the member left is removed first, by the rules of
+// [Engine.Withdraw]. A member of its own that does not answer for [JoinRequest.Restart]
+// is removed and added again, once: a process without its data never starts as a member
+// that has run, and a learner that was wiped before it published its name may crash
+// until it is a new one.
+func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
+	for _, owner := range r.Replaces {
+		_, err := e.Withdraw(ctx, WithdrawRequest{Owner: owner, Name: r.Name, Replacement: true})
+		if _, refused := errors.AsType[*Refusal](err); refused {
+			return Joined{}, err
+		}
+	}
+	out, err := e.join(ctx, r)
+	quiet, ok := errors.AsType[*noStart](err)
+	if !ok {
+		return out, err
+	}
+	m := quiet.member
+	_, left := e.Leave(ctx, LeaveRequest{
+		Owner: r.Owner, KeepRecord: true, ID: m.ID, Cluster: quiet.cluster, Name: r.Name, PeerURLs: m.PeerURLs, Replacement: !m.Learner,
+		still: func(ctx context.Context, snap membership.Snapshot) error { return e.isGone(ctx, snap, m.ID) },
+	})
+	if left != nil && !errors.Is(left, errChanged) {
+		return Joined{}, left
+	}
+	r.Restart = 0
+	return e.join(ctx, r)
+}
+
+// noStart ends a join whose member does not answer.
+type noStart struct {
+	member  membership.Member
+	cluster membership.ClusterID
+}
+
+// Error implements error.
+func (n *noStart) Error() string { return fmt.Sprintf("member %s does not answer", n.member.ID) }
+
+// isGone returns an error unless the member may be added anew: a learner that never
+// started, or a member that does not answer and to which the leader has no connection.
+func (e *Engine) isGone(ctx context.Context, snap membership.Snapshot, id membership.MemberID) error {
+	m, _ := snap.Member(id)
+	leader, _, led := snap.MajorityLeader()
+	switch {
+	case m.Learner && !m.Started():
+		return nil
+	case snap.Alive(id) || !led || leader == id:
+		return stopping(errChanged)
+	}
+	seen, err := e.Cluster.Peers(ctx, leader, []membership.MemberID{id})
+	if active, known := seen[id]; err != nil || !known || active {
+		return stopping(errChanged)
+	}
+	return nil
+}
+
+// quiet returns the reason to add the member anew, or nil.
+func (j *join) quiet() error {
+	now := j.Clock.Now()
+	if j.reached > Announced && j.snap.Alive(j.member.ID) || j.heard.IsZero() {
+		j.heard = now
+	}
+	if j.req.Restart == 0 || now.Sub(j.heard) <= j.req.Restart {
+		return nil
+	}
+	return stopping(&noStart{member: j.member, cluster: j.cluster})
+}
