@@ -11,6 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clustermember"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -32,7 +35,10 @@ type served interface {
 func Server(p provider.Provider) tfprotov6.ProviderServer {
 	whole := providerserver.NewProtocol6(p)()
 	if all, ok := whole.(served); ok {
-		return &printable{all}
+		if own, ok := p.(*Provider); ok {
+			return &printable{all, &own.table}
+		}
+		return &printable{all, nil}
 	}
 	return whole
 }
@@ -41,7 +47,18 @@ func Server(p provider.Provider) tfprotov6.ProviderServer {
 // every diagnostic, the error of a function, the progress of an action and the
 // name of a listed resource. It removes characters that cannot be printed,
 // whatever the origin of the text, see [text.Lines].
-type printable struct{ served }
+type printable struct {
+	served
+	table *backend.Table // may be nil
+}
+
+// noteOf returns what a state has of a member.
+func noteOf(req *tfprotov6.UpgradeResourceStateRequest) (e membership.Entry, ok bool) {
+	if req == nil || req.RawState == nil {
+		return e, false
+	}
+	return clustermember.NoteOf(req.TypeName, req.RawState.JSON)
+}
 
 // shown makes a call with a context of its own, and cleans the texts of the response.
 func shown[Q, R any](ctx context.Context, req Q, call func(context.Context, Q) (R, error)) (R, error) {
@@ -109,6 +126,9 @@ func (p *printable) ValidateResourceConfig(ctx context.Context, req *tfprotov6.V
 
 // UpgradeResourceState implements [tfprotov6.ResourceServer].
 func (p *printable) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	if e, ok := noteOf(req); ok && p.table != nil {
+		p.table.Note(e)
+	}
 	return shown(ctx, req, p.served.UpgradeResourceState)
 }
 

@@ -50,7 +50,7 @@ func (talker) InvokeAction(context.Context, *tfprotov6.InvokeActionRequest) (*tf
 }
 
 func TestPrintable(t *testing.T) {
-	p := &printable{talker{}}
+	p := &printable{served: talker{}}
 	check := func(what string, diags []*tfprotov6.Diagnostic) {
 		t.Helper()
 		if len(diags) != 1 || diags[0].Summary != harmless+" "+harmless || diags[0].Detail != "a\n  b\n\n"+harmless {

@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clusterdata"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clustermember"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/heartbeat"
@@ -37,6 +38,7 @@ type Provider struct {
 	version string
 	pool    *connection.Pool
 	run     *backend.Run
+	table   backend.Table
 	// said are the warnings that this process has already reported.
 	said sync.Map
 }
@@ -112,13 +114,16 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		}
 	}
 	settings.Clock = p.pool.Clock(p.run.Clock)
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool}
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool, Table: &p.table}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b
 }
 
 // Resources implements provider.Provider.
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
+	if p.run.OneCluster {
+		return []func() resource.Resource{discoverytoken.NewResource, clustermember.NewResource, clustermember.NewLearnerResource, snapshot.NewResource}
+	}
 	return []func() resource.Resource{
 		discoverytoken.NewResource, initialcluster.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,
 		rollout.NewResource, snapshot.NewResource,

@@ -52,8 +52,12 @@ type Backend struct {
 	// calls of Terraform; see [Backend.Hold].
 	claims syncmap.Map[string, *claim.Claim]
 
+	// Table holds what the current plan does to members.
+	Table *Table
+
 	state    reconfigure.ProcessState
 	clusters syncmap.Map[string, *Cluster] // by their endpoints
+	byID     syncmap.Map[membership.ClusterID, *Cluster]
 	guards   syncmap.Map[membership.ClusterID, *Guard]
 	reported syncmap.Map[string, bool]
 	// changes counts the changes of this process in all clusters, because

@@ -5,7 +5,10 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -59,6 +62,21 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 			Changed: func() { b.changes.Add(1) },
 		}}
 	})
+}
+
+// Of is [Backend.At] for the cluster with an ID, 0 if it is not known. Resources of one
+// cluster share it, and with it their observations, whichever endpoints each of them has.
+func (b *Backend) Of(id membership.ClusterID, endpoints []string, diags *diag.Diagnostics) (*Cluster, error) {
+	slices.Sort(endpoints)
+	c, err := b.At(slices.Compact(endpoints), diags)
+	if err != nil || id == 0 {
+		return c, err
+	}
+	shared := b.byID.GetOrMake(id, func() *Cluster { return c })
+	if shared != c {
+		shared.Cluster.AddFallbackEndpoints(c.settings.Endpoints)
+	}
+	return shared, nil
 }
 
 // ExpectCluster records the cluster of a member in the state, and the URLs at

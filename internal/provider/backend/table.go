@@ -1,0 +1,81 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Table collects what one plan does to members, and returns each rule that is broken
+// once. The rules are those of [membership.Judge]. The zero value is ready to use.
+type Table struct {
+	mu      sync.Mutex
+	entries []membership.Entry
+	known   map[membership.ClusterID]membership.Known
+	told    map[string]bool
+	objects uint64
+	over    bool
+}
+
+// Object returns the number of the next resource of the plan.
+func (t *Table) Object() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.objects++
+	return t.objects
+}
+
+// Close ends the plan: an apply has begun, and what it plans again shows less.
+func (t *Table) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+}
+
+// Note adds what a state has of a member. It breaks no rule by itself.
+func (t *Table) Note(e membership.Entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entries = append(t.entries, e)
+}
+
+// Enter adds an entry, with what is known of its cluster, and returns the rules that
+// are broken since. A new member whose cluster is not known yet counts in each.
+func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []membership.Ruling) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil
+	}
+	if t.known == nil {
+		t.known, t.told = map[membership.ClusterID]membership.Known{}, map[string]bool{}
+	}
+	t.entries = append(t.entries, e)
+	if known.Turns == nil {
+		known.Turns = t.known[e.Cluster].Turns
+	}
+	if _, ok := t.known[e.Cluster]; !ok || known.Snapshot != nil {
+		t.known[e.Cluster] = known
+	}
+	for id := range t.known {
+		entries := slices.DeleteFunc(slices.Clone(t.entries), func(x membership.Entry) bool {
+			return x.Cluster != id && (x.Cluster != 0 || x.Effect != membership.Created)
+		})
+		for _, r := range membership.Judge(entries, t.known[id]) {
+			key := fmt.Sprint(r.Code, r.Names)
+			if slices.Contains(membership.OfPlan, r.Code) {
+				key = fmt.Sprint(r.Code, id)
+			}
+			if !t.told[key] {
+				t.told[key] = true
+				broken = append(broken, r)
+			}
+		}
+	}
+	return broken
+}

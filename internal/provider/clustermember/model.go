@@ -1,0 +1,237 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clustermember
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// The values of wait_until and role.
+const (
+	waitAnnounced = "announced"
+	waitStarted   = "started"
+	waitCaughtUp  = "caught_up"
+	waitVoting    = "voting"
+
+	roleVoter   role = "voter"
+	roleLearner role = "learner"
+)
+
+// common are the attributes that members and learners share.
+type common struct {
+	ID             types.String   `tfsdk:"id"`
+	ClusterID      types.String   `tfsdk:"cluster_id"`
+	Name           types.String   `tfsdk:"name"`
+	PeerURLs       types.Set      `tfsdk:"peer_urls"`
+	Config         types.Object   `tfsdk:"config"`
+	MachineID      types.String   `tfsdk:"machine_id"`
+	Endpoints      types.List     `tfsdk:"endpoints"`
+	WaitUntil      types.String   `tfsdk:"wait_until"`
+	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+	Role           types.String   `tfsdk:"role"`
+	ClientURLs     types.Set      `tfsdk:"client_urls"`
+	Version        types.String   `tfsdk:"version"`
+	Environment    types.Map      `tfsdk:"environment"`
+	InitialCluster types.String   `tfsdk:"initial_cluster"`
+}
+
+// memberModel is etcd_member in Terraform's form.
+type memberModel struct {
+	common
+	LearnerID types.String `tfsdk:"learner_id"`
+}
+
+// learnerModel is etcd_learner in Terraform's form.
+type learnerModel struct {
+	common
+	Promote  types.Bool `tfsdk:"promote"`
+	Failover types.Bool `tfsdk:"failover"`
+}
+
+// model is either of them. The attributes of the other are null.
+type model struct {
+	common
+	role              role
+	learnerID         types.String
+	Promote, Failover types.Bool
+}
+
+// model reads a configuration, plan or state.
+func (r role) model(ctx context.Context, from interface {
+	Get(context.Context, any) diag.Diagnostics
+}, diags *diag.Diagnostics) model {
+	if r == roleLearner {
+		var l learnerModel
+		diags.Append(from.Get(ctx, &l)...)
+		return model{common: l.common, role: r, Promote: l.Promote, Failover: l.Failover}
+	}
+	var m memberModel
+	diags.Append(from.Get(ctx, &m)...)
+	return model{common: m.common, role: r, learnerID: m.LearnerID}
+}
+
+// stored returns the model in the form of the role's schema.
+func (m model) stored() any {
+	if m.role == roleLearner {
+		return &learnerModel{common: m.common, Promote: m.Promote, Failover: m.Failover}
+	}
+	return &memberModel{common: m.common, LearnerID: m.learnerID}
+}
+
+// config is the node of a member, as config has it.
+type config struct {
+	id, name types.String
+	peerURLs types.Set
+	start    types.Object
+}
+
+// configOf returns the values of a node: null for null, unknown for unknown.
+func configOf(o types.Object) config {
+	c := config{types.StringNull(), types.StringNull(), types.SetNull(types.StringType), types.ObjectNull(node.StartTypes)}
+	if o.IsUnknown() {
+		return config{types.StringUnknown(), types.StringUnknown(), types.SetUnknown(types.StringType), types.ObjectUnknown(node.StartTypes)}
+	}
+	if o.IsNull() {
+		return c
+	}
+	c.id, _ = o.Attributes()["id"].(types.String)
+	c.name, _ = o.Attributes()["name"].(types.String)
+	c.peerURLs, _ = o.Attributes()["peer_urls"].(types.Set)
+	c.start, _ = o.Attributes()["start"].(types.Object)
+	return c
+}
+
+// start returns what the member must know of its node, and whether it is known.
+func (m model) start(ctx context.Context) (node.Start, bool) {
+	var unread diag.Diagnostics // the schema holds the types
+	s := node.StartOf(ctx, configOf(m.Config).start, &unread)
+	if s == nil || unread.HasError() {
+		return node.Start{}, false
+	}
+	return *s, true
+}
+
+// nodeID is the ID of the node, "" if the member has none.
+func (m model) nodeID() string { return configOf(m.Config).id.ValueString() }
+
+// adopts reports whether the member adopts a learner.
+func (m model) adopts() bool { return !m.learnerID.IsNull() }
+
+// hasRun reports whether the process of the member has run.
+func (m model) hasRun() bool {
+	return m.Version.ValueString() != "" || len(m.ClientURLs.Elements()) > 0
+}
+
+// peers returns the member's peer URLs, normalised and sorted.
+func (m model) peers() []string { return attribute.NormalURLs(attribute.Texts(m.PeerURLs)) }
+
+// owner returns the key of the ownership record. It is the ID of the node, so that
+// etcd_cluster finds the member that was added for it. A member that adopts a learner has
+// a record of its own, so that destroying the learner does not affect it.
+func (m model) owner() string {
+	switch id := m.nodeID(); {
+	case id != "" && !m.adopts():
+		return id
+	case m.role == roleLearner:
+		return "learner:" + m.Name.ValueString()
+	default:
+		return "name:" + m.Name.ValueString()
+	}
+}
+
+// goal returns the stage that wait_until names.
+func (m model) goal() reconfigure.Stage {
+	switch m.WaitUntil.ValueString() {
+	case waitAnnounced:
+		return reconfigure.Announced
+	case waitStarted:
+		return reconfigure.Started
+	case waitCaughtUp:
+		if m.Promote.ValueBool() {
+			return reconfigure.Voting
+		}
+		return reconfigure.CaughtUp
+	default:
+		return reconfigure.Voting
+	}
+}
+
+// toRequest returns the request that creates the model's member.
+func (m model) toRequest(ctx context.Context) reconfigure.JoinRequest {
+	start, _ := m.start(ctx)
+	r := reconfigure.JoinRequest{
+		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(), Goal: m.goal(),
+		AwaitCluster: start.Initial.ValueBool() || start.InitialMembers.ValueInt64() > 0, Founders: int(start.InitialMembers.ValueInt64()),
+		Replaces: attribute.Texts(start.Replaces),
+	}
+	if start.Initial.ValueBool() {
+		r.Bootstrap = membership.Founder
+	}
+	r.Cluster, _ = membership.ParseClusterID(start.ClusterID.ValueString()) // 0 if it is not known
+	r.ID, _ = membership.ParseMemberID(m.learnerID.ValueString())           // validated already
+	return r
+}
+
+// fromJoined stores the result of a join.
+func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *diag.Diagnostics) {
+	m.ID, m.ClusterID = types.StringValue(j.Member.ID.String()), types.StringValue(j.Cluster.String())
+	m.fromMember(j.Member, j.Answer)
+	if !m.InitialCluster.IsUnknown() {
+		return
+	}
+	m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
+	if !m.Config.IsNull() {
+		return // the node has the environment
+	}
+	initial := j.InitialCluster(m.Name.ValueString())
+	env, d := environment.Map(ctx, map[string]string{
+		"ETCD_NAME": m.Name.ValueString(), "ETCD_INITIAL_CLUSTER": initial, "ETCD_INITIAL_CLUSTER_STATE": "existing",
+		"ETCD_INITIAL_ADVERTISE_PEER_URLS": strings.Join(m.peers(), ","),
+	})
+	diags.Append(d...)
+	m.Environment, m.InitialCluster = env, types.StringValue(initial)
+}
+
+// fromMember stores the values of the member list and of the member itself. Values that
+// the member did not return do not change.
+func (m *model) fromMember(listed membership.Member, a membership.Answer) {
+	m.Role = types.StringValue(string(roleVoter))
+	if listed.Learner {
+		m.Role = types.StringValue(string(roleLearner))
+	}
+	if !membership.SameURLs(m.peers(), listed.PeerURLs) {
+		m.PeerURLs = attribute.SetOf(listed.PeerURLs)
+	}
+	m.ClientURLs = attribute.SetOf(append([]string{}, listed.ClientURLs...))
+	switch {
+	case a.State == membership.Answered && a.MemberID == listed.ID:
+		m.Version = types.StringValue(a.Version)
+	case m.Version.IsUnknown():
+		m.Version = types.StringNull()
+	}
+}
+
+// keepUnknown restores the former value of each attribute that is still unknown.
+func (m *model) keepUnknown(state model) {
+	if m.Role.IsUnknown() {
+		m.Role = state.Role
+	}
+	if m.ClientURLs.IsUnknown() {
+		m.ClientURLs = state.ClientURLs
+	}
+	if m.Version.IsUnknown() {
+		m.Version = state.Version
+	}
+}

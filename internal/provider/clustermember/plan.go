@@ -1,0 +1,208 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clustermember
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// planKey is the key under which a call of a plan stores what later calls need.
+const planKey = "plan"
+
+// stored is what the plan stores. Terraform does not tell Delete whether the member is
+// removed or replaced, and plans a replacement a second time, without the state.
+type stored struct {
+	Removal bool              `json:"removal,omitempty"`
+	Entry   *membership.Entry `json:"entry,omitempty"`
+	// Endpoints lead to the cluster of the member that is replaced.
+	Endpoints []string `json:"endpoints,omitempty"`
+}
+
+// ModifyPlan implements resource.ResourceWithModifyPlan. It hands what the plan does to
+// the member to the table of the plan, and prints the rules that are broken.
+func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	diags := &resp.Diagnostics
+	before := private.Kept[stored](ctx, req.Private, planKey, diags)
+	state, plan := model{role: r.role}, model{role: r.role}
+	if !req.State.Raw.IsNull() {
+		state = r.role.model(ctx, req.State, diags)
+	}
+	if req.Plan.Raw.IsNull() {
+		ctx = backend.Named(ctx, req.Private)
+	} else {
+		ctx = backend.Naming(ctx, req.Plan, named)
+		plan = r.role.model(ctx, req.Plan, diags)
+		argumentsOf(ctx, req.Config, diags).check(diags)
+	}
+	if r.backend == nil || diags.HasError() {
+		return
+	}
+	var e membership.Entry
+	var endpoints []string
+	switch {
+	case req.Plan.Raw.IsNull():
+		e, endpoints = r.entryOf(state), r.endpoints(ctx, state)
+		e.Effect = membership.Removed
+	case !req.State.Raw.IsNull():
+		e, endpoints = r.entryOf(state), r.endpoints(ctx, state)
+		e.Readdressed = !plan.PeerURLs.IsUnknown() && e.Before.Node == plan.nodeID() && !slices.Equal(plan.peers(), state.peers())
+		r.planPromotion(ctx, req, resp, state, plan)
+	case before.Entry != nil:
+		e, endpoints = *before.Entry, before.Endpoints
+		e.Effect = membership.Replaced
+	default:
+		e = membership.Entry{Object: r.backend.Table.Object(), Effect: membership.Created}
+		r.planEnvironment(ctx, resp, plan)
+	}
+	if !req.Plan.Raw.IsNull() {
+		r.complete(ctx, &e, plan)
+		endpoints = append(endpoints, r.endpoints(ctx, plan)...)
+		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
+			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
+		}
+	}
+	private.Keep(ctx, resp.Private, planKey, stored{e.Effect == membership.Removed, &e, endpoints}, diags)
+	r.enter(ctx, e, plan, endpoints, resp)
+}
+
+// entryOf returns the entry of a member in the state.
+func (r *Resource) entryOf(m model) membership.Entry {
+	e := noteOf(m)
+	e.Object = r.backend.Table.Object()
+	return e
+}
+
+// noteOf returns what a state has of a member.
+func noteOf(m model) membership.Entry {
+	e := membership.Entry{
+		Name: m.Name.ValueString(), Learner: m.role == roleLearner, Adopter: m.adopts(),
+		Votes: m.Role.ValueString() == string(roleVoter), HasRun: m.hasRun(), Before: sideOf(m),
+	}
+	e.ID, _ = membership.ParseMemberID(m.ID.ValueString()) // a bad ID of an edited state is that of no member
+	e.Cluster, _ = membership.ParseClusterID(m.ClusterID.ValueString())
+	return e
+}
+
+func sideOf(m model) *membership.Side {
+	id := func(v types.String) string {
+		if v.IsUnknown() {
+			return membership.Unknown
+		}
+		return v.ValueString()
+	}
+	return &membership.Side{Node: id(configOf(m.Config).id), Machine: id(m.MachineID), PeerURLs: m.peers()}
+}
+
+// complete adds what the plan has of the member.
+func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
+	e.Name, e.Learner, e.Adopter, e.After = m.Name.ValueString(), m.role == roleLearner, m.adopts(), sideOf(m)
+	e.Announced = m.goal() == reconfigure.Announced
+	start, known := m.start(ctx)
+	if !known {
+		return
+	}
+	e.Built, e.Initial, e.Imported = true, int(start.InitialMembers.ValueInt64()), start.Imported.ValueBool()
+	if attribute.IsGiven(start.Peers) {
+		e.Peers = append([]string{}, attribute.Texts(start.Peers)...)
+	}
+	end, err := time.Parse(time.RFC3339, start.WindowEnd.ValueString())
+	e.WindowOpen = err == nil && r.backend.Run.Clock.Now().Before(end)
+	if e.Cluster == 0 {
+		e.Cluster, _ = membership.ParseClusterID(start.ClusterID.ValueString())
+	}
+}
+
+// enter hands the entry to the table of the plan, with what is known of the cluster,
+// and prints what comes back.
+func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, endpoints []string, resp *resource.ModifyPlanResponse) {
+	var known membership.Known
+	var snap membership.Snapshot
+	c, err := r.backend.Of(e.Cluster, endpoints, &resp.Diagnostics)
+	if err == nil && e.Effect != membership.Held && !r.backend.Unknown {
+		if snap, err = c.View(ctx, e.Cluster); err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
+			known.Snapshot, e.Cluster = &snap, snap.ClusterID
+			known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
+		}
+	}
+	switch {
+	case known.Snapshot == nil:
+	case e.Effect == membership.Created:
+		r.identify(ctx, &e, c, snap, plan, resp)
+	case e.Learner && r.isAdopted(ctx, c, e):
+		e.Effect = membership.Held
+	}
+	for _, b := range r.backend.Table.Enter(e, known) {
+		switch t := text.PlanRule(b, snap); b.Code {
+		case membership.EveryVoterRemoved:
+			report.Warn(&resp.Diagnostics, t)
+		default:
+			report.Error(&resp.Diagnostics, t)
+		}
+	}
+}
+
+// identify adds which member of the cluster the new one would be, once it is known
+// whose it is. It refuses a learner_id that no member has, before a machine boots.
+func (r *Resource) identify(ctx context.Context, e *membership.Entry, c *backend.Cluster, snap membership.Snapshot, plan model, resp *resource.ModifyPlanResponse) {
+	id, err := membership.ParseMemberID(plan.learnerID.ValueString())
+	if _, listed := snap.Member(id); err == nil && !listed && snap.Linearizable {
+		report.ErrorAt(&resp.Diagnostics, path.Root("learner_id"), text.NoSuchLearner(id, snap))
+	}
+	if e.After.Node == membership.Unknown || plan.Name.IsUnknown() || attribute.SomeUnknown(plan.PeerURLs) || plan.learnerID.IsUnknown() || plan.adopts() {
+		return
+	}
+	if found, err := c.Identify(ctx, plan.toRequest(ctx), snap); err == nil && found.Step == membership.StepRefuse {
+		e.Found = found
+	}
+}
+
+// isAdopted reports whether an etcd_member has adopted the learner. Then the learner
+// does not remove it.
+func (r *Resource) isAdopted(ctx context.Context, c *backend.Cluster, e membership.Entry) bool {
+	owners, err := c.Cluster.Records(e.Cluster).Owners(ctx, e.ID)
+	own := "learner:" + e.Name
+	return err == nil && slices.ContainsFunc(owners, func(o string) bool { return o != own && o != e.Before.Node })
+}
+
+// planEnvironment plans no environment for a new member whose node has it.
+func (r *Resource) planEnvironment(ctx context.Context, resp *resource.ModifyPlanResponse, m model) {
+	if m.Config.IsNull() {
+		return
+	}
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("environment"), types.MapNull(types.StringType))...)
+	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("initial_cluster"), types.StringNull())...)
+}
+
+// planPromotion shows in the plan that a learner is to be promoted, by its arguments or
+// because a voter is lost.
+func (r *Resource) planPromotion(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, state, plan model) {
+	if state.Role.ValueString() != string(roleLearner) {
+		return
+	}
+	wanted := r.role == roleVoter || plan.Promote.ValueBool()
+	if evidence := private.Kept[lostVoters](ctx, req.Private, failoverKey, &resp.Diagnostics).Evidence; !wanted && evidence != "" && plan.Failover.ValueBool() {
+		report.Warn(&resp.Diagnostics, text.FailoverPlanned(state.Name.ValueString(), evidence))
+		wanted = true
+	}
+	if !wanted {
+		return
+	}
+	for attribute, unknown := range map[string]any{"role": types.StringUnknown(), "version": types.StringUnknown(), "client_urls": types.SetUnknown(types.StringType)} {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(attribute), unknown)...)
+	}
+}

@@ -1,0 +1,180 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clustermember
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// join is [reconfigure.Engine.Join] or a function that ends in it.
+type join func(*reconfigure.Engine, context.Context, reconfigure.JoinRequest) (reconfigure.Joined, error)
+
+// usable are the endpoints that can be used. One that a state has must not block the
+// removal of the member.
+func usable(endpoints []string) []string {
+	return slices.DeleteFunc(slices.Clone(endpoints), func(e string) bool {
+		_, err := connection.ParseEndpoint(e, false)
+		return err != nil
+	})
+}
+
+// endpoints are the client URLs of the cluster that arguments give: those of the node
+// come in addition to the provider's.
+func (r *Resource) endpoints(ctx context.Context, m model) []string {
+	out := usable(attribute.Texts(m.Endpoints))
+	if start, known := m.start(ctx); known {
+		out = append(out, usable(attribute.Texts(start.Endpoints))...)
+		out = append(out, r.backend.Settings.Endpoints...)
+	}
+	return out
+}
+
+// reach returns the cluster of a member: at the endpoints that arguments give, and at the
+// client URLs at which the member was reached, which are not trusted more for that.
+func (r *Resource) reach(ctx context.Context, m model, diags *diag.Diagnostics) (*backend.Cluster, error) {
+	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
+	known := usable(attribute.Texts(m.ClientURLs))
+	c, err := r.backend.Of(id, r.endpoints(ctx, m), diags)
+	switch {
+	case err == nil:
+		c.Cluster.AddFallbackEndpoints(known)
+	case errors.Is(err, cluster.ErrNoEndpoints) && len(known) > 0:
+		return r.backend.Where(known), nil
+	}
+	return c, err
+}
+
+func (m model) ids() (membership.MemberID, membership.ClusterID, error) {
+	id, err := membership.ParseMemberID(m.ID.ValueString())
+	at, err2 := membership.ParseClusterID(m.ClusterID.ValueString())
+	return id, at, errors.Join(err, err2)
+}
+
+// ensure joins or promotes the member and sets the fields of the model.
+func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, action reconfigure.Action, join join, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	c, err := r.reach(ctx, *m, diags)
+	var joined reconfigure.Joined
+	if err == nil {
+		joined, err = join(c.Engine, ctx, req)
+	}
+	if held, ok := errors.AsType[*reconfigure.HeldUp](err); ok {
+		report.Warn(diags, text.FailoverHeldUp(req.Name, held))
+		return
+	}
+	if err != nil {
+		report.Error(diags, text.Explain(action, req.Name, err))
+		return
+	}
+	c.WarnUntrusted(joined.Snapshot, diags)
+	report.Done(diags, action, req.Name, joined.Warnings, joined.Snapshot, joined.Waited)
+	m.fromJoined(ctx, joined, diags)
+}
+
+// refresh updates the model. present is false if a confirmed list does not have the
+// member. Whatever else happens, the state stays as it is.
+func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (present bool) {
+	id, at, err := m.ids()
+	switch {
+	case r.backend.Unknown:
+		return true
+	case err != nil:
+		report.Warn(diags, text.BadID(m.Name.ValueString(), err))
+		return true
+	}
+	c, err := r.reach(ctx, *m, diags)
+	var snap membership.Snapshot
+	if err == nil {
+		snap, err = c.View(ctx, at)
+	}
+	switch {
+	case err != nil:
+		if c == nil || c.FirstTime("unreachable") {
+			report.Warn(diags, text.NotRefreshed(err))
+		}
+		return true
+	case snap.ClusterID != at:
+		if c.FirstTime("other cluster than " + at.String()) {
+			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(at, snap)))
+		}
+		return true
+	}
+	c.WarnUntrusted(snap, diags)
+	listed, ok := snap.Member(id)
+	if !ok && snap.Linearizable {
+		// The list of one member suffices for display only.
+		if snap, err = c.Confirmed(ctx, at, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
+			report.Warn(diags, text.GoneUnconfirmed(m.Name.ValueString(), err))
+			return true
+		}
+		if listed, ok = snap.Member(id); !ok {
+			return false
+		}
+	}
+	switch {
+	case !ok: // a list that a quorum does not confirm may be out of date
+		return true
+	case m.Name.IsNull() && listed.Name != "":
+		m.Name = types.StringValue(listed.Name) // imported before it had a name
+	case listed.Name != "" && listed.Name != m.Name.ValueString():
+		report.Warn(diags, text.Renamed(m.Name.ValueString(), listed))
+	}
+	m.fromMember(listed, snap.Answer(id))
+	return true
+}
+
+// leave removes the member. A member that is removed permanently can be forgotten if its
+// cluster is lost; half of a replacement cannot.
+func (r *Resource) leave(ctx context.Context, m model, removal bool, timeout time.Duration, diags *diag.Diagnostics) {
+	name := m.Name.ValueString()
+	id, at, err := m.ids()
+	if err != nil {
+		report.Error(diags, text.BadID(name, err))
+		return
+	}
+	c, err := r.reach(ctx, m, diags)
+	var left reconfigure.Removal
+	switch {
+	case err == nil:
+		left, err = c.Leave(ctx, reconfigure.LeaveRequest{
+			Owner: m.owner(), KeepRecord: m.owner() == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
+			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
+		})
+	default: // no address to ask
+		lost := r.backend.CheckLost(at, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)}, err)
+		if left.Forgotten = err; lost != nil || !removal {
+			err = cmp.Or(lost, err)
+		} else {
+			err = nil
+		}
+	}
+	if err != nil {
+		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
+		return
+	}
+	report.Done(diags, reconfigure.ActionRemove, name, left.Warnings, left.Snapshot, left.Waited)
+	switch {
+	case left.LastVoter:
+		report.Warn(diags, text.LastVoterForgotten(name, id))
+	case left.Forgotten != nil:
+		report.Warn(diags, text.MemberForgotten(name, id, left.Forgotten))
+	}
+}

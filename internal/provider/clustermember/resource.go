@@ -1,0 +1,210 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package clustermember implements the resources etcd_member and etcd_learner.
+package clustermember
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// role distinguishes etcd_member, for voting members, from etcd_learner.
+type role string
+
+// Resource is etcd_member or etcd_learner.
+type Resource struct {
+	role    role
+	backend *backend.Backend
+}
+
+var (
+	_ resource.ResourceWithConfigure      = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
+	_ resource.ResourceWithIdentity       = (*Resource)(nil)
+	_ resource.ResourceWithImportState    = (*Resource)(nil)
+	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
+)
+
+// NewResource returns etcd_member.
+func NewResource() resource.Resource { return &Resource{role: roleVoter} }
+
+// NewLearnerResource returns etcd_learner.
+func NewLearnerResource() resource.Resource { return &Resource{role: roleLearner} }
+
+// Metadata implements resource.Resource.
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + map[role]string{roleVoter: "_member", roleLearner: "_learner"}[r.role]
+}
+
+// Configure implements resource.ResourceWithConfigure.
+func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
+}
+
+// ValidateConfig implements resource.ResourceWithValidateConfig.
+func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
+}
+
+const (
+	// named is the argument that gives the member's URLs; see [backend.Naming].
+	named = "peer_urls"
+	// The defaults of timeouts.
+	defaultJoin  = 10 * time.Minute
+	defaultLeave = 5 * time.Minute
+)
+
+// Create implements resource.Resource. An error leaves no state, but the cluster has a
+// record of an added member, and the next Create continues from there.
+func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	r.backend.Table.Close()
+	ctx = backend.Naming(ctx, req.Plan, named)
+	diags := &resp.Diagnostics
+	m := r.role.model(ctx, req.Plan, diags)
+	timeout, d := m.Timeouts.Create(ctx, defaultJoin)
+	diags.Append(d...)
+	if diags.HasError() {
+		return
+	}
+	join := m.toRequest(ctx)
+	if m.nodeID() != "" {
+		join.Restart = timeout / 3 // the script on its machine joins as a new member
+	}
+	r.ensure(ctx, &m, timeout, reconfigure.ActionAdd, (*reconfigure.Engine).Join, join, diags)
+	if diags.HasError() {
+		return
+	}
+	diags.Append(resp.State.Set(ctx, m.stored())...)
+	diags.Append(m.setIdentity(ctx, resp.Identity)...)
+	diags.Append(resp.Private.SetKey(ctx, planKey, nil)...)
+	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
+}
+
+// Read implements resource.Resource.
+func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	ctx = backend.Named(ctx, req.Private)
+	diags := &resp.Diagnostics
+	m := r.role.model(ctx, req.State, diags)
+	if diags.HasError() {
+		return
+	}
+	diags.Append(m.setIdentity(ctx, resp.Identity)...)
+	// Terraform plans a replacement with the private data of what is gone.
+	diags.Append(resp.Private.SetKey(ctx, planKey, nil)...)
+	if !r.refresh(ctx, &m, diags) {
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	if r.role == roleLearner {
+		private.Keep(ctx, resp.Private, failoverKey, r.lost(ctx, m, diags), diags)
+	}
+	diags.Append(resp.State.Set(ctx, m.stored())...)
+}
+
+// Update implements resource.Resource. It updates the ownership record and the peer
+// URLs, and promotes a learner, for etcd_learner only with promote = true or in a
+// failover. Other changes concern only this resource.
+func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	r.backend.Table.Close()
+	ctx = backend.Naming(ctx, req.Plan, named)
+	diags := &resp.Diagnostics
+	m, state := r.role.model(ctx, req.Plan, diags), r.role.model(ctx, req.State, diags)
+	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
+	diags.Append(d...)
+	if diags.HasError() {
+		return
+	}
+	learner := state.Role.ValueString() == string(roleLearner)
+	join := m.toRequest(ctx)
+	var bad error
+	join.ID, join.Cluster, bad = m.ids()
+	join.Goal, join.Replaces = reconfigure.Voting, nil
+	if bad != nil {
+		report.Error(diags, text.BadID(m.Name.ValueString(), bad))
+	}
+	r.own(ctx, m, state, diags)
+	r.readdress(ctx, m, state, timeout, diags)
+	switch {
+	case diags.HasError():
+		return
+	case learner && (r.role == roleVoter || m.Promote.ValueBool()):
+		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, (*reconfigure.Engine).Join, join, diags)
+	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
+		lost := private.Kept[lostVoters](ctx, req.Private, failoverKey, diags).Lost
+		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, takeOver(lost), join, diags)
+	}
+	m.keepUnknown(state)
+	if !diags.HasError() {
+		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
+		diags.Append(resp.State.Set(ctx, m.stored())...)
+		diags.Append(m.setIdentity(ctx, resp.Identity)...)
+	}
+}
+
+// Delete implements resource.Resource. It does not remove a learner that an etcd_member
+// has adopted.
+func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	r.backend.Table.Close()
+	ctx = backend.Named(ctx, req.Private)
+	diags := &resp.Diagnostics
+	m := r.role.model(ctx, req.State, diags)
+	plan := private.Kept[stored](ctx, req.Private, planKey, diags)
+	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
+	diags.Append(d...)
+	if !diags.HasError() {
+		r.leave(ctx, m, plan.Removal, timeout, diags)
+	}
+}
+
+// own records the present owner of the member: for an imported member that got its
+// node, or a member without its former learner_id.
+func (r *Resource) own(ctx context.Context, m, state model, diags *diag.Diagnostics) {
+	if m.owner() == state.owner() || diags.HasError() {
+		return
+	}
+	id, at, bad := state.ids()
+	c, err := r.reach(ctx, m, diags)
+	if err = cmp.Or(bad, err); err == nil {
+		err = c.Own(ctx, reconfigure.OwnRequest{
+			Was: state.owner(), Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
+		})
+	}
+	if err != nil {
+		report.Error(diags, text.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
+	}
+}
+
+// readdress updates the member's peer URLs if they have changed.
+func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.Duration, diags *diag.Diagnostics) {
+	want, name := m.peers(), m.Name.ValueString()
+	if slices.Equal(want, state.peers()) || diags.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	id, at, bad := state.ids()
+	c, err := r.reach(ctx, m, diags)
+	var updated reconfigure.Updated
+	if err = cmp.Or(bad, err); err == nil {
+		updated, err = c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: at, Name: name, PeerURLs: want})
+	}
+	if err != nil {
+		report.Error(diags, text.Explain(reconfigure.ActionUpdate, name, err))
+		return
+	}
+	report.Done(diags, reconfigure.ActionUpdate, name, updated.Warnings, updated.Snapshot, updated.Waited)
+	report.Warn(diags, text.RestartNow(name, want))
+}

@@ -1,0 +1,129 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clustermember
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+)
+
+// Schema implements resource.Resource.
+func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{Attributes: identityAttributes(ctx)}
+	maps.Copy(resp.Schema.Attributes, computedAttributes())
+	if r.role == roleLearner {
+		resp.Schema.MarkdownDescription = "Adds a learner to a cluster: a member that receives all data and does not vote."
+		maps.Copy(resp.Schema.Attributes, learnerAttributes())
+		return
+	}
+	resp.Schema.MarkdownDescription = "Adds a voting member to a cluster when its machine runs, and removes it from the cluster before its machine is destroyed."
+	maps.Copy(resp.Schema.Attributes, memberAttributes())
+}
+
+// memberAttributes are the attributes that differ from etcd_learner.
+func memberAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"wait_until": waitUntil(waitVoting, "`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
+			"With `announced` or `started` the member stays a learner, and the next apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting),
+		"learner_id": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{attribute.MemberID()}, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
+				"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
+			MarkdownDescription: "`id` of an [`etcd_learner`](learner.md) to adopt and promote, for a two-phase add: learner, machine, member. Another ID replaces the member. After the promotion " +
+				"you can destroy the `etcd_learner`, which does not change the cluster, and remove `learner_id`. Default: none.",
+		},
+	}
+}
+
+// learnerAttributes are the attributes that differ from etcd_member.
+func learnerAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"wait_until": waitUntil(waitCaughtUp, "`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
+			waitAnnounced, waitStarted, waitCaughtUp),
+		"promote": schema.BoolAttribute{
+			Optional: true, Computed: true, Default: booldefault.StaticBool(false), PlanModifiers: []planmodifier.Bool{demotion{"true to false replaces a promoted learner"}},
+			MarkdownDescription: "Whether to promote the learner in place once it has caught up. A promotion cannot be undone: a change from `true` to `false` replaces the member. Default: `false`.",
+		},
+		"failover": schema.BoolAttribute{
+			Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+			MarkdownDescription: "Whether the learner is a standby. If a voting member is unreachable for Terraform and for the leader, the plan shows the promotion of the learner, and the apply " +
+				"promotes it. With three voting members the failed one must be removed first: also set `replace_unreachable_after` of the `etcd_cluster`. Default: `false`.",
+		},
+	}
+}
+
+func waitUntil(otherwise, description string, stages ...string) schema.Attribute {
+	return schema.StringAttribute{
+		Optional: true, Computed: true, Default: stringdefault.StaticString(otherwise), Validators: []validator.String{stringvalidator.OneOf(stages...)},
+		MarkdownDescription: "Stage that the creation waits for. " + description,
+	}
+}
+
+// identityAttributes are the arguments that identify the member and its cluster.
+func identityAttributes(ctx context.Context) map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"config": schema.ObjectAttribute{
+			AttributeTypes: node.ConfigTypes, Optional: true, PlanModifiers: []planmodifier.Object{planConfig{"another node replaces it"}},
+			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
+		},
+		"name": schema.StringAttribute{
+			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"the name that config has; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
+			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Default: the name of `config`. Required without `config`, and not allowed with it.",
+		},
+		"peer_urls": schema.SetAttribute{
+			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"the peer URLs that config has, if any"}, attribute.SameURLs()},
+			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
+			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place: restart the process of the member with the new URLs right after the apply. " +
+				"A plan that changes the URLs of two members is refused. Default: those of `config`. Required without `config`, and if `config` has none because the machine sets them itself.",
+		},
+		"machine_id": schema.StringAttribute{
+			Optional: true, PlanModifiers: []planmodifier.String{planMachine{"a new machine replaces the member"}},
+			MarkdownDescription: "ID of the machine that runs the member. Another machine replaces the member: it is removed before the machine is destroyed, and added again when the new one runs. Default: none, with a warning if `config` is set.",
+		},
+		"endpoints": schema.ListAttribute{
+			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
+			MarkdownDescription: "Client URLs of the cluster, in addition to those of `config`. A change changes nothing in the cluster. Default: without `config`, the provider's `endpoints`.",
+		},
+		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
+			Create: true, Update: true, Delete: true,
+			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",
+			UpdateDescription: "Timeout for promoting the member or updating its peer URLs, more than zero. Default: `10m`.",
+			DeleteDescription: "Timeout for removing the member, more than zero. Default: `5m`.",
+		}),
+	}
+}
+
+// computedAttributes are the attributes that the cluster sets.
+func computedAttributes() map[string]schema.Attribute {
+	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
+	return map[string]schema.Attribute{
+		"id":          schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in hexadecimal, as etcdctl prints it.", PlanModifiers: known},
+		"cluster_id":  schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal.", PlanModifiers: known},
+		"role":        schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`.", PlanModifiers: known},
+		"client_urls": schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that the member advertises.", PlanModifiers: []planmodifier.Set{setplanmodifier.UseStateForUnknown()}},
+		"version":     schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that the member runs. Null until it has been seen.", PlanModifiers: known},
+		"environment": schema.MapAttribute{
+			ElementType: types.StringType, Computed: true, PlanModifiers: []planmodifier.Map{mapplanmodifier.UseStateForUnknown()},
+			MarkdownDescription: "Variables to start the member's process with, as they were right after the member was added, as `etcdctl member add` prints them. Null if `config` is set: the node has them.",
+		},
+		"initial_cluster": schema.StringAttribute{Computed: true, MarkdownDescription: "`ETCD_INITIAL_CLUSTER` of `environment`. Null if `environment` is null.", PlanModifiers: known},
+	}
+}

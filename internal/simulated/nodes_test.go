@@ -1,0 +1,289 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+)
+
+// estate are machines that run the nodes of a cluster, with their join scripts, and the
+// workspace that manages them.
+type estate struct {
+	*world
+	ws *driver.Workspace
+	// never keeps the machines of a name from starting as these members.
+	never map[string]int
+
+	mu       sync.Mutex
+	machines map[string]*etcdsim.Process // by ID
+	made     map[string]int
+}
+
+// found runs f with a cluster of nodes, each with its machine and member, after a first
+// apply.
+func found(t *testing.T, names string, f func(e *estate)) {
+	t.Helper()
+	simulate(t, 1, names, func(w *world) {
+		w.nodes = true
+		e := &estate{world: w, never: map[string]int{}, machines: map[string]*etcdsim.Process{}, made: map[string]int{}}
+		e.ws = driver.New(w, driver.Values{})
+		e.ws.Machines, e.ws.Resources = e, nodesOf(names, names)
+		_, r := e.ws.Up(w.Context(), w.start("first"))
+		w.ok(r)
+		e.settled(names)
+		f(e)
+	})
+}
+
+// nodesOf are the machines and members of nodes, of which some form the cluster.
+func nodesOf(names, initial string) (out []driver.Resource) {
+	for _, name := range strings.Fields(names) {
+		out = append(out, nodeOfCluster(name, "1", initial)...)
+	}
+	return out
+}
+
+func nodeOfCluster(name, id, initial string) []driver.Resource {
+	all := strings.Fields(initial)
+	start := map[string]any{"initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}, "peers": []any{}, "endpoints": []any{}}
+	for _, other := range append(all, name) {
+		start["endpoints"] = append(start["endpoints"].([]any), "http://"+other+".example:2379")
+		if other != name {
+			start["peers"] = append(start["peers"].([]any), "http://"+other+".example:2380")
+		}
+	}
+	if last := start["endpoints"].([]any); slices.Contains(all, name) {
+		start["endpoints"] = last[:len(last)-1]
+	}
+	config := map[string]any{"id": name + "-" + id, "name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
+	return []driver.Resource{
+		{Type: "machine", Name: name, Values: driver.Values{"name": name, "user_data": id}},
+		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
+	}
+}
+
+// Create implements [driver.Machines]. The machines of the first members exist. Another
+// one starts its process as a member that never ran, as the join script does.
+func (e *estate) Create(_ context.Context, values map[string]string) (string, error) {
+	name := values["name"]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.made[name]++
+	id := fmt.Sprintf("%s-%d", name, e.made[name])
+	p := e.members[name]
+	if p == nil || e.made[name] > 1 {
+		p = e.cluster.NewProcess(name, release)
+		e.members[name] = p
+		go e.join(p, id)
+	}
+	e.machines[id] = p
+	return id, nil
+}
+
+func (e *estate) join(p *etcdsim.Process, id string) {
+	var refused []uint64
+	for clock := e.schedule.Clock("machine " + id); clock.Sleep(e.Context(), time.Second) == nil && e.Exists(e.Context(), id); {
+		for _, m := range e.cluster.Members() {
+			if !slices.Contains(m.PeerURLs, p.PeerURL) || len(m.ClientURLs) > 0 {
+				continue
+			}
+			if !slices.Contains(refused, m.ID) && len(refused) < e.never[p.Name] {
+				refused = append(refused, m.ID)
+			}
+			if !slices.Contains(refused, m.ID) && p.Start() == nil {
+				return
+			}
+		}
+	}
+}
+
+// Destroy implements [driver.Machines].
+func (e *estate) Destroy(_ context.Context, id string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if p := e.machines[id]; p != nil {
+		p.PowerOff()
+	}
+	delete(e.machines, id)
+	return nil
+}
+
+// Exists implements [driver.Machines].
+func (e *estate) Exists(_ context.Context, id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.machines[id] != nil
+}
+
+// settled checks the members, and that the next plan is empty.
+func (e *estate) settled(want string) {
+	e.Helper()
+	if got := e.list(); got != want {
+		e.Errorf("the members are %q, not %q", got, want)
+	}
+	if plan, r := e.ws.Plan(e.Context(), e.start("next")); r.Err() != nil || len(plan.Actions()) > 0 {
+		e.Errorf("the next plan is not empty: %v %v", r, plan.Actions())
+	}
+}
+
+func (e *estate) up(options ...driver.Option) {
+	e.Helper()
+	time.Sleep(10 * time.Second)
+	_, r := e.ws.Up(e.Context(), e.start("second"), options...)
+	e.ok(r)
+}
+
+// refused checks that a plan is refused with a text, before anything is touched.
+func (e *estate) refused(text string, options ...driver.Option) {
+	e.Helper()
+	time.Sleep(10 * time.Second)
+	before := fmt.Sprint(e.cluster.Members(), e.machines)
+	_, r := e.ws.Up(e.Context(), e.start("second"), options...)
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), text) {
+		e.Errorf("the plan should be refused with %q: %v", text, err)
+	}
+	if after := fmt.Sprint(e.cluster.Members(), e.machines); after != before {
+		e.Errorf("a refused plan changed %s to %s", before, after)
+	}
+}
+
+func TestAMemberFollowsItsMachine(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(e *estate){
+		"replace":      func(e *estate) { e.up(driver.Replace("machine.b")) },
+		"gone outside": func(e *estate) { _ = e.Destroy(e.Context(), "b-1"); e.up() },
+		"dead":         func(e *estate) { e.members["b"].PowerOff(); e.up(driver.Replace("machine.b")) },
+		"taint":        func(e *estate) { e.ws.Taint("machine.b"); e.up() },
+		"taint of the member": func(e *estate) {
+			e.ws.Taint("machine.b")
+			e.ws.Taint("etcd_member.b")
+			e.up(driver.NoRefresh)
+		},
+		"wiped before it published": func(e *estate) { e.never["b"] = 1; e.up(driver.Replace("machine.b")) },
+		"killed between removal and add": func(e *estate) {
+			ctx, end := context.WithCancel(e.Context())
+			defer end()
+			killed := false
+			before := e.network.Before
+			e.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+				if _, ok := c.Request.(*pb.MemberAddRequest); ok && strings.HasPrefix(c.Run, "killed") {
+					killed = true
+					end()
+				}
+				if killed && strings.HasPrefix(c.Run, "killed") {
+					return errKilled
+				}
+				return before(ctx, c)
+			}
+			time.Sleep(10 * time.Second)
+			_, r := e.ws.Up(ctx, e.start("killed"), driver.Replace("machine.b"))
+			if r.Err() == nil || e.list() != "a c" {
+				e.Errorf("killed: %v, members %s", r.Err(), e.list())
+			}
+			e.up()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found(t, "a b c", func(e *estate) {
+				was := e.members["b"]
+				do(e)
+				e.settled("a b c")
+				if e.members["b"] == was || e.made["b"] < 2 {
+					t.Error("b has its old machine")
+				}
+			})
+		})
+	}
+}
+
+func TestPlansOfNodes(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(e *estate){
+		"two machines": func(e *estate) {
+			e.refused("Only one living voter", driver.Replace("machine.a"), driver.Replace("machine.b"))
+		},
+		"a new image of all": func(e *estate) {
+			for i := range e.ws.Resources {
+				if e.ws.Resources[i].Type == "machine" {
+					e.ws.Resources[i].Values["user_data"] = "2"
+				}
+			}
+			e.refused("value into revision")
+		},
+		"two tainted, unobserved": func(e *estate) {
+			e.ws.Taint("etcd_member.a")
+			e.ws.Taint("etcd_member.b")
+			for _, p := range e.cluster.Processes() {
+				e.network.Cut("", p.ClientURL)
+			}
+			e.refused("cannot be observed", driver.NoRefresh)
+		},
+		"a machine without its peers": func(e *estate) {
+			peers := e.ws.Resources[3].Values["config"].(map[string]any)["start"].(map[string]any)
+			peers["peers"] = []any{"http://old.example:2380"}
+			e.refused("rebuild = ", driver.Replace("machine.b"))
+		},
+		"inside the window": func(e *estate) {
+			start := e.ws.Resources[1].Values["config"].(map[string]any)["start"].(map[string]any)
+			start["window_end"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			e.refused("bootstrap window", driver.Replace("machine.a"))
+		},
+		"a node on its old machine": func(e *estate) {
+			e.ws.Resources[3].Values["config"].(map[string]any)["id"] = "b-2"
+			e.refused("replace_triggered_by")
+		},
+		"two resources": func(e *estate) {
+			again := e.ws.Resources[3]
+			again.Name = "again"
+			e.ws.Resources = append(e.ws.Resources, again)
+			e.refused("Two resources")
+		},
+		"over a living member": func(e *estate) {
+			e.ws.Forget("etcd_member.b")
+			e.ws.Resources[3].Values["config"].(map[string]any)["id"] = "b-2"
+			e.refused("terraform import")
+		},
+		"another member is dead": func(e *estate) {
+			e.members["c"].PowerOff()
+			e.refused("another member is not active", driver.Replace("machine.b"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found(t, "a b c", do)
+		})
+	}
+}
+
+func TestNodesComeAndGo(t *testing.T) {
+	t.Parallel()
+	found(t, "a b c", func(e *estate) {
+		e.ws.Resources = append(e.ws.Resources, nodesOf("d e", "a b c")...)
+		e.up()
+		e.settled("a b c d e")
+		e.ws.Resources = nodesOf("c d e", "a b c")
+		e.up()
+		e.settled("c d e")
+		b := nodeOfCluster("d", "2", "a b c")
+		e.ws.Resources = append(append(nodesOf("c", "a b c"), b...), nodesOf("e", "a b c")...)
+		e.up()
+		e.settled("c d e")
+		e.up(driver.Destroy)
+		if left := e.ws.Addresses(); len(left) > 0 {
+			t.Errorf("%v remain", left)
+		}
+	})
+}
