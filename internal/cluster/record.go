@@ -53,6 +53,9 @@ type Record struct {
 	// its start, so that no state contains the member before that.
 	Awaited bool `json:"awaited,omitempty"`
 
+	// Machine is the ID of the machine that runs the member, if it is known.
+	Machine string `json:"machine,omitempty"`
+
 	// revision is the record's modification revision, 0 for a new record.
 	revision int64
 }
@@ -101,7 +104,7 @@ type stored struct {
 
 // check returns an error if the provider cannot have written the record.
 func (r Record) check(owner string) error {
-	errs := []error{plain("the name", r.Name)}
+	errs := []error{plain("the name", r.Name), plain("the machine", r.Machine)}
 	if err := connection.Plain(r.Owner); err != nil { // a name, possibly with a prefix
 		errs = append(errs, fmt.Errorf("the owner: %w", err))
 	}

@@ -51,6 +51,8 @@ type IdentifyRequest struct {
 	Abandoned []Ownership
 	// Owned are the members on record for other owners.
 	Owned []MemberID
+	// OtherMachine is true if the record has another machine than the member gets.
+	OtherMachine bool
 }
 
 // Step is what to do about the member.
@@ -94,6 +96,8 @@ const (
 	// OtherName: the member is ours, but its process has published another name
 	// than the wanted name, which is in Detail.
 	OtherName Code = "other name"
+	// OtherMachine: the member is ours, and lives on another machine than the wanted one.
+	OtherMachine Code = "other machine"
 	// MovedMember: the member is ours, but has other peer URLs.
 	MovedMember Code = "member moved"
 )
@@ -131,7 +135,10 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		return Identity{Step: StepAdopt, ID: m.ID}
 	}
 	if r.Ownership.Recorded && !r.Ownership.Removed {
-		if found, ok := identifyOwned(s, r); ok {
+		switch found, ok := identifyOwned(s, r); {
+		case ok && r.OtherMachine && s.Alive(found.ID):
+			return Identity{Code: OtherMachine, Facts: Facts{Subject: found.ID, Others: []MemberID{found.ID}}}
+		case ok:
 			return found
 		}
 	}

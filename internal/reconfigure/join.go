@@ -51,6 +51,8 @@ type JoinRequest struct {
 	// ID is the member's ID if it is known (an update), 0 on creation.
 	ID   membership.MemberID
 	Goal Stage
+	// Machine is the ID of the member's machine, "" if it is not known.
+	Machine string
 	// Replaces are the owners of earlier members of this name that may be left.
 	Replaces []string
 	// Restart is how long a member of our own may not answer before it is removed and
@@ -212,16 +214,6 @@ func (j *join) refusal(d membership.Decision) *Refusal {
 // decided keeps a decision as the reason of a join whose time runs out.
 func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 
-// Identify returns the member of the snapshot with which a join would continue,
-// as far as the ownership record of its owner tells; see [membership.Identify].
-func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
-	record, recorded, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
-	if err != nil {
-		return membership.Identity{}, err
-	}
-	return identify(r, snap, record, recorded, nil, nil), nil
-}
-
 func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record, owned []membership.MemberID) membership.Identity {
 	return membership.Identify(snap, membership.IdentifyRequest{
 		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
@@ -229,7 +221,7 @@ func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, re
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
 			Removed: record.State == cluster.Removed, Retired: r.Configured && record.Started,
 		},
-		Abandoned: ownerships(abandoned), Owned: owned,
+		Abandoned: ownerships(abandoned), Owned: owned, OtherMachine: r.Machine != "" && record.Machine != "" && r.Machine != record.Machine,
 	})
 }
 

@@ -4,6 +4,7 @@
 package reconfigure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +26,7 @@ func (j *join) intend(ctx context.Context) error {
 func (j *join) write(ctx context.Context, state cluster.RecordState, id membership.MemberID) error {
 	next := j.record
 	next.Owner, next.Name, next.PeerURLs, next.State, next.MemberID = j.req.Owner, j.req.Name, j.req.PeerURLs, state, ""
+	next.Machine = cmp.Or(j.req.Machine, next.Machine)
 	if id != 0 {
 		next.MemberID = id.String()
 	}
@@ -34,7 +36,7 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 		next.Awaited = j.req.Goal != Announced
 	}
 	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) && next.State == j.record.State &&
-		next.MemberID == j.record.MemberID && next.Started == j.record.Started && next.Awaited == j.record.Awaited {
+		next.MemberID == j.record.MemberID && next.Machine == j.record.Machine && next.Started == j.record.Started && next.Awaited == j.record.Awaited {
 		return nil
 	}
 	return j.put(ctx, next)
@@ -70,11 +72,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 // [*cluster.Malformed] if an unreadable record may be about the member.
 func (j *join) findOthers(ctx context.Context) error {
 	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
-	for _, r := range all {
-		if r.State == cluster.Announced {
-			j.owned = append(j.owned, r.ID())
-		}
-	}
+	j.owned = ownedBy(j.req, all)
 	if j.req.Bootstrap == membership.Founder {
 		return err
 	}
@@ -86,6 +84,16 @@ func (j *join) findOthers(ctx context.Context) error {
 	}
 	j.abandoned, j.succeeded = left, succeededBy(j.req, all)
 	return err
+}
+
+// ownedBy returns the members that other owners have on record.
+func ownedBy(r JoinRequest, all []cluster.Record) (out []membership.MemberID) {
+	for _, x := range all {
+		if x.State == cluster.Announced && x.Owner != r.Owner {
+			out = append(out, x.ID())
+		}
+	}
+	return out
 }
 
 // succeededBy returns the records of removed members whose addresses a new member

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -54,6 +56,26 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 	}
 	r.Restart = 0
 	return e.join(ctx, r)
+}
+
+// Identify returns the member of the snapshot with which a join would continue,
+// as far as the ownership record of its owner tells; see [membership.Identify].
+func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
+	record, recorded, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
+	if err != nil {
+		return membership.Identity{}, err
+	}
+	all, _, err := e.Cluster.Records(snap.ClusterID).List(ctx)
+	if err != nil {
+		return membership.Identity{}, err
+	}
+	found := identify(r, snap, record, recorded, abandonedFor(r, all), ownedBy(r, all))
+	if slices.ContainsFunc(all, func(x cluster.Record) bool {
+		return slices.Contains(r.Replaces, x.Owner) && x.ID() == found.Facts.Subject && x.ID() != 0
+	}) {
+		return membership.Identity{Step: membership.StepAnnounce}, nil // it is removed first
+	}
+	return found, nil
 }
 
 // noStart ends a join whose member does not answer.

@@ -127,6 +127,12 @@ func (e *estate) Exists(_ context.Context, id string) bool {
 	return e.machines[id] != nil
 }
 
+// config is that of a member.
+func (e *estate) config(name string) map[string]any {
+	i := slices.IndexFunc(e.ws.Resources, func(r driver.Resource) bool { return r.Address() == "etcd_member."+name })
+	return e.ws.Resources[i].Values["config"].(map[string]any)
+}
+
 // settled checks the members, and that the next plan is empty.
 func (e *estate) settled(want string) {
 	e.Helper()
@@ -172,6 +178,18 @@ func TestAMemberFollowsItsMachine(t *testing.T) {
 			e.up(driver.NoRefresh)
 		},
 		"wiped before it published": func(e *estate) { e.never["b"] = 1; e.up(driver.Replace("machine.b")) },
+		"lost by the state, and wiped": func(e *estate) {
+			e.ws.Forget("etcd_member.b")
+			e.up(driver.Replace("machine.b"))
+		},
+		"left by an earlier node": func(e *estate) {
+			// The node was rebuilt, and Terraform ended before the member was removed.
+			e.ws.Forget("etcd_member.b")
+			start := e.config("b")["start"].(map[string]any)
+			e.config("b")["id"], start["replaces"], start["initial"], start["initial_members"] = "b-2", []any{"b-1"}, false, nil
+			e.ws.Resources[2].Values["user_data"] = "2"
+			e.up()
+		},
 		"killed between removal and add": func(e *estate) {
 			ctx, end := context.WithCancel(e.Context())
 			defer end()
@@ -223,6 +241,17 @@ func TestPlansOfNodes(t *testing.T) {
 			}
 			e.refused("value into revision")
 		},
+		"two tainted": func(e *estate) {
+			e.ws.Taint("etcd_member.a")
+			e.ws.Taint("etcd_member.b")
+			e.refused("Only one living voter", driver.NoRefresh)
+		},
+		// With create_before_destroy the state has the member while its next object is made.
+		"before its machine is destroyed": func(e *estate) {
+			e.ws.Forget("etcd_member.b")
+			e.ws.Resources[3].Values["machine_id"] = "b-2"
+			e.refused("create_before_destroy")
+		},
 		"two tainted, unobserved": func(e *estate) {
 			e.ws.Taint("etcd_member.a")
 			e.ws.Taint("etcd_member.b")
@@ -232,17 +261,15 @@ func TestPlansOfNodes(t *testing.T) {
 			e.refused("cannot be observed", driver.NoRefresh)
 		},
 		"a machine without its peers": func(e *estate) {
-			peers := e.ws.Resources[3].Values["config"].(map[string]any)["start"].(map[string]any)
-			peers["peers"] = []any{"http://old.example:2380"}
+			e.config("b")["start"].(map[string]any)["peers"] = []any{"http://old.example:2380"}
 			e.refused("rebuild = ", driver.Replace("machine.b"))
 		},
 		"inside the window": func(e *estate) {
-			start := e.ws.Resources[1].Values["config"].(map[string]any)["start"].(map[string]any)
-			start["window_end"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			e.config("a")["start"].(map[string]any)["window_end"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 			e.refused("bootstrap window", driver.Replace("machine.a"))
 		},
 		"a node on its old machine": func(e *estate) {
-			e.ws.Resources[3].Values["config"].(map[string]any)["id"] = "b-2"
+			e.config("b")["id"] = "b-2"
 			e.refused("replace_triggered_by")
 		},
 		"two resources": func(e *estate) {
@@ -253,8 +280,8 @@ func TestPlansOfNodes(t *testing.T) {
 		},
 		"over a living member": func(e *estate) {
 			e.ws.Forget("etcd_member.b")
-			e.ws.Resources[3].Values["config"].(map[string]any)["id"] = "b-2"
-			e.refused("terraform import")
+			e.config("b")["id"] = "b-2"
+			e.refused("import {")
 		},
 		"another member is dead": func(e *estate) {
 			e.members["c"].PowerOff()

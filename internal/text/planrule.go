@@ -80,7 +80,7 @@ var planRules = map[membership.Code]planRule{
 			"  import {\n    to = ADDRESS\n    id = \"CLUSTER_ID\"\n  }\n\nCLUSTER_ID is cluster_id of the etcd_member of %[1]s."},
 	membership.CreatedUnobserved: {"It adds %s, whose node exists, and the cluster cannot be observed from here: the member may be in the cluster, and may live.",
 		"\n\nMake sure that the endpoints lead to members that answer, and plan again." + importMember},
-	membership.AlreadyMember: {"It adds %s as a new node, and a voter with its name or peer URL lives in the cluster.",
+	membership.AlreadyMember: {"It adds %s as a new node, and the cluster has a member with its name or peer URL.",
 		importMember + "\n\nTo have another member, give it another name and other peer URLs."},
 	membership.MachineStays: {"%s gets a new node, and its machine stays: the machine would keep the user data of the old node.",
 		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +

@@ -206,6 +206,9 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
 			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
 			"%s:%s", u.Name, f.Subject, ConfigOf(u.Name), own(replaceTogether))
+	case membership.OtherMachine:
+		t.Detail = sprintf("%s lives on another machine than the one in machine_id. Nothing was changed. If the resource has create_before_destroy, it would leave after its machine: "+
+			"remove that line from its lifecycle block, and apply again.", it) + imports
 	case membership.OtherName:
 		t.Detail = otherName(u, m)
 	case membership.MovedMember:

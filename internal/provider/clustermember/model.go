@@ -174,7 +174,7 @@ func (m model) toRequest(ctx context.Context) reconfigure.JoinRequest {
 	r := reconfigure.JoinRequest{
 		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(), Goal: m.goal(),
 		AwaitCluster: start.Initial.ValueBool() || start.InitialMembers.ValueInt64() > 0, Founders: int(start.InitialMembers.ValueInt64()),
-		Replaces: attribute.Texts(start.Replaces),
+		Replaces: attribute.Texts(start.Replaces), Machine: m.MachineID.ValueString(),
 	}
 	if start.Initial.ValueBool() {
 		r.Bootstrap = membership.Founder
