@@ -314,3 +314,25 @@ func TestNodesComeAndGo(t *testing.T) {
 		}
 	})
 }
+
+// The members of a cluster share one observation, though later ones know more endpoints.
+func TestMembersShareAnObservation(t *testing.T) {
+	t.Parallel()
+	found(t, "a b c", func(e *estate) {
+		e.ws.Resources = append(e.ws.Resources, nodesOf("d e", "a b c")...)
+		e.up()
+		time.Sleep(10 * time.Second)
+		asked := 0
+		before := e.network.Before
+		e.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+			if _, ok := c.Request.(*pb.StatusRequest); ok {
+				asked++
+			}
+			return before(ctx, c)
+		}
+		e.ok(e.ws.Refresh(e.Context(), e.start("refresh")))
+		if asked != 5 {
+			t.Errorf("five members were asked %d times for a refresh", asked)
+		}
+	})
+}

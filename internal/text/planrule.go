@@ -5,6 +5,7 @@ package text
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -15,10 +16,10 @@ var NeitherNodeNorName = newMessage("Neither config nor name",
 	"Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key].\nFor a process that something else starts, set name and peer_urls instead.")
 
 const (
-	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { %s = \"1\" }"
+	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"{name}\" = \"1\" }"
 	oneMachine  = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, put its value into revision of the etcd_cluster, " +
 		"and let the machines take it from node[each.key].revision: one node changes per apply. See " + guides + "roll-an-image"
-	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + Shown + ":\n\n  import {\n    to = ADDRESS\n    id = \"%s\"\n  }"
+	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + Shown + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
 	growFirst    = "\n\nAdd members until there are three voters, and apply. Then replace this one."
 )
 
@@ -31,7 +32,11 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	case r.Code == membership.EveryVoterRemoved:
 		return PlanWarning(membership.Warning{Code: r.Code, Facts: r.Facts}, s)
 	case ok:
-		return newMessage(endangered, "%s Nothing has been changed.%s"+DestroyInstead, own(sprintf(why.because, names)), own(why.next(r)))
+		because := sprintf(why.because, names)
+		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed {
+			because += " " + memberAnswers(s, r.Facts.Others)
+		}
+		return newMessage(endangered, "%s Nothing has been changed.%s"+DestroyInstead, own(because), own(why.next(r)))
 	case r.Entry.Effect == membership.Created:
 		var urls []string
 		if r.Entry.After != nil {
@@ -50,43 +55,45 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 type planRule struct{ because, then string }
 
 func (p planRule) next(r membership.Ruling) string {
-	return sprintf(p.then, own(r.Names[0]))
+	return strings.ReplaceAll(p.then, "{name}", Clean(r.Names[0]))
 }
 
 var planRules = map[membership.Code]planRule{
 	membership.SecondReplacement: {"It replaces the members %s. Only one living voter may be replaced per apply, so that the others keep the quorum.",
-		oneMachine + "\n\nTo replace the machine of %[1]s alone, undo the other changes, and use -replace with its address."},
+		oneMachine + "\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."},
 	membership.SecondUnobserved: {"It replaces the members %s, and the cluster cannot be observed from here. Only one living voter may be replaced per apply.",
-		oneMachine + "\n\nTo replace %[1]s alone, undo the other changes."},
+		oneMachine + "\n\nTo replace {name} alone, undo the other changes."},
 	membership.EveryVoterNeeded: {"It replaces %s, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote.",
-		growFirst + "%[1].0s"},
+		growFirst + ""},
 	membership.NeededUnobserved: {"It replaces %s, and the cluster cannot be observed from here. As far as is known, the quorum needs every voter.",
-		growFirst + "%[1].0s"},
+		growFirst + ""},
 	membership.TooFewStay: {"It removes %s and adds members at the same time: fewer of today's voters than their quorum would stay.",
-		"\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that.%[1].0s"},
+		"\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that."},
+	membership.NotProbed: {"It replaces %s, and another member cannot be asked.",
+		"\n\nMake that member reachable from here (see address_map of the provider), then plan again."},
 	membership.OthersNotActive: {"It replaces %s while another member is not active.",
-		"\n\nBring that member back, or replace its machine first, then plan again.%[1].0s"},
+		"\n\nBring that member back, or replace its machine first, then plan again."},
 	membership.TwoResources: {"Two resources stand for one member: %s.",
 		"\n\nIf the resource got another key or type, add a moved block. If two blocks are for one member, remove one of them. To see what the state has, run:\n\n  terraform state list\n\n" +
-			"To remove one of two from the state, which does not change the member, run:\n\n  terraform state rm 'ADDRESS'%[1].0s"},
+			"To remove one of two from the state, which does not change the member, run:\n\n  terraform state rm 'ADDRESS'"},
 	membership.SharedURL: {"The members %s have one peer URL. Peer URLs are unique in a cluster.",
-		"\n\nGive one of them another peer URL.%[1].0s"},
+		"\n\nGive one of them another peer URL."},
 	membership.SecondReaddress: {"It changes the peer URLs of %s in place. The process of the first must restart with its new URLs before the next one changes.",
-		"\n\nChange the URLs of %[1]s, apply, restart its process, and then change the next."},
+		"\n\nChange the URLs of {name}, apply, restart its process, and then change the next."},
 	membership.SecondAnnounced: {"It adds the learners %s before their machines exist, and a cluster takes one learner at a time.",
-		"\n\nAdd %[1]s, apply, and then add the next."},
+		"\n\nAdd {name}, apply, and then add the next."},
 	membership.ClusterCreated: {"It creates the etcd_cluster of %s again: it is tainted, or was replaced or removed from the state. All nodes would be new.",
 		"\n\nIf the etcd_cluster is tainted, keep it. ADDRESS is its address:\n\n  terraform untaint 'ADDRESS'\n\nIf the state has lost it, import it by the ID of the cluster:\n\n" +
-			"  import {\n    to = ADDRESS\n    id = \"CLUSTER_ID\"\n  }\n\nCLUSTER_ID is cluster_id of the etcd_member of %[1]s."},
+			"  import {\n    to = ADDRESS\n    id = \"CLUSTER_ID\"\n  }\n\nCLUSTER_ID is cluster_id of the etcd_member of {name}."},
 	membership.CreatedUnobserved: {"It adds %s, whose node exists, and the cluster cannot be observed from here: the member may be in the cluster, and may live.",
 		"\n\nMake sure that the endpoints lead to members that answer, and plan again." + importMember},
 	membership.AlreadyMember: {"It adds %s as a new node, and the cluster has a member with its name or peer URL.",
 		importMember + "\n\nTo have another member, give it another name and other peer URLs."},
 	membership.MachineStays: {"%s gets a new node, and its machine stays: the machine would keep the user data of the old node.",
 		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
-			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }%[1].0s"},
+			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},
 	membership.ProcessStays: {"It removes %s and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
-		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + Shown + ":" + destroyFirst + "%[1].0s"},
+		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + Shown + ":" + destroyFirst + ""},
 	membership.PeersMoved: {"It gives %s a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
 		rebuildNode},
 	membership.WindowStillOpen: {"It gives %s a new machine, which would still be inside the bootstrap window: without an answer from its peers it would form a second cluster.",

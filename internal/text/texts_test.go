@@ -124,6 +124,7 @@ func TestInputTexts(t *testing.T) {
 		NullIn("endpoints"),
 		TwiceIn("peer_urls", "http://10.0.0.1:2380"),
 		NeitherConfigNorName,
+		NeitherNodeNorName,
 		NameBesideConfig("infra1"),
 		NoPeerURLs("infra1"),
 		PeerURLsBesideConfig("infra1"),
