@@ -98,8 +98,7 @@ const (
 	ImportedAlone Code = "imported node"
 )
 
-// OfPlan are the rules that a plan as a whole breaks. The others are about one member, or
-// about two.
+// OfPlan are the rules that a plan as a whole breaks. Others are about one member or two.
 var OfPlan = []Code{SecondReplacement, SecondUnobserved, EveryVoterNeeded, TooFewStay, EveryVoterRemoved, ClusterCreated, SecondReaddress, SecondAnnounced}
 
 // Ruling is a rule that is broken. Names are the members that break it, sorted; Entry
@@ -110,6 +109,8 @@ type Ruling struct {
 	Facts Facts
 	Entry Entry
 }
+
+func (e Entry) isAnew() bool { return e.After != nil && e.After.Node == Unknown }
 
 // Judge returns the rules that a plan breaks, as far as it is made: the entries about
 // one cluster, in any order. It depends on nothing but its arguments, and with one entry
@@ -295,7 +296,7 @@ func isOne(a, b Entry) bool {
 func newcomers(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
 		m, found := Member{}, false
-		if p.Snapshot != nil && e.After.Node == Unknown {
+		if p.Snapshot != nil && e.isAnew() {
 			m, found = p.Snapshot.MemberOf(e.Name, e.After.PeerURLs)
 		}
 		if found && p.livingVoter(m.ID) {
@@ -312,9 +313,7 @@ func newcomers(p planned) (out []Ruling) {
 // node, a new machine. With the node that it has, it must find its cluster, and found
 // no other. The nodes of a cluster are not new all together.
 func successors(p planned) (out []Ruling) {
-	anew := p.where(func(e Entry) bool {
-		return cmp.Or(e.Before, &Side{}).Node != "" && cmp.Or(e.After, &Side{}).Node == Unknown
-	})
+	anew := p.where(func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
 	if slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
 		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
 	}

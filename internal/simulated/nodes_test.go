@@ -57,17 +57,17 @@ func nodesOf(names, initial string) (out []driver.Resource) {
 
 func nodeOfCluster(name, id, initial string) []driver.Resource {
 	all := strings.Fields(initial)
-	start := map[string]any{"initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}, "peers": []any{}, "endpoints": []any{}}
-	for _, other := range append(all, name) {
-		start["endpoints"] = append(start["endpoints"].([]any), "http://"+other+".example:2379")
+	know := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all), name))))
+	start := driver.Values{"initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}}
+	var peers, endpoints []any
+	for _, other := range know {
+		endpoints = append(endpoints, "http://"+other+".example:2379")
 		if other != name {
-			start["peers"] = append(start["peers"].([]any), "http://"+other+".example:2380")
+			peers = append(peers, "http://"+other+".example:2380")
 		}
 	}
-	if last := start["endpoints"].([]any); slices.Contains(all, name) {
-		start["endpoints"] = last[:len(last)-1]
-	}
-	config := map[string]any{"id": name + "-" + id, "name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
+	start["peers"], start["endpoints"] = peers, endpoints
+	config := driver.Values{"id": name + "-" + id, "name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
 	return []driver.Resource{
 		{Type: "machine", Name: name, Values: driver.Values{"name": name, "user_data": id}},
 		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
@@ -128,9 +128,20 @@ func (e *estate) Exists(_ context.Context, id string) bool {
 }
 
 // config is that of a member.
-func (e *estate) config(name string) map[string]any {
+func (e *estate) config(name string) driver.Values {
 	i := slices.IndexFunc(e.ws.Resources, func(r driver.Resource) bool { return r.Address() == "etcd_member."+name })
-	return e.ws.Resources[i].Values["config"].(map[string]any)
+	config, ok := e.ws.Resources[i].Values["config"].(driver.Values)
+	if !ok {
+		e.Fatal("no node")
+	}
+	return config
+}
+
+// set changes what a member knows of its node.
+func (e *estate) set(name, attribute string, value any) {
+	if start, ok := e.config(name)["start"].(driver.Values); ok {
+		start[attribute] = value
+	}
 }
 
 // settled checks the members, and that the next plan is empty.
@@ -185,8 +196,10 @@ func TestAMemberFollowsItsMachine(t *testing.T) {
 		"left by an earlier node": func(e *estate) {
 			// The node was rebuilt, and Terraform ended before the member was removed.
 			e.ws.Forget("etcd_member.b")
-			start := e.config("b")["start"].(map[string]any)
-			e.config("b")["id"], start["replaces"], start["initial"], start["initial_members"] = "b-2", []any{"b-1"}, false, nil
+			e.config("b")["id"] = "b-2"
+			e.set("b", "replaces", []any{"b-1"})
+			e.set("b", "initial", false)
+			e.set("b", "initial_members", nil)
 			e.ws.Resources[2].Values["user_data"] = "2"
 			e.up()
 		},
@@ -261,11 +274,11 @@ func TestPlansOfNodes(t *testing.T) {
 			e.refused("cannot be observed", driver.NoRefresh)
 		},
 		"a machine without its peers": func(e *estate) {
-			e.config("b")["start"].(map[string]any)["peers"] = []any{"http://old.example:2380"}
+			e.set("b", "peers", []any{"http://old.example:2380"})
 			e.refused("rebuild = ", driver.Replace("machine.b"))
 		},
 		"inside the window": func(e *estate) {
-			e.config("a")["start"].(map[string]any)["window_end"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			e.set("a", "window_end", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			e.refused("bootstrap window", driver.Replace("machine.a"))
 		},
 		"a node on its old machine": func(e *estate) {

@@ -152,13 +152,12 @@ func (r *Resource) leave(ctx context.Context, m model, removal bool, timeout tim
 	}
 	c, err := r.reach(ctx, m, diags)
 	var left reconfigure.Removal
-	switch {
-	case err == nil:
+	if err == nil {
 		left, err = c.Leave(ctx, reconfigure.LeaveRequest{
 			Owner: m.owner(), KeepRecord: m.owner() == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
 			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})
-	default: // no address to ask
+	} else { // no address to ask
 		lost := r.backend.CheckLost(at, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)}, err)
 		if left.Forgotten = err; lost != nil || !removal {
 			err = cmp.Or(lost, err)
