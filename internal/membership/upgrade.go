@@ -63,18 +63,26 @@ func CheckUpgrade(s Snapshot, effective, desired map[string]string) (VersionStep
 	if step, ok := s.downgrading(effective, desired); ok {
 		return step, UpgradeDuringDowngrade
 	}
+	for _, m := range s.Members {
+		if has, known := effective[m.Name]; known && s.answers(m.ID) {
+			v, ok := parseMinor(s.Answer(m.ID).Version)
+			if said, is := parseMinor(has); !ok || !is || said != v {
+				return VersionStep{}, UpgradeFine
+			}
+		}
+	}
+	return CheckVersions(s, effective, desired)
+}
+
+// CheckVersions is [CheckUpgrade] for values that are versions of etcd.
+func CheckVersions(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
+	if step, ok := s.downgrading(effective, desired); ok {
+		return step, UpgradeDuringDowngrade
+	}
 	running := map[string]minor{}
 	for _, m := range s.Members {
-		if a := s.Answer(m.ID); s.answers(m.ID) {
-			v, ok := parseMinor(a.Version)
-			if has, known := effective[m.Name]; known {
-				if said, is := parseMinor(has); !ok || !is || said != v {
-					return VersionStep{}, UpgradeFine
-				}
-			}
-			if ok {
-				running[m.Name] = v
-			}
+		if v, ok := parseMinor(s.Answer(m.ID).Version); ok && s.answers(m.ID) {
+			running[m.Name] = v
 		}
 	}
 	if len(running) == 0 {

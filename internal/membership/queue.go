@@ -1,0 +1,126 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "slices"
+
+// queue is what decides which node is rebuilt.
+type queue struct {
+	wanted map[string]NodeValues
+	nodes  []Node
+	health NodesHealth
+}
+
+// rank orders the nodes that need a rebuild. The order:
+//
+//  0. A node that was rebuilt and does not vote yet. No other node may be rebuilt
+//     while the machine of this one does not come up, so another value must reach it
+//     first, also the one from before.
+//  1. A failed node: the cluster has one voter less until it is replaced.
+//  2. A node whose member does not answer, has not started, or is not in the list.
+//  3. A node whose member answers another version than the node has. It counts as
+//     failed for the others ([NodesDeviate]).
+//  4. The others.
+func (q queue) rank(n Node) int {
+	e := q.health.of(n.Name)
+	switch {
+	case q.onTheWay(n):
+		return 0
+	case e.Status == NodeFailed:
+		return 1
+	case !e.Alive:
+		return 2
+	case q.health.deviates(n):
+		return 3
+	default:
+		return 4
+	}
+}
+
+// onTheWay reports whether a node was rebuilt and has not been seen to vote.
+func (q queue) onTheWay(n Node) bool {
+	e := q.health.of(n.Name)
+	return e.Status == NodeReplacing || e.Node != n.ID && len(n.Replaces) > 0
+}
+
+// mayRebuild decides whether a node may be rebuilt now; [NodesNext] permits it. The
+// order:
+//
+//  1. The cluster was observed, and each other node since it was built. A plan with
+//     -refresh=false has the health from before the last apply: it would rebuild a
+//     second node while the first is on its way.
+//  2. The living voters that stay are a quorum of today's voters, the node's own
+//     included. Names that the plan removes do not stay. With -target, Terraform
+//     destroys the machine of the node and leaves the member in the list, where
+//     nothing at apply can stop it; then the rest must still serve. Hence clusters of
+//     one and two voters do not roll.
+//  3. Nothing more for a node whose member is dead: with its machine nothing is lost,
+//     and two dead voters of five must be replaceable.
+//  4. Each other voter is healthy, and no member was added that has not started: it
+//     holds the place of the learner that the rebuilt node needs. A name that never
+//     came up, and a learner that has run and is dead, do not count.
+//  5. No other node is on its way.
+//  6. No other member answers another version than its node has. Its image decides
+//     the version then, and the next image would have the same fault.
+func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
+	var f Facts
+	if !q.health.Observed {
+		return NodesUnobserved, nil, f
+	}
+	if unseen := q.names(func(o Node) bool { return o.ID != n.ID && q.health.of(o.Name).Node != o.ID }); len(unseen) > 0 {
+		return NodesUnobserved, unseen, f
+	}
+	own := q.health.of(n.Name)
+	living := own.Alive || own.Node != n.ID
+	for _, e := range q.health.Members {
+		if e.Voter {
+			f.Voters++
+		}
+		if e.Voter && e.Alive && !e.isOf(n) && !q.leaves(e) {
+			f.Alive++
+		}
+	}
+	f.Quorum = Quorum(f.Voters)
+	switch {
+	case f.Alive < f.Quorum && own.Voter && own.Alive && f.Voters < 3:
+		return NodesTooFew, nil, f
+	case f.Alive < f.Quorum:
+		return NodesBelowQuorum, nil, f
+	case !living:
+		return NodesNext, nil, f
+	}
+	var bad []string
+	for _, e := range q.health.Members {
+		if !e.isOf(n) && (e.Voter && !e.Alive || e.Status == NodeAdded) {
+			bad = append(bad, e.label())
+		}
+	}
+	if len(bad) > 0 {
+		return NodesUnhealthy, bad, f
+	}
+	if others := q.names(func(o Node) bool { return o.ID != n.ID && q.onTheWay(o) }); len(others) > 0 {
+		return NodesOnTheWay, others, f
+	}
+	if others := q.names(func(o Node) bool { return o.ID != n.ID && q.health.deviates(o) }); len(others) > 0 {
+		return NodesDeviate, others, f
+	}
+	return NodesNext, nil, f
+}
+
+// leaves reports whether the plan removes the node of a member.
+func (q queue) leaves(e NodeHealth) bool {
+	_, stays := q.wanted[e.Name]
+	return e.Node != "" && !stays
+}
+
+// names returns the names of the nodes for which is returns true.
+func (q queue) names(is func(Node) bool) (out []string) {
+	for _, n := range q.nodes {
+		if is(n) {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
