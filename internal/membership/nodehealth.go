@@ -111,7 +111,8 @@ func JudgeNodes(s Snapshot, owned map[string]Ownership, open []Turn, nodes []Nod
 		e := s.healthOf(m, listed)
 		e.Node, e.Name, e.Own = n.ID, n.Name, own && m.Started()
 		turn := slices.ContainsFunc(open, func(t Turn) bool { return t.Name == n.Name })
-		if len(n.Replaces) > 0 && !e.Own || turn && !(e.Voter && m.Started()) {
+		ran := e.Voter && m.Started()
+		if len(n.Replaces) > 0 && !e.Own || turn && !ran {
 			e.Status = NodeReplacing
 		}
 		h.Members = append(h.Members, e)
