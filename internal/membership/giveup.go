@@ -51,8 +51,8 @@ type GiveUpRequest struct {
 	Gone []string
 }
 
-// States reports whether the operator states that the member is gone.
-func (r GiveUpRequest) States(m Member) bool {
+// states reports whether the operator states that the member is gone.
+func (r GiveUpRequest) states(m Member) bool {
 	return slices.Contains(r.Gone, m.Label()) || slices.Contains(r.Gone, m.ID.String())
 }
 
@@ -65,27 +65,27 @@ func (m Member) Label() string {
 	return m.Name
 }
 
-// Proof is what the answers prove about a voter. The zero value proves nothing.
-type Proof uint8
+// proof is what the answers prove about a voter. The zero value proves nothing.
+type proof uint8
 
 const (
-	// ProvesNothing: it may serve where it is not reached, or its power may return.
-	ProvesNothing Proof = iota
-	// ProvesServer: a server answers that may be this voter. It may serve.
-	ProvesServer
-	// ProvesGone: another member or cluster that the state knows answers at each of
+	// provesNothing: it may serve where it is not reached, or its power may return.
+	provesNothing proof = iota
+	// provesServer: a server answers that may be this voter. It may serve.
+	provesServer
+	// provesGone: another member or cluster that the state knows answers at each of
 	// its own addresses.
-	ProvesGone
+	provesGone
 )
 
-// ProofOf returns what the answers prove about a voter of the list or of r.Known. An
+// proofOf returns what the answers prove about a voter of the list or of r.Known. An
 // answer that may be its own is stronger than every proof of its loss.
-func (e Evidence) ProofOf(v Member, r GiveUpRequest) Proof {
+func (e Evidence) proofOf(v Member, r GiveUpRequest) proof {
 	gone, silent := false, false
 	for _, h := range e.Heard {
 		switch {
 		case h.isFrom(v, r):
-			return ProvesServer
+			return provesServer
 		case !slices.Contains(v.ClientURLs, h.Endpoint):
 		case h.Silent || h.Cluster == 0 || !h.Literal || !e.knows(h, v, r):
 			silent = true
@@ -94,9 +94,9 @@ func (e Evidence) ProofOf(v Member, r GiveUpRequest) Proof {
 		}
 	}
 	if gone && !silent {
-		return ProvesGone
+		return provesGone
 	}
-	return ProvesNothing
+	return provesNothing
 }
 
 // isFrom reports whether the answer may come from the member: it has its ID, or none
@@ -146,15 +146,15 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 	var silent, contradicted []string
 	open, answer, lacking, stray := 0, 0, false, false
 	for _, v := range e.votersOf(r) {
-		proof := e.ProofOf(v, r)
-		if proof == ProvesGone {
+		proof := e.proofOf(v, r)
+		if proof == provesGone {
 			continue
 		}
 		_, listed := e.Snapshot.Member(v.ID)
-		switch stated := r.States(v); {
-		case proof == ProvesServer && stated:
+		switch stated := r.states(v); {
+		case proof == provesServer && stated:
 			contradicted = append(contradicted, v.Label())
-		case proof == ProvesServer:
+		case proof == provesServer:
 			answer++
 			stray = stray || !listed
 		default:
