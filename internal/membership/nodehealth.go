@@ -171,8 +171,8 @@ func (h NodesHealth) of(name string) NodeHealth {
 	return NodeHealth{}
 }
 
-// running returns the members that answered, as a snapshot for the rules of versions.
-func (h NodesHealth) running() Snapshot {
+// Running returns the members that answered, as a snapshot for the rules of versions.
+func (h NodesHealth) Running() Snapshot {
 	s := Snapshot{ClusterID: 1, Answers: map[MemberID]Answer{}}
 	for _, e := range h.Members {
 		if e.Member != 0 && e.Version != "" {

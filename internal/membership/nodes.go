@@ -200,10 +200,10 @@ func (n Node) becomes(want NodeValues, e NodeHealth) (kept NodeValues, rebuild b
 	}
 	rebuild = rebuild || want.Rebuild != "" && want.Rebuild != n.Rebuild
 	switch {
-	case want.Version == "", n.Version == "" && SameVersion(e.Version, want.Version):
+	case want.Version == "", n.Version == "" && sameVersion(e.Version, want.Version):
 		kept.Version = want.Version
 	case n.Version != "":
-		rebuild = rebuild || !SameVersion(n.Version, want.Version)
+		rebuild = rebuild || !sameVersion(n.Version, want.Version)
 	case e.Version == "":
 		wait = NodesVersionUnknown
 	default:
@@ -212,9 +212,9 @@ func (n Node) becomes(want NodeValues, e NodeHealth) (kept NodeValues, rebuild b
 	return kept, rebuild, wait
 }
 
-// SameVersion reports whether two versions of etcd are the same, with or without a
+// sameVersion reports whether two versions of etcd are the same, with or without a
 // leading v. No version is the same as none.
-func SameVersion(a, b string) bool {
+func sameVersion(a, b string) bool {
 	return strings.TrimPrefix(a, "v") == strings.TrimPrefix(b, "v")
 }
 
@@ -228,7 +228,7 @@ func (h NodesHealth) failed(n Node) bool {
 // node has: its image has etcd in it, or the new one was never installed.
 func (h NodesHealth) deviates(n Node) bool {
 	e := h.of(n.Name)
-	return e.Node == n.ID && e.Own && e.Status != NodeReplacing && n.Version != "" && e.Version != "" && !SameVersion(n.Version, e.Version)
+	return e.Node == n.ID && e.Own && e.Status != NodeReplacing && n.Version != "" && e.Version != "" && !sameVersion(n.Version, e.Version)
 }
 
 // isOf reports whether the entry is that of the node, or of a node before it.
@@ -254,5 +254,5 @@ func (q queue) checkVersion(due []Node) (VersionStep, UpgradeCode) {
 	for _, n := range due {
 		from[n.Name] = n.Version
 	}
-	return CheckVersions(q.health.running(), from, to)
+	return checkVersions(q.health.Running(), from, to)
 }

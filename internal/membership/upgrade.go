@@ -71,11 +71,11 @@ func CheckUpgrade(s Snapshot, effective, desired map[string]string) (VersionStep
 			}
 		}
 	}
-	return CheckVersions(s, effective, desired)
+	return checkVersions(s, effective, desired)
 }
 
-// CheckVersions is [CheckUpgrade] for values that are versions of etcd.
-func CheckVersions(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
+// checkVersions is [CheckUpgrade] for values that are versions of etcd.
+func checkVersions(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
 	if step, ok := s.downgrading(effective, desired); ok {
 		return step, UpgradeDuringDowngrade
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clusterdata"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clustermember"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
@@ -122,7 +123,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 // Resources implements provider.Provider.
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
 	if p.run.OneCluster {
-		return []func() resource.Resource{discoverytoken.NewResource, clustermember.NewResource, clustermember.NewLearnerResource, snapshot.NewResource}
+		return []func() resource.Resource{discoverytoken.NewResource, cluster.NewResource, clustermember.NewResource, clustermember.NewLearnerResource, snapshot.NewResource}
 	}
 	return []func() resource.Resource{
 		discoverytoken.NewResource, initialcluster.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,

@@ -104,3 +104,7 @@ func (b *ProcessState) sinceLeft(urls []string, now time.Time) (shortest time.Du
 	}
 	return shortest, found
 }
+
+// IsDissolved reports whether this process has given up the cluster: its last voter was
+// forgotten, or it has no quorum any more.
+func (e *Engine) IsDissolved(id membership.ClusterID) bool { return e.Process.dissolved.Has(id) }

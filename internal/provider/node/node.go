@@ -67,6 +67,8 @@ type Start struct {
 	// Imported is true for a node whose machine does not have the user data of the
 	// node: the machine existed before the import.
 	Imported types.Bool `tfsdk:"imported"`
+	// Rebuild is the value of rebuild of etcd_cluster that is in force for the node.
+	Rebuild types.String `tfsdk:"rebuild"`
 }
 
 var (
@@ -75,6 +77,7 @@ var (
 	StartTypes = map[string]attr.Type{
 		"initial": types.BoolType, "initial_members": types.Int64Type, "cluster_id": types.StringType, "endpoints": texts, "peers": texts,
 		"window_end": types.StringType, "replaces": types.ListType{ElemType: types.StringType}, "imported": types.BoolType,
+		"rebuild": types.StringType,
 	}
 	// Types are the types of the attributes of [Node].
 	Types = map[string]attr.Type{

@@ -1,0 +1,228 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
+)
+
+// userDataFormat is the format of the user data of nodes that are built now.
+const userDataFormat = userdata.Format
+
+// nodeVariable holds the ID of the node. The script ignores it. It makes the user data
+// of a rebuilt node another one, so that its machine is replaced.
+const nodeVariable = "ETCD_JOIN_NODE"
+
+// builder builds nodes during an apply, when all their values are known.
+type builder struct {
+	random io.Reader
+	now    time.Time
+	// discovery is nil for a static initial cluster.
+	discovery *bootstrap.Bootstrap
+	// variables are those with which an initial member forms the cluster.
+	variables map[string]string
+	window    time.Duration
+	// peers and endpoints are the peer URLs and client URLs of all nodes, by name.
+	peers, endpoints map[string][]string
+	// others are the peer URLs of the members that the cluster lists.
+	others []string
+	// clusterID is "" if it is not known. initial is the number of initial members, 0 if
+	// the cluster is known to exist.
+	clusterID string
+	initial   int
+}
+
+func newID(random io.Reader, prefix string) (string, error) {
+	b := make([]byte, 8)
+	if _, err := io.ReadFull(random, b); err != nil {
+		return "", err
+	}
+	return prefix + hex.EncodeToString(b), nil
+}
+
+// build returns the node of a name. first is true for the one initial member that may
+// form a static cluster without an answer of its peers, initial for each of those that
+// form it.
+func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
+	id, err := newID(b.random, "node-")
+	if err != nil {
+		diags.Append(problem(noRandomness(err)))
+	}
+	var peers []string
+	for other, urls := range b.peers {
+		if other != name {
+			peers = append(peers, urls...)
+		}
+	}
+	own := v.PeerURLs
+	for _, u := range b.others {
+		if !slices.Contains(own, u) {
+			peers = append(peers, u)
+		}
+	}
+	slices.Sort(peers)
+	peers = slices.Compact(peers)
+	var endpoints []string
+	for _, urls := range b.endpoints {
+		endpoints = append(endpoints, urls...)
+	}
+	slices.Sort(endpoints)
+	start := node.Start{
+		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: setOf(endpoints), Peers: setOf(peers),
+		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild),
+	}
+	if b.initial > 0 {
+		start.InitialMembers = types.Int64Value(int64(b.initial))
+	}
+	variables := maps.Clone(b.variables)
+	if !initial {
+		variables = toAsk(b.variables)
+	}
+	if variables == nil {
+		variables = map[string]string{}
+	}
+	if first && b.discovery == nil {
+		end := b.now.Add(b.window)
+		start.WindowEnd = types.StringValue(end.UTC().Format(time.RFC3339))
+		variables[joinscript.WindowVariable] = fmt.Sprintf("%d-%d", b.now.Unix(), end.Unix())
+	}
+	variables[nodeVariable] = id
+	n := planned(name, v, false)
+	n.ID, n.JoinScriptBase64Gzip = types.StringValue(id), types.StringValue(b.script().Base64Gzip)
+	env, d := environment.Map(ctx, environmentOf(name, v, initial, variables, peers))
+	diags.Append(d...)
+	n.Environment, n.Start = env, objectOf(ctx, start, diags)
+	return n
+}
+
+func (b builder) script() joinscript.Variant {
+	if b.discovery != nil {
+		return joinscript.Discovery()
+	}
+	return joinscript.Static()
+}
+
+// environmentOf returns the ETCD_* variables of a member's process. variables are those
+// of the formation, peers the URLs that the join script asks; etcd ignores them.
+func environmentOf(name string, v membership.NodeValues, initial bool, variables map[string]string, peers []string) map[string]string {
+	env := map[string]string{"ETCD_NAME": name}
+	set := func(key string, values []string) {
+		if len(values) > 0 {
+			env[key] = strings.Join(slices.Sorted(slices.Values(values)), ",")
+		}
+	}
+	set("ETCD_INITIAL_ADVERTISE_PEER_URLS", v.PeerURLs)
+	set("ETCD_LISTEN_PEER_URLS", toListen(v.PeerURLs))
+	set("ETCD_ADVERTISE_CLIENT_URLS", v.ClientURLs)
+	set("ETCD_LISTEN_CLIENT_URLS", toListen(v.ClientURLs))
+	set("ETCD_JOIN_PEERS", peers)
+	maps.Copy(env, variables)
+	env["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
+	if initial {
+		env["ETCD_INITIAL_CLUSTER_STATE"] = "new"
+	}
+	return env
+}
+
+// toAsk returns the variables with which the join script of a member that joins asks
+// the discovery cluster. They have other names than etcd's own, because etcd would
+// register there.
+func toAsk(variables map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range variables {
+		switch key {
+		case "ETCD_DISCOVERY", "ETCD_DISCOVERY_TOKEN", "ETCD_DISCOVERY_ENDPOINTS":
+			out[strings.Replace(key, "ETCD_", "ETCD_JOIN_", 1)] = value
+		case "ETCD_DISCOVERY_CACERT", "ETCD_DISCOVERY_CERT", "ETCD_DISCOVERY_KEY", "ETCD_DISCOVERY_USER":
+			out[key] = value // etcd ignores them without a token
+		}
+	}
+	return out
+}
+
+// toListen returns the listen URLs that follow from advertised URLs. etcd binds to
+// addresses only, so a host name becomes the wildcard address with the same port.
+func toListen(advertised []string) (out []string) {
+	for _, a := range advertised {
+		u, err := url.Parse(a)
+		if err != nil {
+			continue
+		}
+		if host := u.Hostname(); net.ParseIP(host) == nil && host != "localhost" {
+			u.Host = net.JoinHostPort("0.0.0.0", u.Port())
+		}
+		if s := u.Scheme + "://" + u.Host; !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// formation is who forms the cluster, and with which variables.
+type formation struct {
+	initial   []string // sorted
+	variables map[string]string
+	// clusterID is "" for a discovery.
+	clusterID string
+	discovery *bootstrap.Bootstrap
+}
+
+// formationOf decides which members form the cluster: those of the token if it names
+// them, else all that are not learners.
+func (m model) formationOf(ctx context.Context, want map[string]wanted, token string, diags *diag.Diagnostics) (f formation) {
+	f.discovery = bootstrap.From(ctx, m.Discovery, diags)
+	peers := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !want[name].learner {
+			f.initial = append(f.initial, name)
+			peers[name] = want[name].PeerURLs
+		}
+	}
+	if f.discovery != nil {
+		if names := slices.Sorted(slices.Values(founders(f.discovery))); len(names) > 0 {
+			f.initial = names
+		}
+		if !f.discovery.Environment.IsUnknown() {
+			diags.Append(f.discovery.Environment.ElementsAs(ctx, &f.variables, false)...)
+		}
+		return f
+	}
+	initial, err := membership.InitialClusterOf(peers)
+	if err != nil {
+		return f // the validator refuses it
+	}
+	f.variables = map[string]string{"ETCD_INITIAL_CLUSTER": initial, "ETCD_INITIAL_CLUSTER_TOKEN": token}
+	if _, id, err := membership.FoundedIDs(peers, token); err == nil {
+		f.clusterID = id.String()
+	}
+	return f
+}
+
+func founders(boot *bootstrap.Bootstrap) (names []string) {
+	for _, v := range boot.Founders.Elements() {
+		if s, ok := v.(types.String); ok && !s.IsUnknown() {
+			names = append(names, s.ValueString())
+		}
+	}
+	return names
+}

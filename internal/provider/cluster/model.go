@@ -1,0 +1,248 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+)
+
+// model is the resource in Terraform's form: configuration, plan or state.
+type model struct {
+	Members                 types.Map    `tfsdk:"members"`
+	Discovery               types.Object `tfsdk:"discovery"`
+	Version                 types.String `tfsdk:"version"`
+	Revision                types.Map    `tfsdk:"revision"`
+	Rebuild                 types.Map    `tfsdk:"rebuild"`
+	ReplaceUnreachableAfter types.String `tfsdk:"replace_unreachable_after"`
+	Window                  types.String `tfsdk:"bootstrap_window"`
+
+	ID        types.String `tfsdk:"id"`
+	Node      types.Map    `tfsdk:"node"`
+	Status    types.Map    `tfsdk:"status"`
+	Endpoints types.List   `tfsdk:"endpoints"`
+	ClusterID types.String `tfsdk:"cluster_id"`
+	Complete  types.Bool   `tfsdk:"complete"`
+	Pending   types.List   `tfsdk:"pending"`
+	Reason    types.String `tfsdk:"reason"`
+}
+
+// member is an element of members.
+type member struct {
+	Address    types.String `tfsdk:"address"`
+	PeerURLs   types.Set    `tfsdk:"peer_urls"`
+	ClientURLs types.Set    `tfsdk:"client_urls"`
+	Learner    types.Bool   `tfsdk:"learner"`
+}
+
+// wanted is what the configuration says of one node.
+type wanted struct {
+	membership.NodeValues
+	learner bool
+	// unknown is true if the URLs are not known at plan.
+	unknown bool
+}
+
+// unknownURL stands for URLs that are not known at plan: they differ from all others.
+const unknownURL = "(known after apply)"
+
+// urls returns the URLs of a member, and whether they are known. They are nil if only
+// the machine knows them.
+func (m member) urls() (peer, client []string, known bool) {
+	if m.Address.IsUnknown() || attribute.SomeUnknown(m.PeerURLs) || attribute.SomeUnknown(m.ClientURLs) {
+		return []string{unknownURL}, []string{unknownURL}, false
+	}
+	peer, client = attribute.NormalURLs(attribute.Texts(m.PeerURLs)), attribute.NormalURLs(attribute.Texts(m.ClientURLs))
+	if !m.Address.IsNull() {
+		peer, client = at(m.Address.ValueString(), membership.PeerPort), at(m.Address.ValueString(), membership.ClientPort)
+	}
+	if len(client) == 0 {
+		for _, p := range peer {
+			if url, err := membership.WithPort(p, membership.ClientPort); err == nil && !slices.Contains(client, url) {
+				client = append(client, url)
+			}
+		}
+	}
+	if len(peer) == 0 {
+		peer = nil
+	}
+	return peer, client, true
+}
+
+// at returns the URL at an address. It is empty for an address that the validator refuses.
+func at(address string, port int) []string {
+	url, err := membership.URLAt("https", address, port)
+	if err != nil {
+		return nil
+	}
+	return []string{url}
+}
+
+// wants returns what the configuration says of each node. known is false if the names,
+// the version or the revision are not known.
+func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[string]wanted, known bool) {
+	revision, rebuild := texts(m.Revision), texts(m.Rebuild)
+	if m.Members.IsUnknown() {
+		return nil, false
+	}
+	var members map[string]member
+	diags.Append(m.Members.ElementsAs(ctx, &members, false)...)
+	want = map[string]wanted{}
+	for name, it := range members {
+		peer, client, known := it.urls()
+		want[name] = wanted{learner: it.Learner.ValueBool(), unknown: !known, NodeValues: membership.NodeValues{
+			PeerURLs: peer, ClientURLs: client, Version: m.Version.ValueString(), Revision: revision, Rebuild: rebuild[name],
+		}}
+	}
+	return want, !m.Version.IsUnknown() && !someUnknown(m.Revision) && !someUnknown(m.Rebuild)
+}
+
+// texts returns the known texts of a map, nil for a null map.
+func texts(m types.Map) map[string]string {
+	if m.IsNull() || m.IsUnknown() {
+		return nil
+	}
+	out := map[string]string{}
+	for key, v := range m.Elements() {
+		if s, ok := v.(types.String); ok && attribute.IsGiven(s) {
+			out[key] = s.ValueString()
+		}
+	}
+	return out
+}
+
+func someUnknown(m types.Map) bool {
+	for _, v := range m.Elements() {
+		if v.IsUnknown() {
+			return true
+		}
+	}
+	return m.IsUnknown()
+}
+
+// nodes returns the nodes in the state, by name.
+func (m model) nodes(ctx context.Context, diags *diag.Diagnostics) map[string]node.Node {
+	out := map[string]node.Node{}
+	if attribute.IsGiven(m.Node) {
+		diags.Append(m.Node.ElementsAs(ctx, &out, false)...)
+	}
+	return out
+}
+
+// inState returns the nodes in the form of package membership, in order of name.
+func (m model) inState(ctx context.Context, diags *diag.Diagnostics) (out []membership.Node) {
+	nodes := m.nodes(ctx, diags)
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		n := nodes[name]
+		s := startOf(ctx, n, diags)
+		out = append(out, membership.Node{
+			ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
+			NodeValues: membership.NodeValues{
+				PeerURLs: listed(n.PeerURLs), ClientURLs: listed(n.ClientURLs), Version: n.Version.ValueString(),
+				Revision: texts(n.Revision), Rebuild: s.Rebuild.ValueString(),
+			},
+		})
+	}
+	return out
+}
+
+func startOf(ctx context.Context, n node.Node, diags *diag.Diagnostics) node.Start {
+	if s := node.StartOf(ctx, n.Start, diags); s != nil {
+		return *s
+	}
+	return node.Start{}
+}
+
+// listed returns the texts of a set, nil for a null set.
+func listed(s types.Set) []string {
+	if s.IsNull() {
+		return nil
+	}
+	return slices.Sorted(slices.Values(attribute.Texts(s)))
+}
+
+// setOf returns texts as a set, and null for none.
+func setOf(texts []string) types.Set {
+	if len(texts) == 0 {
+		return types.SetNull(types.StringType)
+	}
+	return attribute.SetOf(texts)
+}
+
+func listOf(texts []string) types.List {
+	values := make([]attr.Value, len(texts))
+	for i, s := range texts {
+		values[i] = types.StringValue(s)
+	}
+	return types.ListValueMust(types.StringType, values)
+}
+
+// mapOf returns texts as a map, and null for nil.
+func mapOf(texts map[string]string) types.Map {
+	if texts == nil {
+		return types.MapNull(types.StringType)
+	}
+	values := map[string]attr.Value{}
+	for key, s := range texts {
+		values[key] = types.StringValue(s)
+	}
+	return types.MapValueMust(types.StringType, values)
+}
+
+// textOf returns a text, and null for "".
+func textOf(s string) types.String {
+	if s == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(s)
+}
+
+// planned is a node that the plan builds, as far as it is known.
+func planned(name string, v membership.NodeValues, unknownURLs bool) node.Node {
+	n := node.Node{
+		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: setOf(v.PeerURLs), ClientURLs: setOf(v.ClientURLs),
+		Version: textOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
+		JoinScriptBase64Gzip: types.StringUnknown(), Format: types.Int64Value(userDataFormat), Start: types.ObjectUnknown(node.StartTypes),
+	}
+	if unknownURLs {
+		n.PeerURLs, n.ClientURLs = types.SetUnknown(types.StringType), types.SetUnknown(types.StringType)
+	}
+	return n
+}
+
+// setNodes stores the nodes, and the endpoints that follow from them.
+func (m *model) setNodes(ctx context.Context, nodes map[string]node.Node, diags *diag.Diagnostics) {
+	var d diag.Diagnostics
+	m.Node, d = types.MapValueFrom(ctx, types.ObjectType{AttrTypes: node.Types}, nodes)
+	diags.Append(d...)
+	var urls []string
+	m.Endpoints = types.ListUnknown(types.StringType)
+	for _, n := range nodes {
+		if attribute.SomeUnknown(n.ClientURLs) {
+			return
+		}
+		urls = append(urls, attribute.Texts(n.ClientURLs)...)
+	}
+	slices.Sort(urls)
+	m.Endpoints = listOf(urls)
+}
+
+// clientURLs are the client URLs of the nodes in the state.
+func (m model) clientURLs() []string { return attribute.Texts(m.Endpoints) }
+
+// objectOf returns a start as an object.
+func objectOf(ctx context.Context, s node.Start, diags *diag.Diagnostics) types.Object {
+	o, d := types.ObjectValueFrom(ctx, node.StartTypes, s)
+	diags.Append(d...)
+	return o
+}

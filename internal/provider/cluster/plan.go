@@ -1,0 +1,255 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// lookTimeout limits the observation of a cluster that probably does not exist yet.
+const lookTimeout = 3 * time.Second
+
+// ModifyPlan implements [resource.ResourceWithModifyPlan]. It decides from the
+// configuration, the state and what Read stored alone, because Terraform calls it again
+// during the apply, when a member and its machine are already gone. Only the creation
+// looks at what runs.
+func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.Plan.Raw.IsNull() {
+		return
+	}
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if req.State.Raw.IsNull() {
+		r.planCreation(ctx, &plan, &resp.Diagnostics)
+	} else {
+		var state model
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		stored := private.Kept[health](ctx, req.Private, healthKey, &resp.Diagnostics)
+		if !resp.Diagnostics.HasError() {
+			planUpdate(ctx, &plan, state, stored, &resp.Diagnostics)
+		}
+	}
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	}
+}
+
+// planCreation plans a cluster that does not exist yet.
+func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Diagnostics) {
+	plan.ID, plan.ClusterID, plan.Complete = types.StringUnknown(), types.StringUnknown(), types.BoolValue(false)
+	plan.Pending, plan.Reason = listOf(nil), types.StringNull()
+	plan.Node, plan.Status = types.MapUnknown(types.ObjectType{AttrTypes: node.Types}), types.MapUnknown(types.StringType)
+	plan.Endpoints = types.ListUnknown(types.StringType)
+	want, known := plan.wants(ctx, diags)
+	if want == nil || diags.HasError() {
+		return
+	}
+	plan.checkFormation(ctx, want, diags)
+	r.checkNothingRuns(ctx, want, diags)
+	if diags.HasError() {
+		return
+	}
+	nodes, status := map[string]node.Node{}, map[string]string{}
+	for name, w := range want {
+		n := planned(name, w.NodeValues, w.unknown)
+		if !known {
+			n.Version, n.Revision = plan.Version, plan.Revision
+		}
+		nodes[name], status[name] = n, string(membership.NodePending)
+	}
+	plan.setNodes(ctx, nodes, diags)
+	plan.Status = mapOf(status)
+}
+
+// checkFormation refuses members that do not fit their token, or of which none forms the
+// cluster.
+func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
+	initial := 0
+	for _, w := range want {
+		if !w.learner {
+			initial++
+		}
+	}
+	boot := bootstrap.From(ctx, m.Discovery, diags)
+	switch {
+	case initial == 0:
+		report.ErrorOn(diags, "members", noInitialMember())
+	case boot == nil:
+		bootstrap.AdviseSize(initial, diags)
+	case boot.Complete.ValueBool():
+		report.ErrorOn(diags, "discovery", tokenComplete())
+	case attribute.IsGiven(boot.Founders):
+		var missing []string
+		for _, name := range founders(boot) {
+			if _, there := want[name]; !there {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) > 0 {
+			report.ErrorOn(diags, "members", wrongFounders(missing))
+		}
+	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
+		report.ErrorOn(diags, "members", wrongSize(boot.Size.ValueInt64(), initial))
+	}
+}
+
+// checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
+// state was lost, it has another key, or it is tainted. Silence proves nothing, and is
+// what a first apply finds.
+func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
+	var urls []string
+	for _, w := range want {
+		if !w.unknown {
+			urls = append(urls, w.ClientURLs...)
+		}
+	}
+	slices.Sort(urls)
+	if r.backend == nil || r.backend.Unknown {
+		return
+	}
+	c, err := r.backend.Cluster(urls)
+	if err != nil {
+		return // no address is known
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	snap, err := c.Cluster.Observe(ctx, 0)
+	switch {
+	case snap.ClusterID != 0:
+		report.ErrorOn(diags, "members", running(snap.ClusterID))
+	case err != nil && port.Hopeless(err):
+		report.ErrorOn(diags, "members", answering(err))
+	}
+}
+
+// planUpdate plans the nodes of a cluster in the state.
+func planUpdate(ctx context.Context, plan *model, state model, stored health, diags *diag.Diagnostics) {
+	want, known := plan.wants(ctx, diags)
+	if want == nil || !known {
+		report.ErrorOn(diags, "members", unknownValues("members, version, revision or rebuild"))
+		return
+	}
+	has := state.nodes(ctx, diags)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if _, there := has[name]; there && want[name].unknown {
+			report.ErrorOn(diags, "members", unknownValues("the address of "+name))
+			return
+		}
+	}
+	p := plan.nodesPlan(ctx, state, want, stored, diags)
+	if diags.HasError() {
+		return
+	}
+	p.check(plan.Version.ValueString(), stored, diags)
+	nodes, status := map[string]node.Node{}, texts(state.Status)
+	for name, v := range p.Nodes {
+		switch v.Action {
+		case membership.NodeKept:
+			n := has[name]
+			n.Version, n.Revision = textOf(v.Version), mapOf(v.Revision)
+			n.Start = renewed(ctx, n, p.presentURLs(), diags)
+			nodes[name] = n
+		case membership.NodeNew:
+			nodes[name], status[name] = planned(name, v.NodeValues, want[name].unknown), string(membership.NodePending)
+		case membership.NodeRebuilt:
+			nodes[name], status[name] = planned(name, v.NodeValues, false), string(membership.NodeReplacing)
+		}
+	}
+	maps.DeleteFunc(status, func(name, _ string) bool { _, stays := nodes[name]; return !stays })
+	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
+	plan.setNodes(ctx, nodes, diags)
+	reason := reasonOf(p.NodesPlan)
+	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
+	p.warn(reason, stored, diags)
+}
+
+// nodesPlan is a [membership.NodesPlan] of this resource.
+type nodesPlan struct{ membership.NodesPlan }
+
+func (m model) nodesPlan(ctx context.Context, state model, want map[string]wanted, stored health, diags *diag.Diagnostics) nodesPlan {
+	values := map[string]membership.NodeValues{}
+	for name, w := range want {
+		values[name] = w.NodeValues
+	}
+	return nodesPlan{membership.PlanNodes(values, state.inState(ctx, diags), stored.NodesHealth)}
+}
+
+// check refuses versions that the cluster would not accept.
+func (p nodesPlan) check(want string, stored health, diags *diag.Diagnostics) {
+	if len(p.FirstVersion) > 0 {
+		var running []string
+		for _, e := range stored.Members {
+			if slices.Contains(p.FirstVersion, e.Name) {
+				running = append(running, e.Version)
+			}
+		}
+		slices.Sort(running)
+		report.ErrorOn(diags, "version", firstVersion(p.FirstVersion, want, slices.Compact(running)))
+	}
+	if p.Upgrade == membership.UpgradeFine {
+		return
+	}
+	t := text.Upgrade(p.Step, p.Upgrade, stored.Running())
+	if p.Upgrade.Refused() {
+		report.ErrorOn(diags, "version", t)
+	} else {
+		report.Warn(diags, t)
+	}
+}
+
+// warn says which node is rebuilt, which wait, and what else a person should look at.
+func (p nodesPlan) warn(reason string, stored health, diags *diag.Diagnostics) {
+	if t, say := rebuilding(p.NodesPlan, reason, stored.Silent[p.Rebuilt].Evidence); say {
+		report.Warn(diags, t)
+	}
+	if len(p.DeadLearners) > 0 {
+		report.Warn(diags, deadLearners(p.DeadLearners))
+	}
+	if len(p.Deviating) > 0 {
+		report.Warn(diags, deviating(p.Deviating))
+	}
+}
+
+// presentURLs are the client URLs of the nodes after the apply.
+func (p nodesPlan) presentURLs() (urls []string) {
+	for _, v := range p.Nodes {
+		urls = append(urls, v.ClientURLs...)
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+// renewed returns the start of a node that is kept. Its endpoints are renewed if none of
+// them belongs to another present node: through them the member would be unreachable once
+// it is dead.
+func renewed(ctx context.Context, n node.Node, present []string, diags *diag.Diagnostics) types.Object {
+	s := startOf(ctx, n, diags)
+	own := attribute.Texts(n.ClientURLs)
+	left := slices.ContainsFunc(attribute.Texts(s.Endpoints), func(u string) bool { return !slices.Contains(own, u) && slices.Contains(present, u) })
+	others := slices.ContainsFunc(present, func(u string) bool { return !slices.Contains(own, u) && u != unknownURL })
+	if left || !others || slices.Contains(present, unknownURL) {
+		return n.Start
+	}
+	s.Endpoints = setOf(present)
+	return objectOf(ctx, s, diags)
+}

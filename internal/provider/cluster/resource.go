@@ -1,0 +1,262 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package cluster implements the resource etcd_cluster: the nodes of a cluster, how the
+// process of each starts, and which of them is rebuilt next.
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// Resource is etcd_cluster.
+type Resource struct{ backend *backend.Backend }
+
+var (
+	_ resource.ResourceWithConfigure      = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
+	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
+)
+
+// NewResource returns the resource.
+func NewResource() resource.Resource { return &Resource{} }
+
+// Metadata implements [resource.Resource].
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_cluster"
+}
+
+// Configure implements [resource.ResourceWithConfigure].
+func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
+}
+
+// reach returns the cluster at the addresses of nodes and at the provider's endpoints, and
+// the context in which the credentials may go to the former.
+func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagnostics) (context.Context, *backend.Cluster, error) {
+	ctx = connection.Naming(ctx, nodes...)
+	c, err := r.backend.At(append(slices.Clone(nodes), r.backend.Settings.Endpoints...), diags)
+	return ctx, c, err
+}
+
+// Create implements [resource.Resource]. It works on the plan alone, and does not fail for
+// a reason of a cluster: an object that is stored with an error would be replaced.
+func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	diags := &resp.Diagnostics
+	want, _ := m.wants(ctx, diags)
+	token, err := discovery.NewToken(r.backend.Run.Random)
+	id, err2 := newID(r.backend.Run.Random, "cluster-")
+	if err != nil || err2 != nil {
+		report.Error(diags, noRandomness(err))
+	}
+	f := m.formationOf(ctx, want, token, diags)
+	b := r.builder(m, f, diags)
+	if diags.HasError() {
+		return
+	}
+	b.add(want)
+	// A node knows its cluster only if the cluster exists: its member must then be seen.
+	b.initial, b.clusterID = len(f.initial), ""
+	nodes, status := map[string]node.Node{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		initial := slices.Contains(f.initial, name)
+		nodes[name] = b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)
+		status[name] = string(membership.NodePending)
+	}
+	m.ID, m.ClusterID, m.Complete = types.StringValue(id), textOf(f.clusterID), types.BoolValue(false)
+	m.Status, m.Pending, m.Reason = mapOf(status), listOf(nil), types.StringNull()
+	m.setNodes(ctx, nodes, diags)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// builder returns what builds the nodes of a model.
+func (r *Resource) builder(m model, f formation, diags *diag.Diagnostics) builder {
+	window, err := time.ParseDuration(m.Window.ValueString())
+	if err != nil {
+		diags.AddError("Invalid bootstrap_window", err.Error())
+	}
+	return builder{
+		random: r.backend.Run.Random, now: r.backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables,
+		window: window, clusterID: f.clusterID, peers: map[string][]string{}, endpoints: map[string][]string{},
+	}
+}
+
+// add notes the URLs of all nodes after the apply.
+func (b builder) add(want map[string]wanted) {
+	for name, w := range want {
+		b.peers[name], b.endpoints[name] = w.PeerURLs, w.ClientURLs
+	}
+}
+
+// Read implements [resource.Resource]. It stores the health of the nodes for the plan. It
+// never fails because members are down, and keeps then what it knew.
+func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m model
+	diags := &resp.Diagnostics
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if diags.HasError() || r.backend.Unknown {
+		return
+	}
+	was := private.Kept[health](ctx, req.Private, healthKey, diags)
+	now := health{Silent: was.Silent}
+	ctx, c, err := r.reach(ctx, m.clientURLs(), diags)
+	if err == nil {
+		now = r.refresh(ctx, c, &m, was, diags)
+	}
+	private.Keep(ctx, resp.Private, healthKey, now, diags)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, was health, diags *diag.Diagnostics) health {
+	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
+	unseen := health{Silent: was.Silent}
+	snap, err := c.View(ctx, id)
+	switch {
+	case err != nil:
+		if m.Complete.ValueBool() && c.FirstTime("unreachable") {
+			report.Warn(diags, text.NotRefreshed(err))
+		}
+		return unseen
+	case id != 0 && snap.ClusterID != id:
+		if c.FirstTime("other cluster") {
+			report.Warn(diags, text.AnotherCluster(id.String(), snap))
+		}
+		return unseen
+	}
+	// What leads to a rebuild needs a list that a majority confirms.
+	if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
+		return unseen
+	}
+	now := judge(ctx, c, snap, m.inState(ctx, diags), was, m.after(diags))
+	m.ClusterID, m.Complete = types.StringValue(snap.ClusterID.String()), types.BoolValue(true)
+	status := texts(m.Status)
+	for _, e := range now.Members {
+		if e.Node != "" {
+			status[e.Name] = string(e.Status)
+		}
+	}
+	m.Status = mapOf(status)
+	return now
+}
+
+// Update implements [resource.Resource]. It builds the nodes that are new or rebuilt. It
+// does not fail for a reason of the cluster, because the machine of a rebuilt node is
+// already gone. For names that are gone it is the backstop.
+func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m, state model
+	diags := &resp.Diagnostics
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	stored := private.Kept[health](ctx, req.Private, healthKey, diags)
+	want, _ := m.wants(ctx, diags)
+	f := m.formationOf(ctx, want, "", diags)
+	f.clusterID = state.ClusterID.ValueString()
+	if f.discovery == nil {
+		f.variables = nil
+	}
+	b := r.builder(m, f, diags)
+	if diags.HasError() {
+		return
+	}
+	b.add(want)
+	p := m.nodesPlan(ctx, state, want, stored, diags)
+	nodes := m.nodes(ctx, diags)
+	at, c, err := r.reach(ctx, append(state.clientURLs(), p.presentURLs()...), diags)
+	if err == nil {
+		b.others = r.listed(at, c, state.ClusterID)
+	}
+	if !state.Complete.ValueBool() {
+		b.initial = len(f.initial)
+	}
+	for name, v := range p.Nodes {
+		if nodes[name].ID.IsUnknown() {
+			nodes[name] = b.build(ctx, name, v.NodeValues, v.Replaces, false, false, diags)
+		}
+	}
+	m.setNodes(ctx, nodes, diags)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	for _, n := range state.inState(ctx, diags) {
+		if _, stays := nodes[n.Name]; !stays && err == nil {
+			r.cleanUp(at, c, n, diags)
+		}
+	}
+}
+
+// listed returns the peer URLs of the members that the cluster lists, nil if it does not
+// answer in time.
+func (r *Resource) listed(ctx context.Context, c *backend.Cluster, id types.String) (urls []string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+	defer cancel()
+	want, _ := membership.ParseClusterID(id.ValueString())
+	snap, err := c.View(ctx, want)
+	if err != nil || want != 0 && snap.ClusterID != want {
+		return nil
+	}
+	for _, m := range snap.Members {
+		if !m.Learner {
+			urls = append(urls, attribute.NormalURLs(m.PeerURLs)...)
+		}
+	}
+	return urls
+}
+
+// cleanUp removes what was added for a node that is gone and is still in the cluster: see
+// [reconfigure.Engine.Withdraw].
+func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership.Node, diags *diag.Diagnostics) {
+	for _, owner := range append(slices.Clone(n.Replaces), n.ID) {
+		out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: owner, Name: n.Name, PeerURLs: n.PeerURLs})
+		if err != nil {
+			report.Warn(diags, text.BackstopSkipped(n.Name, err))
+			return
+		}
+		report.Done(diags, reconfigure.ActionRemove, n.Name, out.Warnings, out.Snapshot, out.Waited)
+	}
+	if err := c.GiveUpTurn(ctx, n.ID, n.Name); err != nil {
+		report.Warn(diags, text.TurnLeft(n.Name, err))
+	}
+}
+
+// Delete implements [resource.Resource]. It refuses while the cluster answers, unless this
+// run has given the cluster up with its last member.
+func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m model
+	diags := &resp.Diagnostics
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if diags.HasError() {
+		return
+	}
+	ctx, c, err := r.reach(ctx, m.clientURLs(), diags)
+	if err != nil {
+		return // no address is known
+	}
+	for _, n := range m.inState(ctx, diags) {
+		r.cleanUp(ctx, c, n, diags)
+	}
+	id, _ := membership.ParseClusterID(m.ClusterID.ValueString())
+	at, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	snap, err := c.Cluster.Observe(at, id)
+	if err == nil && snap.ClusterID != 0 && (id == 0 || snap.ClusterID == id) && !c.IsDissolved(snap.ClusterID) {
+		report.Error(diags, stillAnswers(snap.ClusterID))
+	}
+}

@@ -1,0 +1,166 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+)
+
+// defaultWindow is long enough for machines that one apply creates. Within it, a
+// machine without data whose peers are all silent cannot be told from a new one (C11).
+const defaultWindow = "15m"
+
+// Schema implements [resource.Resource].
+func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	boot := bootstrap.InputAttribute()
+	boot.MarkdownDescription = "The `bootstrap` of an [`etcd_discovery_token`](discovery_token.md), if the addresses are known only after the machines boot. Default: none, for a static initial cluster."
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Describes the nodes of an etcd cluster: how each member starts, and which node is rebuilt next.",
+		Attributes: map[string]schema.Attribute{
+			"members":   membersAttribute(),
+			"discovery": boot,
+			"version": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "Version of etcd for all nodes, such as `3.6.16`. A change is applied to one node in each apply, and follows the upgrade rules of etcd. The first value must be " +
+					"the version that the members run. Default: none, and the image of the machines decides.",
+				Validators: []validator.String{versionValidator()},
+			},
+			"revision": schema.MapAttribute{
+				ElementType: types.StringType, Optional: true,
+				MarkdownDescription: "Values that recreate a machine, such as `{ image = \"debian-12\" }`. A change is applied to one node in each apply. A new key is applied to all nodes at once and rebuilds none. Default: none.",
+				Validators:          []validator.Map{mapvalidator.NoNullValues()},
+			},
+			"rebuild": schema.MapAttribute{
+				ElementType: types.StringType, Optional: true,
+				MarkdownDescription: "Any text by the name of a node. Another text rebuilds that node, when its turn comes. Default: none.",
+				Validators:          []validator.Map{mapvalidator.NoNullValues()},
+			},
+			"replace_unreachable_after": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "Time after which a plan rebuilds a node whose member is unreachable, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the member as " +
+					"unreachable. The plan blocks for the time that remains. Default: none. Without it a warning prints the command.",
+				Validators: []validator.String{attribute.Duration()},
+			},
+			"bootstrap_window": schema.StringAttribute{
+				Optional: true, Computed: true, Default: stringdefault.StaticString(defaultWindow),
+				MarkdownDescription: "Time after the creation of the resource in which the first initial member by name can form a static cluster. Fixed at creation. Default: `" + defaultWindow + "`.",
+				Validators:          []validator.String{attribute.Duration()},
+			},
+			"id": schema.StringAttribute{
+				Computed: true, MarkdownDescription: "ID of this resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
+			},
+			"node": nodeAttribute(),
+			"status": schema.MapAttribute{
+				ElementType: types.StringType, Computed: true,
+				MarkdownDescription: "State of each node by name, as of the last refresh: `pending`, `added`, `learner`, `voter`, `replacing`, `unreachable` or `failed`. See [Status](#status).",
+			},
+			"endpoints": schema.ListAttribute{
+				ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs of all members, sorted.",
+			},
+			"cluster_id": schema.StringAttribute{
+				Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal. Null until the cluster has responded, if it forms by discovery.",
+			},
+			"complete": schema.BoolAttribute{
+				Computed: true, MarkdownDescription: "Whether the cluster has responded, as of the last refresh. Once `true` it stays `true`.",
+			},
+			"pending": schema.ListAttribute{
+				ElementType: types.StringType, Computed: true, MarkdownDescription: "Names of the nodes whose values are not in force yet. Apply until it is empty.",
+			},
+			"reason": schema.StringAttribute{
+				Computed: true, MarkdownDescription: "Why the next node waits. Null if no node is pending.",
+			},
+		},
+	}
+}
+
+func membersAttribute() schema.Attribute {
+	urls := func(description string) schema.SetAttribute {
+		return schema.SetAttribute{
+			ElementType: types.StringType, Optional: true, MarkdownDescription: description,
+			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
+		}
+	}
+	return schema.MapNestedAttribute{
+		Required: true,
+		MarkdownDescription: "Members by name. The members of the first apply form the cluster, and later ones join it. Names are permanent: another key is another node. " +
+			"`{}` is a member whose machine sets its URLs. Allowed in names: letters, digits and `. _ : @ % + ~ -`.",
+		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
+		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"address": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "IP address or host name without scheme and port, such as `10.0.1.10` or `fd00::a`. Short form for `peer_urls` with `https` and port 2380, and `client_urls` with `https` and port 2379. " +
+					"It cannot be combined with them. A change rebuilds the node.",
+				Validators: []validator.String{addressValidator(), stringvalidator.ConflictsWith(
+					path.MatchRelative().AtParent().AtName("peer_urls"), path.MatchRelative().AtParent().AtName("client_urls"))},
+			},
+			"peer_urls":   urls("URLs at which the other members reach the member. A change rebuilds the node."),
+			"client_urls": urls("URLs at which clients reach the member. A change rebuilds the node. Default: hosts of `peer_urls` with port 2379."),
+			"learner": schema.BoolAttribute{
+				Optional: true, MarkdownDescription: "Whether the member does not take part in the formation of the cluster. No effect after the first apply. Default: `false`.",
+			},
+		}},
+	}
+}
+
+func nodeAttribute() schema.Attribute {
+	text := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	urls := func(description string) schema.SetAttribute {
+		return schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: description}
+	}
+	return schema.MapNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "Nodes by name: the value of `config` of [`etcd_member`](member.md) and [`etcd_learner`](learner.md), and the argument of [`cloud_config`](../functions/cloud_config.md).",
+		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"id":          text("ID of the node. A rebuilt node has another ID."),
+			"name":        text("Name of the node and of its member."),
+			"peer_urls":   urls("URLs at which the other members reach the member. Null if the machine sets them."),
+			"client_urls": urls("URLs at which clients reach the member. Null if the machine sets them."),
+			"version":     text("Version of etcd that is in force for the node."),
+			"revision": schema.MapAttribute{
+				ElementType: types.StringType, Computed: true, MarkdownDescription: "Revision that is in force for the node.",
+			},
+			"environment": schema.MapAttribute{
+				ElementType: types.StringType, Computed: true, Sensitive: true,
+				MarkdownDescription: "The `ETCD_*` variables of the process. Variables that begin with `ETCD_JOIN_` are for the join script.",
+			},
+			"join_script_base64gzip": text("POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script)."),
+			"format": schema.Int64Attribute{
+				Computed: true, MarkdownDescription: "Format in which functions write the user data. Another version of the provider does not change it.",
+			},
+			"start": schema.SingleNestedAttribute{
+				Computed: true, MarkdownDescription: "What `etcd_member` and `etcd_learner` use of the node and its cluster.",
+				Attributes: map[string]schema.Attribute{
+					"initial":         schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member forms the cluster."},
+					"initial_members": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster. Null if the cluster existed when the node was built."},
+					"cluster_id":      text("ID of the cluster, if it was known when the node was built."),
+					"endpoints":       urls("Client URLs of all nodes."),
+					"peers":           urls("Peer URLs of other members that the join script asks."),
+					"window_end":      text("Time until which the node can form the cluster alone (RFC 3339). Null for all but the first initial member."),
+					"replaces": schema.ListAttribute{
+						ElementType: types.StringType, Computed: true, MarkdownDescription: "IDs of the nodes of that name before this one.",
+					},
+					"imported": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the machine existed before the import."},
+					"rebuild":  text("Value of `rebuild` that is in force for the node."),
+				},
+			},
+		}},
+	}
+}

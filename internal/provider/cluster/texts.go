@@ -1,0 +1,145 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+func problem(t text.Message) diag.Diagnostic { return diag.NewErrorDiagnostic(t.Summary, t.Detail) }
+
+func message(summary, detail string, args ...any) text.Message {
+	return text.Message{Summary: text.Clean(summary), Detail: text.Clean(fmt.Sprintf(detail, args...))}
+}
+
+func noRandomness(err error) text.Message {
+	return message("No random numbers", "The system returned no random numbers: %v. Nothing was created.", err)
+}
+
+// running is the error for a cluster that is created while one runs at its addresses.
+func running(id membership.ClusterID) text.Message {
+	return message("A cluster runs at these addresses",
+		"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines. Nothing was changed.\n\n"+
+			"If the state was lost or the resource has another key, import the cluster:\n\n  import {\n    to = etcd_cluster.this\n    id = \"%s\"\n  }\n\n"+
+			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'", id, id)
+}
+
+// answering is the error for an address at which something answers that cannot be asked.
+func answering(err error) text.Message {
+	return message("Something answers at the addresses of the members",
+		"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials. Nothing was changed.", err)
+}
+
+func unknownValues(what string) text.Message {
+	return message(what+" is not known at plan",
+		"The plan decides which node is rebuilt next, so %s must be known when Terraform plans. Nothing was changed. Create what it follows from first, for example:\n\n"+
+			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
+}
+
+func wrongFounders(missing []string) text.Message {
+	return message("Members of the token are missing",
+		"The discovery token waits for %s, and members does not have %s. The cluster would never form. Add them to members, or take them out of founders of the token.",
+		strings.Join(missing, ", "), strings.Join(missing, ", "))
+}
+
+func wrongSize(size int64, initial int) text.Message {
+	return message("The token is for another number of members",
+		"The discovery token forms a cluster of %d, and members has %d that take part in the formation. Set size of the token to %d, or learner = true for members that join later.", size, initial, initial)
+}
+
+func tokenComplete() text.Message {
+	return message("The token has formed a cluster",
+		"All members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Import the cluster, or replace the token:\n\n"+
+			"  terraform apply -replace='etcd_discovery_token.this'")
+}
+
+func noInitialMember() text.Message {
+	return message("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
+}
+
+func firstVersion(names []string, want string, running []string) text.Message {
+	return message("The first version must be what runs",
+		"The state has no version for %s, and the plan would note %s, which is not what they run (%s). Nothing was changed. Set version to what they run and apply. Then change it.",
+		strings.Join(names, ", "), want, strings.Join(running, ", "))
+}
+
+// reasonOf says why the nodes that are pending wait, "" if none does.
+func reasonOf(p membership.NodesPlan) string {
+	others := strings.Join(p.Others, ", ")
+	switch p.Reason {
+	case membership.NodesNext:
+		if len(p.Pending) == 0 {
+			return ""
+		}
+		return p.Rebuilt + " is rebuilt first"
+	case membership.NodesUnobserved:
+		if others != "" {
+			return "the members of " + others + " have not been seen since their nodes were built"
+		}
+		return "the cluster was not observed at the last refresh, or has no quorum"
+	case membership.NodesTooFew:
+		return "the quorum needs each of one or two voting members: grow to three first"
+	case membership.NodesBelowQuorum:
+		return fmt.Sprintf("without it %d voting members are alive, and the quorum is %d", p.Alive, p.Quorum)
+	case membership.NodesUnhealthy:
+		return "not healthy: " + others
+	case membership.NodesOnTheWay:
+		return "rebuilt and not voting yet: " + others
+	case membership.NodesDeviate:
+		return others + " runs another version than its node has: the image of the machine decides"
+	case membership.NodesVersionUnknown:
+		return "the version is not known of " + others
+	default:
+		return ""
+	}
+}
+
+// rebuilding is the warning for a node that is rebuilt, or for nodes that wait.
+func rebuilding(p membership.NodesPlan, reason, evidence string) (t text.Message, say bool) {
+	waiting := strings.Join(p.Pending, ", ")
+	switch {
+	case p.Failed:
+		return message("Node "+p.Rebuilt+" has failed and is rebuilt",
+			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.", evidence, orNone(waiting)), true
+	case p.Rebuilt != "":
+		return message("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", orNone(waiting)), true
+	case len(p.Pending) > 0:
+		return message("No node is rebuilt", "Pending: %s. Reason: %s.", waiting, reason), true
+	default:
+		return t, false
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func stillAnswers(id membership.ClusterID) text.Message {
+	return message("The cluster still answers",
+		"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. Destroy the members too:\n\n  terraform destroy\n\n"+
+			"To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", id)
+}
+
+func badVersion(v string) text.Message {
+	return message("Invalid version", "%q is not a version of etcd. Expected three numbers, such as 3.6.16.", v)
+}
+
+func deadLearners(names []string) text.Message {
+	return message("Learners do not answer",
+		"These learners do not answer: %s. A learner can block the member that the plan adds again. Remove them, or bring them back.", strings.Join(names, ", "))
+}
+
+func deviating(names []string) text.Message {
+	return message("Members run another version than their nodes have",
+		"The image of the machine decides which version runs. %s: set version to what the members run, or correct the image. Other nodes wait.", strings.Join(names, ", "))
+}

@@ -1,0 +1,88 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// isVersion matches a version of etcd with its three numbers, which a member answers and
+// a release has.
+var isVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+
+func versionValidator() validator.String {
+	return attribute.Checked("must be a version of etcd with three numbers", func(_, value string) *text.Message {
+		if isVersion.MatchString(value) {
+			return nil
+		}
+		return new(badVersion(value))
+	})
+}
+
+func addressValidator() validator.String {
+	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
+		_, err := membership.URLAt("https", value, membership.PeerPort)
+		if bad, ok := errors.AsType[*membership.URLError](err); ok {
+			return new(text.InvalidAddress(bad))
+		}
+		return nil
+	})
+}
+
+// ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call checks
+// the values that are not known yet.
+func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	want, _ := m.wants(ctx, &resp.Diagnostics)
+	checkAddresses(want, m.Discovery.IsNull(), &resp.Diagnostics)
+}
+
+// checkAddresses refuses members without addresses in a static cluster, members with one
+// peer URL, and members that the others cannot reach.
+func checkAddresses(want map[string]wanted, static bool, diags *diag.Diagnostics) {
+	owner := map[string]string{}
+	var inside, outside, url string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		w := want[name]
+		if static && w.PeerURLs == nil && !w.unknown {
+			report.ErrorAt(diags, path.Root("members").AtMapKey(name), message("Member "+name+" has no address",
+				"Without discovery, the members find each other by their addresses. Set address or peer_urls of %s, or set discovery to the bootstrap of an etcd_discovery_token.", name))
+		}
+		if w.unknown {
+			continue
+		}
+		for _, u := range w.PeerURLs {
+			if other, taken := owner[u]; taken {
+				report.ErrorAt(diags, path.Root("members").AtMapKey(name), text.SameAddress(name, other, u))
+			}
+			owner[u] = name
+			if membership.IsLoopback(u) {
+				inside, url = name, u
+			} else {
+				outside = name
+			}
+		}
+	}
+	if inside != "" && outside != "" {
+		report.ErrorOn(diags, "members", text.LoopbackFounder(inside, url, outside))
+	}
+}

@@ -1,0 +1,177 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+)
+
+// clusterOf is an etcd_cluster with a machine and an etcd_member for each of its nodes.
+func clusterOf(names, image string) (out []driver.Resource) {
+	wanted := driver.Values{}
+	for _, name := range strings.Fields(names) {
+		wanted[name] = driver.Values{"peer_urls": []any{"http://" + name + ".example:2380"}, "client_urls": []any{"http://" + name + ".example:2379"}}
+	}
+	out = append(out, driver.Resource{Type: "etcd_cluster", Name: "this", Values: driver.Values{
+		"members": map[string]any(wanted), "revision": map[string]any{"image": image},
+	}})
+	const cluster = "etcd_cluster.this"
+	for _, name := range strings.Fields(names) {
+		node := "node." + name
+		machine := driver.Resource{Type: "machine", Name: `node["` + name + `"]`, Values: driver.Values{
+			"name": name, "image": driver.Ref{Resource: cluster, Attribute: node + ".revision.image"},
+			"user_data": driver.JSON{Resource: cluster, Attribute: node + ".environment"},
+		}}
+		out = append(out, machine, driver.Resource{Type: "etcd_member", Name: `node["` + name + `"]`, Values: driver.Values{
+			"config": driver.Ref{Resource: cluster, Attribute: node}, "machine_id": driver.Ref{Resource: machine.Address(), Attribute: "id"},
+		}})
+	}
+	return out
+}
+
+// site is an etcd_cluster in a world, with its machines and members.
+type site struct {
+	*world
+	ws    *driver.Workspace
+	fleet *fleet
+}
+
+func newSite(w *world) *site {
+	w.nodes = true
+	s := &site{world: w, ws: driver.New(w, driver.Values{}), fleet: newFleet(w)}
+	s.ws.Machines = s.fleet
+	return s
+}
+
+// try applies a configuration.
+func (s *site) try(what, names, image string, opts ...driver.Option) driver.Result {
+	s.Helper()
+	s.ws.Resources = clusterOf(names, image)
+	_, r := s.ws.Up(s.Context(), s.start(what), opts...)
+	s.rest(30 * time.Second)
+	return r
+}
+
+// apply applies a configuration, after which the cluster has these members.
+func (s *site) apply(what, names, image, members string, opts ...driver.Option) {
+	s.Helper()
+	if r := s.try(what, names, image, opts...); r.Err() != nil {
+		s.Fatalf("%s: %v", what, r.Err())
+	}
+	s.expect(what, s.list(), members)
+}
+
+// empty fails the test unless another plan changes nothing.
+func (s *site) empty(what string) {
+	s.Helper()
+	if plan, r := s.ws.Plan(s.Context(), s.start(what)); r.Err() != nil || len(plan.Actions()) > 0 {
+		s.Fatalf("%s: the plan is not empty: %v %v", what, r, plan)
+	}
+}
+
+// refused fails the test unless an apply is refused with the words, and nothing changes.
+func (s *site) refused(what, names, image, words string, opts ...driver.Option) {
+	s.Helper()
+	before := s.cluster.Members()
+	r := s.try(what, names, image, opts...)
+	if r.Err() == nil || !strings.Contains(r.Err().Error(), words) {
+		s.Fatalf("%s: got %v, want an error with %q", what, r.Err(), words)
+	}
+	if after := s.cluster.Members(); len(after) != len(before) {
+		s.Errorf("%s: %d members, before %d", what, len(after), len(before))
+	}
+}
+
+// ids are the IDs of the members, by name.
+func (s *site) ids() map[string]uint64 {
+	out := map[string]uint64{}
+	for _, m := range s.cluster.Members() {
+		out[m.Name] = m.ID
+	}
+	return out
+}
+
+// One cluster through its life: it forms, grows, rolls an image, shrinks and is destroyed.
+// After each step the plan is empty.
+func TestClusterLife(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.empty("formed")
+		s.apply("grow", "a b c d e", "one", "a b c d e")
+		s.empty("grown")
+		was := s.ids()
+		for i := range 5 {
+			s.apply("roll", "a b c d e", "two", "a b c d e")
+			changed := 0
+			for name, id := range s.ids() {
+				if was[name] != id {
+					changed++
+				}
+			}
+			if changed != i+1 {
+				t.Errorf("after %d applies %d members are new", i+1, changed)
+			}
+		}
+		s.empty("rolled")
+		s.apply("shrink", "a b c", "two", "a b c")
+		s.empty("shrunk")
+		_, r := s.ws.Up(w.Context(), w.start("destroy"), driver.Destroy)
+		w.ok(r)
+	})
+}
+
+func TestClusterMemberFollowsItsMachine(t *testing.T) {
+	t.Parallel()
+	simulate(t, 2, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		was := s.ids()
+		machine := func(name string) driver.Option { return driver.Replace(`machine.node["` + name + `"]`) }
+		s.apply("replace b", "a b c", "one", "a b c", machine("b"))
+		if now := s.ids(); now["b"] == was["b"] || now["a"] != was["a"] || now["c"] != was["c"] {
+			t.Errorf("members %v, before %v", now, was)
+		}
+		s.empty("replaced")
+		s.refused("replace a and c", "a b c", "one", "endanger", machine("a"), machine("c"))
+		s.empty("refused")
+	})
+}
+
+// A change is withdrawn, and a node that does not come up is repaired by another value.
+func TestClusterRepair(t *testing.T) {
+	t.Parallel()
+	simulate(t, 3, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.apply("roll a", "a b c", "two", "a b c")
+		s.apply("withdraw", "a b c", "one", "a b c")
+		s.empty("withdrawn")
+		s.fleet.broken["a"] = true
+		if r := s.try("an image that does not boot", "a b c", "two"); r.Err() == nil {
+			t.Fatal("a machine that does not boot is no error")
+		}
+		s.fleet.broken["a"] = false
+		s.apply("a newer image", "a b c", "three", "a b c")
+		s.apply("b", "a b c", "three", "a b c")
+		s.apply("c", "a b c", "three", "a b c")
+		s.empty("repaired")
+	})
+}
+
+// A cluster whose state was lost is imported, and not created again.
+func TestClusterIsNotCreatedAgain(t *testing.T) {
+	t.Parallel()
+	simulate(t, 4, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.ws.Forget("etcd_cluster.this")
+		s.refused("create again", "a b c", "one", "import {")
+	})
+}
