@@ -20,6 +20,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
@@ -199,7 +200,7 @@ func (m model) formationOf(ctx context.Context, want map[string]wanted, token st
 		}
 	}
 	if f.discovery != nil {
-		if names := slices.Sorted(slices.Values(founders(f.discovery))); len(names) > 0 {
+		if names := slices.Sorted(slices.Values(attribute.Texts(f.discovery.Founders))); len(names) > 0 {
 			f.initial = names
 		}
 		if !f.discovery.Environment.IsUnknown() {
@@ -216,13 +217,4 @@ func (m model) formationOf(ctx context.Context, want map[string]wanted, token st
 		f.clusterID = id.String()
 	}
 	return f
-}
-
-func founders(boot *bootstrap.Bootstrap) (names []string) {
-	for _, v := range boot.Founders.Elements() {
-		if s, ok := v.(types.String); ok && !s.IsUnknown() {
-			names = append(names, s.ValueString())
-		}
-	}
-	return names
 }

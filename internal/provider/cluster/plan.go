@@ -100,7 +100,7 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 		report.ErrorOn(diags, "discovery", tokenComplete())
 	case attribute.IsGiven(boot.Founders):
 		var missing []string
-		for _, name := range founders(boot) {
+		for _, name := range attribute.Texts(boot.Founders) {
 			if _, there := want[name]; !there {
 				missing = append(missing, name)
 			}

@@ -7,6 +7,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -66,7 +67,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	want, _ := m.wants(ctx, diags)
 	token, err := discovery.NewToken(r.backend.Run.Random)
 	id, err2 := newID(r.backend.Run.Random, "cluster-")
-	if err != nil || err2 != nil {
+	if err := errors.Join(err, err2); err != nil {
 		report.Error(diags, noRandomness(err))
 	}
 	f := m.formationOf(ctx, want, token, diags)
