@@ -152,7 +152,7 @@ var withoutDefault = map[string]string{
 	"etcd_discovery_token.founders":       "or size",
 	"etcd_discovery_token.machine_access": "", "etcd_discovery_token.machine_access.ca_cert": "", "etcd_discovery_token.machine_access.cert": "",
 	"etcd_discovery_token.machine_access.key": "", "etcd_discovery_token.machine_access.username": "",
-	"etcd_discovery_token.timeouts": "its attributes have them", "etcd_member.timeouts": "its attributes have them", "etcd_learner.timeouts": "its attributes have them",
+	"etcd_member.timeouts": "its attributes have them", "etcd_learner.timeouts": "its attributes have them",
 	"etcd_snapshot.timeouts": "its attributes have them",
 
 	"etcd_member.config": "", "etcd_member.config.peer_urls": "given as a whole",

@@ -18,7 +18,7 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Messa
 	}
 	return newMessage("The discovery token exists already",
 		"Token %s is in the discovery cluster under %s, %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
-			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+			"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
 		begun(token), prefix, what, importID)
 }
 
@@ -27,7 +27,7 @@ func DiscoveryTokenExists(token, prefix string, size int, importID string) Messa
 func DiscoveryOccupied(token, prefix, others string) Message {
 	return newMessage("The discovery token's place is not empty",
 		"Below %s/%s/ %s. A token is created only where no other key exists. Nothing was changed.\n\n"+
-			"Choose another token or prefix. Without token, the provider makes a name that is not in use.",
+			"Choose another prefix, or apply again: the provider makes another token.",
 		prefix, token, others)
 }
 

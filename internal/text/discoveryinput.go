@@ -9,8 +9,7 @@ import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/memb
 // problem ends the sentence.
 func DiscoveryTokenInvalid(token, problem string) Message {
 	return newMessage("Invalid discovery token",
-		"token = %q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only. "+
-			"Leave token out to have one made.",
+		"token = %q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only.",
 		begun(token), problem)
 }
 
@@ -74,7 +73,6 @@ func DiscoveryProtocolUnknown(protocol string) Message {
 func DiscoveryArgumentUnused(name, protocol string) Message {
 	why := map[string]string{
 		"service_url":          "the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints",
-		"token":                "a service names its tokens itself",
 		"prefix":               "a service keeps its tokens where it likes",
 		"advertised_endpoints": "machines use the URL that the service gives",
 		"machine_access":       "members reach a v2 discovery cluster and a service without certificates and users of their own",

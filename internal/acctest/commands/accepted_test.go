@@ -53,7 +53,6 @@ func TestAccRefusedInTime(t *testing.T) {
 		{"same client URL twice", config("client_urls = %s"), `["http://infra1:2379", "http://infra1:2379/"]`, `["http://infra1:2379"]`, "Duplicate URL in client_urls", "http://infra1:2379 twice"},
 		{"peer that is null", config("join_peer_urls = %s"), `[null]`, `["http://infra1:2380"]`, "Invalid URL in join_peer_urls", "null"},
 		{"lost after no time", config("replace_unreachable_after = %s"), `"-1m"`, `"1m"`, "Invalid duration", `replace_unreachable_after is "-1m"`},
-		{"timeout of a token", "resource \"etcd_discovery_token\" \"x\" {\n  size = 3\n  timeouts = { read = %s }\n}\n", `"-5s"`, `"5s"`, "Invalid duration", `timeouts.read is "-5s"`},
 		{"endpoint of a data source", "data \"etcd_cluster\" \"x\" {\n  endpoints = %s\n}\n", `["http://:2379"]`, here, "Invalid endpoint", `"http://:2379" has no host`},
 		{"value of a rollout", "resource \"etcd_rollout\" \"x\" {\n  desired = { a = %s }\n}\n", "null", `"1"`, "Null Map Value", "null value"},
 		{"initial member", "resource \"etcd_discovery_token\" \"x\" {\n  founders = %s\n}\n", `[null]`, `["a"]`, "Null Set Value", "null value"},

@@ -6,7 +6,6 @@ package discoverytoken
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -23,9 +22,6 @@ import (
 
 // reading completes "Cannot …".
 const reading = "read the token"
-
-// readTimeout is the limit for all endpoints together.
-const readTimeout = 30 * time.Second
 
 // tokenData implements data "etcd_discovery_token".
 type tokenData struct{ backend *backend.Backend }
@@ -148,7 +144,7 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, readTimeout)
+	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	token := m.Token.ValueString()
 	status, err := registry.Status(call, token)

@@ -92,7 +92,7 @@ func TestDataBadInput(t *testing.T) {
 	want(t, d.read(attributes{}), either)
 	want(t, d.read(attributes{"token": "mine", "url": url}), either)
 	want(t, d.read(attributes{"token": "a/b"}), "error: Invalid discovery token: token = \"a/b\" contains \"/\". Every member puts the token into a key of the discovery cluster, "+
-		"so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made.")
+		"so it may hold letters, digits, \"-\", \"_\" and \".\" only.")
 	want(t, d.read(attributes{"token": "mine", "prefix": "my"}), "error: Invalid prefix: prefix = \"my\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	want(t, d.read(attributes{"token": "mine", "protocol": "service"}), "error: Unknown protocol: protocol = \"service\" is neither \"v3\" nor \"v2\". "+
 		"For a discovery service give the token's url, and leave protocol out.")

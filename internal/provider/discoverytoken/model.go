@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
@@ -25,21 +24,20 @@ import (
 
 // model is the resource in Terraform's form: configuration, plan or state.
 type model struct {
-	ID                  types.String   `tfsdk:"id"`
-	Founders            types.Set      `tfsdk:"founders"`
-	Size                types.Number   `tfsdk:"size"`
-	Protocol            types.String   `tfsdk:"protocol"`
-	ServiceURL          types.String   `tfsdk:"service_url"`
-	Prefix              types.String   `tfsdk:"prefix"`
-	Token               types.String   `tfsdk:"token"`
-	AdvertisedEndpoints types.List     `tfsdk:"advertised_endpoints"`
-	MachineAccess       types.Object   `tfsdk:"machine_access"`
-	URL                 types.String   `tfsdk:"url"`
-	Environment         types.Map      `tfsdk:"environment"`
-	Members             types.List     `tfsdk:"members"`
-	Complete            types.Bool     `tfsdk:"complete"`
-	Bootstrap           types.Object   `tfsdk:"bootstrap"`
-	Timeouts            timeouts.Value `tfsdk:"timeouts"`
+	ID                  types.String `tfsdk:"id"`
+	Founders            types.Set    `tfsdk:"founders"`
+	Size                types.Number `tfsdk:"size"`
+	Protocol            types.String `tfsdk:"protocol"`
+	ServiceURL          types.String `tfsdk:"service_url"`
+	Prefix              types.String `tfsdk:"prefix"`
+	Token               types.String `tfsdk:"token"`
+	AdvertisedEndpoints types.List   `tfsdk:"advertised_endpoints"`
+	MachineAccess       types.Object `tfsdk:"machine_access"`
+	URL                 types.String `tfsdk:"url"`
+	Environment         types.Map    `tfsdk:"environment"`
+	Members             types.List   `tfsdk:"members"`
+	Complete            types.Bool   `tfsdk:"complete"`
+	Bootstrap           types.Object `tfsdk:"bootstrap"`
 }
 
 // equal reports whether two models are equal. The comparison costs far less
@@ -49,7 +47,7 @@ func (m *model) equal(o *model) bool {
 		m.ServiceURL.Equal(o.ServiceURL) && m.Prefix.Equal(o.Prefix) && m.Token.Equal(o.Token) &&
 		m.AdvertisedEndpoints.Equal(o.AdvertisedEndpoints) && m.MachineAccess.Equal(o.MachineAccess) && m.URL.Equal(o.URL) &&
 		m.Environment.Equal(o.Environment) && m.Members.Equal(o.Members) && m.Complete.Equal(o.Complete) &&
-		m.Bootstrap.Equal(o.Bootstrap) && m.Timeouts.Equal(o.Timeouts)
+		m.Bootstrap.Equal(o.Bootstrap)
 }
 
 // accessModel is machine_access.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -25,15 +24,11 @@ func TestModelEqual(t *testing.T) {
 		reflect.TypeFor[types.List]():   types.ListUnknown(strings),
 		reflect.TypeFor[types.Map]():    types.MapUnknown(strings),
 		reflect.TypeFor[types.Object](): types.ObjectUnknown(object),
-		reflect.TypeFor[timeouts.Value](): timeouts.Value{Object: types.ObjectValueMust(object, map[string]attr.Value{
-			"a": types.StringValue("1s"),
-		})},
 	}
 	null := func() *model {
 		return &model{
 			Founders: types.SetNull(strings), AdvertisedEndpoints: types.ListNull(strings), Members: types.ListNull(strings),
 			Environment: types.MapNull(strings), MachineAccess: types.ObjectNull(object), Bootstrap: types.ObjectNull(object),
-			Timeouts: timeouts.Value{Object: types.ObjectNull(object)},
 		}
 	}
 	if !null().equal(null()) {

@@ -144,13 +144,10 @@ func wantedSize(config model) types.Number {
 }
 
 // planCreate sets the known values of a token before it is created: all except
-// its name (unless given) and the values for machines, which depend on the
+// its name and the values for machines, which depend on the
 // location of the discovery cluster.
 func (m *model) planCreate(ctx context.Context, config model) {
-	m.ID, m.Token = config.Token, config.Token
-	if config.Token.IsNull() {
-		m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
-	}
+	m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
 	m.URL = types.StringUnknown()
 	if m.is(bootstrap.ProtocolV3) {
 		m.URL = types.StringNull()
@@ -166,18 +163,16 @@ func (m *model) planCreate(ctx context.Context, config model) {
 // complete. It returns the arguments that require a new token.
 func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) path.Paths {
 	wanted := *m
-	if config.Token.IsNull() {
-		wanted.Token = prior.Token
-	}
+	wanted.Token = prior.Token
 	if replace := wanted.differences(prior); len(replace) > 0 && !prior.Complete.ValueBool() {
 		*m = wanted
 		m.planCreate(ctx, config)
 		return replace
 	}
 
-	timeouts, founders, advertised, access := m.Timeouts, m.Founders, m.AdvertisedEndpoints, m.MachineAccess
+	founders, advertised, access := m.Founders, m.AdvertisedEndpoints, m.MachineAccess
 	*m = prior
-	m.Timeouts, m.AdvertisedEndpoints, m.MachineAccess = timeouts, advertised, access
+	m.AdvertisedEndpoints, m.MachineAccess = advertised, access
 	m.takeMissing(config)
 	if !prior.Complete.ValueBool() && adoptsFounders(prior.Founders, founders) {
 		m.Founders = founders
@@ -208,7 +203,7 @@ func (m *model) takeMissing(config model) {
 		m.Size = config.Size
 	}
 	for to, from := range map[*types.String]types.String{
-		&m.Protocol: config.Protocol, &m.ServiceURL: config.ServiceURL, &m.Prefix: config.Prefix, &m.Token: config.Token,
+		&m.Protocol: config.Protocol, &m.ServiceURL: config.ServiceURL, &m.Prefix: config.Prefix,
 	} {
 		if to.IsNull() {
 			*to = from
@@ -230,7 +225,6 @@ func (m *model) differences(prior model) path.Paths {
 	if !discovery.SameServiceURL(m.ServiceURL.ValueString(), prior.ServiceURL.ValueString()) || m.ServiceURL.IsUnknown() {
 		changed("service_url", m.ServiceURL, prior.ServiceURL)
 	}
-	changed("token", m.Token, prior.Token)
 	if !adoptsFounders(prior.Founders, m.Founders) {
 		changed("founders", m.Founders, prior.Founders)
 	}

@@ -74,7 +74,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints.Detail))
 		return false
 	}
-	call, cancel := context.WithTimeout(ctx, defaultRead)
+	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	status, err := r.open(r.backend, m).Status(call, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)

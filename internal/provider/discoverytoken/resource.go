@@ -23,11 +23,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// The default timeouts of the operations.
+// The limits of the operations, each for all endpoints together.
 const (
-	defaultCreate = time.Minute
-	defaultRead   = 20 * time.Second
-	defaultDelete = 30 * time.Second
+	createLimit = time.Minute
+	readLimit   = 20 * time.Second
+	deleteLimit = 30 * time.Second
 )
 
 // The operations, as the end of "Cannot …".
@@ -83,8 +83,6 @@ func (r *tokenResource) Configure(_ context.Context, req resource.ConfigureReque
 func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	timeout, diags := plan.Timeouts.Create(ctx, defaultCreate)
-	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() || !r.hasEndpoints(plan, &resp.Diagnostics) {
 		return
 	}
@@ -96,7 +94,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 			return
 		}
 	}
-	unsure := r.write(ctx, timeout, &plan, token, &resp.Diagnostics)
+	unsure := r.write(ctx, &plan, token, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -108,8 +106,8 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 
 // write creates a token as planned, and reports whether its outcome is unsure.
 // A service chooses the name of the token itself.
-func (r *tokenResource) write(ctx context.Context, timeout time.Duration, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
-	call, cancel := context.WithTimeout(ctx, timeout)
+func (r *tokenResource) write(ctx context.Context, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
+	call, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
 	place, err := r.open(r.backend, *plan).Create(call, token, plan.size())
 	var exists *discovery.ExistsError
@@ -144,14 +142,12 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.backend.Unknown {
 		return
 	}
-	timeout, diags := state.Timeouts.Read(ctx, defaultRead)
-	resp.Diagnostics.Append(diags...)
 	unsure := private.Kept[bool](ctx, req.Private, flagUnsure, &resp.Diagnostics)
 	least := leastSize(ctx, req.Private, &state, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, timeout)
+	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	token := state.Token.ValueString()
 	status, err := r.open(r.backend, state).Status(call, token)
@@ -200,8 +196,6 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
-	timeout, diags := plan.Timeouts.Update(ctx, defaultCreate)
-	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -212,7 +206,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		if !r.hasEndpoints(plan, &resp.Diagnostics) {
 			return
 		}
-		unsure := r.write(ctx, timeout, &plan, plan.Token.ValueString(), &resp.Diagnostics)
+		unsure := r.write(ctx, &plan, plan.Token.ValueString(), &resp.Diagnostics)
 		if resp.Diagnostics.HasError() {
 			return
 		}
@@ -230,13 +224,11 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	timeout, diags := state.Timeouts.Delete(ctx, defaultDelete)
-	resp.Diagnostics.Append(diags...)
 	removal := private.Kept[bool](ctx, req.Private, flagRemoval, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, timeout)
+	call, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
 	registry, token := r.open(r.backend, state), state.Token.ValueString()
 

@@ -101,16 +101,14 @@ func TestHundredRefreshes(t *testing.T) {
 
 // Before completion each of these creates a new token, after it none does.
 func TestChanges(t *testing.T) {
-	base := attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "mine"}
+	base := attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one"}
 	changes := map[string]attributes{
-		"another founder":        {"founders": []string{"a", "b", "d"}, "prefix": "/one", "token": "mine"},
-		"more founders":          {"founders": []string{"a", "b", "c", "d", "e"}, "prefix": "/one", "token": "mine"},
-		"size instead":           {"size": 3, "prefix": "/one", "token": "mine"},
-		"another prefix":         {"founders": []string{"a", "b", "c"}, "prefix": "/two", "token": "mine"},
-		"another token":          {"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "other"},
-		"founders not known yet": {"founders": unknown{}, "prefix": "/one", "token": "mine"},
-		"size not known yet":     {"size": unknown{}, "prefix": "/one", "token": "mine"},
-		"token not known yet":    {"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": unknown{}},
+		"another founder":        {"founders": []string{"a", "b", "d"}, "prefix": "/one"},
+		"more founders":          {"founders": []string{"a", "b", "c", "d", "e"}, "prefix": "/one"},
+		"size instead":           {"size": 3, "prefix": "/one"},
+		"another prefix":         {"founders": []string{"a", "b", "c"}, "prefix": "/two"},
+		"founders not known yet": {"founders": unknown{}, "prefix": "/one"},
+		"size not known yet":     {"size": unknown{}, "prefix": "/one"},
 	}
 	for _, complete := range []bool{false, true} {
 		fake := newFake()
@@ -119,7 +117,7 @@ func TestChanges(t *testing.T) {
 		action := "replace"
 		if complete {
 			action = "no-op"
-			fake.register("mine", "c", "a", "b")
+			fake.register(firstToken, "c", "a", "b")
 			want(t, s.refresh())
 			wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
 			wantAttribute(t, s, `tftypes.Bool<"true">`, "bootstrap", "complete")
@@ -129,12 +127,6 @@ func TestChanges(t *testing.T) {
 				t.Errorf("complete %t, %s: planned %s, want %s", complete, name, p.action, action)
 			}
 		}
-		// A configured token that is no longer given stays.
-		wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one"}), "no-op")
-		// A change of timeouts does not affect the token.
-		wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one", "token": "mine", "timeouts": map[string]any{
-			"create": "5m", "read": nil, "update": nil, "delete": nil,
-		}}), "update")
 	}
 }
 
@@ -277,19 +269,19 @@ func TestCreateFailures(t *testing.T) {
 				"Check username and password of the provider. " + needsReadWrite,
 		},
 		"occupied": {
-			&discovery.OthersError{Keys: []string{"/_etcd/registry/pods/a"}, More: 7}, attributes{"size": 3, "token": "pods"},
-			"error: The discovery token's place is not empty: Below /_etcd/registry/pods/ there are keys that are not the token's: \"/_etcd/registry/pods/a\" and 7 more. " +
-				"A token is created only where no other key exists. Nothing was changed.\n\nChoose another token or prefix. Without token, the provider makes a name that is not in use.",
+			&discovery.OthersError{Keys: []string{"/_etcd/registry/pods/a"}, More: 7}, attributes{"size": 3},
+			"error: The discovery token's place is not empty: Below /_etcd/registry/01010101…/ there are keys that are not the token's: \"/_etcd/registry/pods/a\" and 7 more. " +
+				"A token is created only where no other key exists. Nothing was changed.\n\nChoose another prefix, or apply again: the provider makes another token.",
 		},
 		"exists": {
-			&discovery.ExistsError{Size: 5}, attributes{"size": 3, "token": "mine"},
-			"error: The discovery token exists already: Token mine is in the discovery cluster under /_etcd/registry, for size 5. A token serves one cluster only, so it is not adopted. " +
-				"Nothing was changed. If it is yours, import it with the ID \"TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+			&discovery.ExistsError{Size: 5}, attributes{"size": 3},
+			"error: The discovery token exists already: Token 01010101… is in the discovery cluster under /_etcd/registry, for size 5. A token serves one cluster only, so it is not adopted. " +
+				"Nothing was changed. If it is yours, import it with the ID \"TOKEN\", with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
 		},
 		"exists with a bad size": {
-			&discovery.ExistsError{}, attributes{"size": 3, "token": "mine", "prefix": "/my"},
-			"error: The discovery token exists already: Token mine is in the discovery cluster under /my, with a size that is not a number. A token serves one cluster only, so it is not adopted. " +
-				"Nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise choose another token, or leave token out.",
+			&discovery.ExistsError{}, attributes{"size": 3, "prefix": "/my"},
+			"error: The discovery token exists already: Token 01010101… is in the discovery cluster under /my, with a size that is not a number. A token serves one cluster only, so it is not adopted. " +
+				"Nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
 		},
 		"other": {
 			plainError("boom"), threeFounders,

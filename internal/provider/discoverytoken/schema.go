@@ -7,7 +7,6 @@ import (
 	"context"
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -16,16 +15,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 const description = "Creates a discovery token, through which the initial members of a cluster find each other if their addresses are not known in advance."
 
 // Schema implements [resource.Resource].
-func (r *tokenResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *tokenResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: whichToken()}
-	maps.Copy(resp.Schema.Attributes, howItIsReached(ctx))
+	maps.Copy(resp.Schema.Attributes, howItIsReached())
 	maps.Copy(resp.Schema.Attributes, whatTheRegistryHas())
 }
 
@@ -70,17 +68,15 @@ func whichToken() map[string]schema.Attribute {
 				"through a gRPC proxy that adds a namespace. Default: `/_etcd/registry`.",
 		},
 		"token": schema.StringAttribute{
-			Optional:  true,
-			Computed:  true,
-			Sensitive: true,
-			MarkdownDescription: "The token. A token that exists already is not adopted: import it. A discovery service chooses its tokens itself. Before the bootstrap is complete, a change replaces " +
-				"the token and the initial members. Afterwards it has no effect. Default: 32 random hexadecimal digits. Allowed: letters, digits, `-`, `_` and `.`.",
+			Computed:            true,
+			Sensitive:           true,
+			MarkdownDescription: "The token: 32 random hexadecimal digits, or what the discovery service chose. To use a token that exists already, import it.",
 		},
 	}
 }
 
 // howItIsReached returns the arguments that change in place.
-func howItIsReached(ctx context.Context) map[string]schema.Attribute {
+func howItIsReached() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"advertised_endpoints": schema.ListAttribute{
 			ElementType: types.StringType,
@@ -100,13 +96,6 @@ func howItIsReached(ctx context.Context) map[string]schema.Attribute {
 				"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},
 		},
-		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
-			Create: true, Read: true, Update: true, Delete: true,
-			CreateDescription: "Timeout for creating the token in the discovery cluster, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
-			ReadDescription:   "Timeout for reading the registrations during a refresh, more than zero. Default: `" + attribute.DurationText(defaultRead) + "`.",
-			UpdateDescription: "Timeout for making sure that the discovery cluster has the token, more than zero. Default: `" + attribute.DurationText(defaultCreate) + "`.",
-			DeleteDescription: "Timeout for deleting the token from the discovery cluster, more than zero. Default: `" + attribute.DurationText(defaultDelete) + "`.",
-		}),
 	}
 }
 

@@ -164,17 +164,16 @@ func TestServiceNonsense(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"404":              {http.NotFound, "answered 404 Not Found"},
-		"HTML":             {text("text/html", "<html></html>"), "answered with text/html instead of the URL of a token"},
-		"empty":            {text("text/plain", ""), "answered with nothing"},
-		"10 MB":            {text("text/plain", strings.Repeat("x", 10<<20)), "answered with more than 1024 bytes"},
-		"redirects":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/new", http.StatusFound) }, "redirects more than 5 times"},
-		"nothing for ever": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "has not answered in the time allowed for it"},
+		"404":       {http.NotFound, "answered 404 Not Found"},
+		"HTML":      {text("text/html", "<html></html>"), "answered with text/html instead of the URL of a token"},
+		"empty":     {text("text/plain", ""), "answered with nothing"},
+		"10 MB":     {text("text/plain", strings.Repeat("x", 10<<20)), "answered with more than 1024 bytes"},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/new", http.StatusFound) }, "redirects more than 5 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(test.handler)
 			defer server.Close()
-			config := attributes{"size": 3, "protocol": "service", "service_url": server.URL, "timeouts": map[string]any{"create": "300ms", "read": nil, "update": nil, "delete": nil}}
+			config := attributes{"size": 3, "protocol": "service", "service_url": server.URL}
 			s := newSession(t, realProvider(t), nil)
 			want(t, s.carryOut(s.plan(config)), "error: The discovery service gave no usable answer: Cannot create the token: "+server.URL+"/new?*** "+test.want+". "+
 				"It is not asked again in this run, because every request makes another token. Apply again to ask once more.")

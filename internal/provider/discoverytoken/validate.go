@@ -37,7 +37,6 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	}
 	validateFounders(config, &resp.Diagnostics)
 	validateProtocol(config, &resp.Diagnostics)
-	attribute.Refuse("token", config.Token, discovery.TokenProblem, text.DiscoveryTokenInvalid, &resp.Diagnostics)
 	attribute.Refuse("prefix", config.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, &resp.Diagnostics)
 	attribute.Refuse("service_url", config.ServiceURL, discovery.ServiceURLProblem, text.DiscoveryServiceURLInvalid, &resp.Diagnostics)
 	validateAdvertised(ctx, config, &resp.Diagnostics)
@@ -121,7 +120,7 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 	case bootstrap.ProtocolV2:
 		unused["service_url"], unused["machine_access"] = config.ServiceURL, config.MachineAccess
 	case bootstrap.ProtocolService:
-		unused["token"], unused["prefix"] = config.Token, config.Prefix
+		unused["prefix"] = config.Prefix
 		unused["advertised_endpoints"], unused["machine_access"] = config.AdvertisedEndpoints, config.MachineAccess
 	default:
 		report.ErrorOn(diags, "protocol", text.DiscoveryProtocolUnknown(protocol))

@@ -9,10 +9,6 @@ import (
 )
 
 func TestBadInput(t *testing.T) {
-	const tokenHint = " Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only. Leave token out to have one made."
-	token := func(token, problem string) (attributes, string) {
-		return attributes{"size": 3, "token": token}, "error: Invalid discovery token: token = " + problem + "." + tokenHint
-	}
 	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
 	check := func(config attributes, texts ...string) {
 		t.Helper()
@@ -30,12 +26,6 @@ func TestBadInput(t *testing.T) {
 	check(attributes{"founders": []string{"a=b"}}, "error: Invalid member name: The member name \"a=b\" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.")
 	check(attributes{"founders": []string{"a", ""}}, "error: Invalid member name: The member name is empty. A member needs a name that no other member of its cluster bears.")
 
-	for input, problem := range map[string]string{
-		"": `"" is empty`, "a/b": `"a/b" contains "/"`, "a..b": `"a..b" contains ".."`, "a b": `"a b" contains a space`, "a\n": `(2 characters, not shown) contains a line break`,
-	} {
-		config, text := token(input, problem)
-		check(config, text)
-	}
 	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid prefix: prefix = \"registry\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	for _, protocol := range []string{"v4", "V3", ""} {
 		check(attributes{"size": 3, "protocol": protocol}, "error: Unknown protocol: protocol = \""+protocol+"\" is none of \"v3\" (members of any version), "+
@@ -49,11 +39,10 @@ func TestBadInput(t *testing.T) {
 	check(attributes{"size": 3, "service_url": "https://discovery.etcd.io"},
 		unused("service_url", "v3", "the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints"))
 	check(attributes{"size": 3, "protocol": "v2", "machine_access": access}, unused("machine_access", "v2", noAccess))
-	check(attributes{"size": 3, "protocol": "service", "token": "mine", "prefix": "/my", "advertised_endpoints": []string{"http://10.0.0.1:2379"}, "machine_access": access},
+	check(attributes{"size": 3, "protocol": "service", "prefix": "/my", "advertised_endpoints": []string{"http://10.0.0.1:2379"}, "machine_access": access},
 		unused("advertised_endpoints", "service", "machines use the URL that the service gives"),
 		unused("machine_access", "service", noAccess),
-		unused("prefix", "service", "a service keeps its tokens where it likes"),
-		unused("token", "service", "a service names its tokens itself"))
+		unused("prefix", "service", "a service keeps its tokens where it likes"))
 	check(attributes{"size": 3, "protocol": "service", "service_url": "discovery.example"},
 		"error: Invalid URL of a discovery service: service_url = \"discovery.example\" does not begin with \"http://\" or \"https://\". "+
 			"It is what /new is added to, such as \"https://discovery.example.com\".")
@@ -93,7 +82,7 @@ func TestBadInput(t *testing.T) {
 	for _, config := range []attributes{
 		{"size": 1}, {"size": 3, "founders": []string{"a", "b", "c"}}, {"founders": []string{"a"}},
 		{"size": unknown{}}, {"founders": unknown{}}, {"size": 3, "founders": unknown{}}, {"size": unknown{}, "founders": []string{"a"}},
-		{"size": 3, "token": unknown{}, "prefix": unknown{}, "protocol": unknown{}, "service_url": unknown{}},
+		{"size": 3, "prefix": unknown{}, "protocol": unknown{}, "service_url": unknown{}},
 	} {
 		check(config)
 	}
