@@ -143,6 +143,9 @@ func (p *Provider) EphemeralResources(context.Context) []func() ephemeral.Epheme
 
 // ListResources implements provider.ProviderWithListResources.
 func (p *Provider) ListResources(context.Context) []func() list.ListResource {
+	if p.run.OneCluster {
+		return []func() list.ListResource{cluster.NewList, clustermember.NewList, clustermember.NewLearnerList}
+	}
 	return []func() list.ListResource{member.NewList, member.NewLearnerList}
 }
 

@@ -34,6 +34,9 @@ const userDataFormat = userdata.Format
 // of a rebuilt node another one, so that its machine is replaced.
 const nodeVariable = "ETCD_JOIN_NODE"
 
+// nodePrefix begins the ID of each node.
+const nodePrefix = "node-"
+
 // builder builds nodes during an apply, when all their values are known.
 type builder struct {
 	random io.Reader
@@ -65,7 +68,7 @@ func newID(random io.Reader, prefix string) (string, error) {
 // form a static cluster without an answer of its peers, initial for each of those that
 // form it.
 func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
-	id, err := newID(b.random, "node-")
+	id, err := newID(b.random, nodePrefix)
 	if err != nil {
 		diags.Append(problem(noRandomness(err)))
 	}

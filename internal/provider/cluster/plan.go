@@ -136,7 +136,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 	snap, err := c.Cluster.Observe(ctx, 0)
 	switch {
 	case snap.ClusterID != 0:
-		report.ErrorOn(diags, "members", running(snap.ClusterID))
+		report.ErrorOn(diags, "members", running(snap))
 	case err != nil && port.Hopeless(err):
 		report.ErrorOn(diags, "members", answering(err))
 	}

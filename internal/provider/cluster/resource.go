@@ -35,6 +35,8 @@ var (
 	_ resource.ResourceWithConfigure      = (*Resource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
 	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
+	_ resource.ResourceWithIdentity       = (*Resource)(nil)
+	_ resource.ResourceWithImportState    = (*Resource)(nil)
 )
 
 // NewResource returns the resource.
@@ -43,6 +45,8 @@ func NewResource() resource.Resource { return &Resource{} }
 // Metadata implements [resource.Resource].
 func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_cluster"
+	// The ID of a cluster is known once it has formed by discovery.
+	resp.ResourceBehavior.MutableIdentity = true
 }
 
 // Configure implements [resource.ResourceWithConfigure].
@@ -88,6 +92,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	m.Status, m.Pending, m.Reason = mapOf(status), listOf(nil), types.StringNull()
 	m.setNodes(ctx, nodes, diags)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 }
 
 // builder returns what builds the nodes of a model.
@@ -116,6 +121,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	diags := &resp.Diagnostics
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	if diags.HasError() || r.backend.Unknown {
+		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 		return
 	}
 	was := private.Kept[health](ctx, req.Private, healthKey, diags)
@@ -126,6 +132,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	}
 	private.Keep(ctx, resp.Private, healthKey, now, diags)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 }
 
 func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, was health, diags *diag.Diagnostics) health {
@@ -196,6 +203,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	m.setNodes(ctx, nodes, diags)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 	for _, n := range state.inState(ctx, diags) {
 		if _, stays := nodes[n.Name]; !stays && err == nil {
 			r.cleanUp(at, c, n, diags)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -89,7 +90,10 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	}
 }
 
-func membersAttribute() schema.Attribute {
+// memberType is the type of an element of members.
+func memberType() attr.Type { return membersAttribute().NestedObject.Type() }
+
+func membersAttribute() schema.MapNestedAttribute {
 	urls := func(description string) schema.SetAttribute {
 		return schema.SetAttribute{
 			ElementType: types.StringType, Optional: true, MarkdownDescription: description,

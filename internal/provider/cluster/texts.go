@@ -24,11 +24,48 @@ func noRandomness(err error) text.Message {
 }
 
 // running is the error for a cluster that is created while one runs at its addresses.
-func running(id membership.ClusterID) text.Message {
+func running(snap membership.Snapshot) text.Message {
 	return message("A cluster runs at these addresses",
 		"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines. Nothing was changed.\n\n"+
-			"If the state was lost or the resource has another key, import the cluster:\n\n  import {\n    to = etcd_cluster.this\n    id = \"%s\"\n  }\n\n"+
-			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'", id, id)
+			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
+			"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
+			"and set ignore_changes for the user data of the machines, which exist:\n\n%s", snap.ClusterID, importBlocks(snap))
+}
+
+// importBlocks are the import blocks for a cluster and its members.
+func importBlocks(snap membership.Snapshot) string {
+	block := func(to, id string) string { return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id) }
+	out := []string{block("etcd_cluster.this", snap.ClusterID.String())}
+	for _, m := range snap.ByName() {
+		typ := "etcd_member"
+		if m.Learner {
+			typ = "etcd_learner"
+		}
+		if m.Started() {
+			out = append(out, block(fmt.Sprintf("%s.node[%q]", typ, m.Name), m.ID.String()))
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+func noneToImport(id membership.ClusterID) text.Message {
+	return message("Cannot import cluster "+id.String(), "No member of cluster %s has started and published a name, and names are the keys of members. Nothing was imported. Start its members, then import again.", id)
+}
+
+func sameName(name string, a, b membership.MemberID) text.Message {
+	return message("Two members are named "+name,
+		"The members %s and %s have the same name, and names are the keys of members. Nothing was imported. Give one of them another name (ETCD_NAME), restart its process, then import again.", a, b)
+}
+
+// notImported is the warning for members that cannot be nodes.
+func notImported(members []membership.Member) text.Message {
+	var which []string
+	for _, m := range members {
+		which = append(which, fmt.Sprintf("%s (%s)", m.ID, strings.Join(m.PeerURLs, ", ")))
+	}
+	return message("Members without a usable name are not imported",
+		"These members have not started, or have a name that cannot be a key of members: %s. They stay in the cluster. Start such a member and import the cluster again, or remove it:\n\n"+
+			"  etcdctl member remove %s", strings.Join(which, "; "), members[0].ID)
 }
 
 // answering is the error for an address at which something answers that cannot be asked.

@@ -143,7 +143,7 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 
 // leave removes the member. A member that is removed permanently can be forgotten if its
 // cluster is lost; half of a replacement cannot.
-func (r *Resource) leave(ctx context.Context, m model, removal bool, timeout time.Duration, diags *diag.Diagnostics) {
+func (r *Resource) leave(ctx context.Context, m model, owner string, removal bool, timeout time.Duration, diags *diag.Diagnostics) {
 	name := m.Name.ValueString()
 	id, at, err := m.ids()
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *Resource) leave(ctx context.Context, m model, removal bool, timeout tim
 	var left reconfigure.Removal
 	if err == nil {
 		left, err = c.Leave(ctx, reconfigure.LeaveRequest{
-			Owner: m.owner(), KeepRecord: m.owner() == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
+			Owner: owner, KeepRecord: owner == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
 			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})
 	} else { // no address to ask

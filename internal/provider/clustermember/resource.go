@@ -24,6 +24,11 @@ import (
 // role distinguishes etcd_member, for voting members, from etcd_learner.
 type role string
 
+// typeName returns the resource type of the role. provider is "etcd".
+func (r role) typeName(provider string) string {
+	return provider + map[role]string{roleVoter: "_member", roleLearner: "_learner"}[r]
+}
+
 // Resource is etcd_member or etcd_learner.
 type Resource struct {
 	role    role
@@ -35,6 +40,7 @@ var (
 	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
 	_ resource.ResourceWithIdentity       = (*Resource)(nil)
 	_ resource.ResourceWithImportState    = (*Resource)(nil)
+	_ resource.ResourceWithMoveState      = (*Resource)(nil)
 	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
 )
 
@@ -46,7 +52,7 @@ func NewLearnerResource() resource.Resource { return &Resource{role: roleLearner
 
 // Metadata implements resource.Resource.
 func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + map[role]string{roleVoter: "_member", roleLearner: "_learner"}[r.role]
+	resp.TypeName = r.role.typeName(req.ProviderTypeName)
 }
 
 // Configure implements resource.ResourceWithConfigure.
@@ -89,7 +95,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 	diags.Append(m.setIdentity(ctx, resp.Identity)...)
-	diags.Append(resp.Private.SetKey(ctx, planKey, nil)...)
+	for _, key := range []string{planKey, movedKey} {
+		diags.Append(resp.Private.SetKey(ctx, key, nil)...) // of the member before
+	}
 	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
 }
 
@@ -135,7 +143,8 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if bad != nil {
 		report.Error(diags, text.BadID(m.Name.ValueString(), bad))
 	}
-	r.own(ctx, m, state, diags)
+	was := cmp.Or(private.Kept[string](ctx, req.Private, movedKey, diags), state.owner())
+	r.own(ctx, was, m, state, diags)
 	r.readdress(ctx, m, state, timeout, diags)
 	switch {
 	case diags.HasError():
@@ -148,6 +157,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	m.keepUnknown(state)
 	if !diags.HasError() {
+		diags.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
 		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
 		diags.Append(resp.State.Set(ctx, m.stored())...)
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
@@ -162,24 +172,25 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.State, diags)
 	plan := private.Kept[stored](ctx, req.Private, planKey, diags)
+	owner := cmp.Or(private.Kept[string](ctx, req.Private, movedKey, diags), m.owner())
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if !diags.HasError() {
-		r.leave(ctx, m, plan.Removal, timeout, diags)
+		r.leave(ctx, m, owner, plan.Removal, timeout, diags)
 	}
 }
 
 // own records the present owner of the member: for an imported member that got its
 // node, or a member without its former learner_id.
-func (r *Resource) own(ctx context.Context, m, state model, diags *diag.Diagnostics) {
-	if m.owner() == state.owner() || diags.HasError() {
+func (r *Resource) own(ctx context.Context, was string, m, state model, diags *diag.Diagnostics) {
+	if m.owner() == was || diags.HasError() {
 		return
 	}
 	id, at, bad := state.ids()
 	c, err := r.reach(ctx, m, diags)
 	if err = cmp.Or(bad, err); err == nil {
 		err = c.Own(ctx, reconfigure.OwnRequest{
-			Was: state.owner(), Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
+			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
 		})
 	}
 	if err != nil {

@@ -1,0 +1,157 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// ImportState implements [resource.ResourceWithImportState]. The ID is that of a cluster
+// that answers at the provider's endpoints, or an identity. It changes nothing there.
+func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	diags := &resp.Diagnostics
+	wanted := req.ID
+	if wanted == "" {
+		var it identity
+		diags.Append(req.Identity.Get(ctx, &it)...)
+		wanted = it.ClusterID.ValueString()
+	}
+	id, err := membership.ParseClusterID(wanted)
+	switch {
+	case diags.HasError():
+		return
+	case err != nil:
+		report.Error(diags, text.ImportClusterID(wanted))
+		return
+	case r.backend == nil || r.backend.Unknown:
+		report.Error(diags, text.UnknownProvider("import cluster "+id.String()))
+		return
+	}
+	c, err := r.backend.Cluster(nil)
+	var snap membership.Snapshot
+	if err == nil {
+		snap, err = c.View(ctx, id)
+	}
+	if err == nil && snap.ClusterID != id {
+		report.Error(diags, text.ImportOtherCluster(id.String(), snap))
+		return
+	}
+	var records []port.Record
+	if err == nil {
+		// The state of the whole cluster follows from this list.
+		if snap, err = c.Confirmed(ctx, id, reconfigure.ActionImport, "the cluster"); err == nil {
+			records, _, err = c.Cluster.Records(id).List(ctx)
+		}
+	}
+	if err != nil {
+		report.Error(diags, text.ImportClusterSilent(id.String(), err))
+		return
+	}
+	m := r.imported(ctx, snap, records, diags)
+	if !diags.HasError() {
+		diags.Append(m.setIdentity(ctx, resp.Identity)...)
+		diags.Append(resp.State.Set(ctx, &m)...)
+	}
+}
+
+// nodeOwned returns the ID of the node that a member was added for, as the cluster has it
+// on record, "" if there is none. With that ID, members that a state has keep their node.
+func nodeOwned(records []port.Record, id membership.MemberID) (owner string) {
+	for _, r := range records {
+		if r.ID() == id && r.State == port.Announced && strings.HasPrefix(r.Owner, nodePrefix) {
+			owner = r.Owner
+		}
+	}
+	return owner
+}
+
+// imported returns the resource of a cluster that runs. Its nodes are those of the members
+// that have a name. Their machines keep the user data that they have until the nodes are
+// rebuilt.
+func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, records []port.Record, diags *diag.Diagnostics) model {
+	null := types.MapNull(types.StringType)
+	m := model{
+		Discovery: types.ObjectNull(attribute.TypesOf(bootstrap.InputAttribute().Attributes)), Version: types.StringNull(), Revision: null, Rebuild: null,
+		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringValue(defaultWindow),
+		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
+	}
+	id, err := newID(r.backend.Run.Random, "cluster-")
+	if err != nil {
+		report.Error(diags, noRandomness(err))
+	}
+	m.ID = types.StringValue(id)
+	named, unnamed := namedMembers(snap, diags)
+	b := r.builder(m, formation{clusterID: snap.ClusterID.String()}, diags)
+	for name, it := range named {
+		b.peers[name], b.endpoints[name] = attribute.NormalURLs(it.PeerURLs), attribute.NormalURLs(it.ClientURLs)
+	}
+	nodes, status, members := map[string]node.Node{}, map[string]string{}, map[string]member{}
+	for name, it := range named {
+		n := b.build(ctx, name, membership.NodeValues{PeerURLs: b.peers[name], ClientURLs: b.endpoints[name]}, nil, false, false, diags)
+		if owner := nodeOwned(records, it.ID); owner != "" {
+			n = renamed(n, owner)
+		}
+		start := startOf(ctx, n, diags)
+		start.Imported = types.BoolValue(true)
+		n.Start, nodes[name] = objectOf(ctx, start, diags), n
+		learner := types.BoolNull()
+		status[name] = string(membership.NodeVoter)
+		if it.Learner {
+			learner, status[name] = types.BoolValue(true), string(membership.NodeLearner)
+		}
+		members[name] = member{Address: types.StringNull(), PeerURLs: setOf(b.peers[name]), ClientURLs: setOf(b.endpoints[name]), Learner: learner}
+	}
+	m.setNodes(ctx, nodes, diags)
+	m.Status = mapOf(status)
+	var d diag.Diagnostics
+	m.Members, d = types.MapValueFrom(ctx, memberType(), members)
+	diags.Append(d...)
+	switch {
+	case len(named) == 0:
+		report.Error(diags, noneToImport(snap.ClusterID))
+	case len(unnamed) > 0:
+		report.Warn(diags, notImported(unnamed))
+	}
+	return m
+}
+
+// renamed returns the node with another ID, also in its environment.
+func renamed(n node.Node, id string) node.Node {
+	variables := texts(n.Environment)
+	variables[nodeVariable] = id
+	n.ID, n.Environment = types.StringValue(id), mapOf(variables)
+	return n
+}
+
+// namedMembers returns the members that can be nodes, by name, and the others. A name is
+// the key of a node, so two members of one name are refused.
+func namedMembers(snap membership.Snapshot, diags *diag.Diagnostics) (named map[string]membership.Member, unnamed []membership.Member) {
+	named = map[string]membership.Member{}
+	for _, m := range snap.Members {
+		other, twice := named[m.Name]
+		switch {
+		case !m.Started() || membership.ValidateListedName(m.Name) != nil:
+			unnamed = append(unnamed, m)
+		case twice:
+			report.Error(diags, sameName(m.Name, other.ID, m.ID))
+		default:
+			named[m.Name] = m
+		}
+	}
+	return named, unnamed
+}

@@ -1,0 +1,134 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package clustermember
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// List implements list "etcd_member" and list "etcd_learner": the existing
+// members, to be imported.
+type List struct {
+	role    role
+	backend *backend.Backend
+}
+
+var _ fwlist.ListResourceWithConfigure = (*List)(nil)
+
+// NewList returns list "etcd_member", which lists the voting members.
+func NewList() fwlist.ListResource { return &List{role: roleVoter} }
+
+// NewLearnerList returns list "etcd_learner", which lists the learners.
+func NewLearnerList() fwlist.ListResource { return &List{role: roleLearner} }
+
+// listModel is the configuration of a list.
+type listModel struct {
+	Endpoints types.List `tfsdk:"endpoints"`
+}
+
+// Metadata implements [fwlist.ListResource].
+func (l *List) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = l.role.typeName(req.ProviderTypeName)
+}
+
+// Configure implements [fwlist.ListResourceWithConfigure].
+func (l *List) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	l.backend = backend.From(req.ProviderData, &resp.Diagnostics)
+}
+
+// ListResourceConfigSchema implements [fwlist.ListResource].
+func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResourceSchemaRequest, resp *fwlist.ListResourceSchemaResponse) {
+	what := "Lists the voting members of a cluster, each with the identity for its import."
+	if l.role == roleLearner {
+		what = "Lists the learners of a cluster, each with the identity for its import."
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: what,
+		Attributes: map[string]schema.Attribute{
+			"endpoints": schema.ListAttribute{
+				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
+				MarkdownDescription: "Client URLs of the cluster. Default: the provider's `endpoints`.",
+			},
+		},
+	}
+}
+
+// List implements [fwlist.ListResource]. It sorts by name, with members that
+// never started at the end. A cluster that does not respond is an error,
+// because an empty list would mean that there are no members. Without a quorum
+// it lists the members that the responding member returns, with a warning.
+func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
+	members, snap, diags := l.members(ctx, req)
+	if diags.HasError() {
+		stream.Results = fwlist.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	stream.Results = func(push func(fwlist.ListResult) bool) {
+		for i, m := range members {
+			if req.Limit > 0 && int64(i) >= req.Limit {
+				return
+			}
+			result := l.result(ctx, req, snap, m)
+			if i == 0 && !snap.Linearizable {
+				report.Warn(&result.Diagnostics, text.ListUnconfirmed)
+			}
+			if !push(result) {
+				return
+			}
+		}
+	}
+}
+
+func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags diag.Diagnostics) {
+	var m listModel
+	diags = req.Config.Get(ctx, &m)
+	if diags.HasError() {
+		return nil, snap, diags
+	}
+	fail := func(t text.Message) ([]membership.Member, membership.Snapshot, diag.Diagnostics) {
+		report.Error(&diags, t)
+		return nil, snap, diags
+	}
+	if l.backend == nil || l.backend.Unknown {
+		return fail(text.UnknownProvider("list members"))
+	}
+	c, err := l.backend.At(attribute.Texts(m.Endpoints), &diags)
+	if err != nil {
+		return fail(text.Maintenance("list members", err))
+	}
+	if snap, err = c.View(ctx, 0); err != nil {
+		return fail(text.Maintenance("list members", err))
+	}
+	for _, m := range snap.ByName() {
+		if m.Learner == (l.role == roleLearner) {
+			out = append(out, m)
+		}
+	}
+	return out, snap, diags
+}
+
+func (l *List) result(ctx context.Context, req fwlist.ListRequest, snap membership.Snapshot, it membership.Member) fwlist.ListResult {
+	out := req.NewListResult(ctx)
+	out.DisplayName = text.Member(snap, it.ID)
+	m := ofMember(ctx, l.role, snap, it, &out.Diagnostics)
+	out.Diagnostics.Append(m.setIdentity(ctx, out.Identity)...)
+	if req.IncludeResource && !out.Diagnostics.HasError() {
+		out.Diagnostics.Append(out.Resource.Set(ctx, m.stored())...)
+	}
+	return out
+}
