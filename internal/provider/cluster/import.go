@@ -108,7 +108,8 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		}
 		start := startOf(ctx, n, diags)
 		start.Imported = types.BoolValue(true)
-		n.Start, nodes[name] = objectOf(ctx, start, diags), n
+		n.Start = objectOf(ctx, start, diags)
+		nodes[name] = n
 		learner := types.BoolNull()
 		status[name] = string(membership.NodeVoter)
 		if it.Learner {
