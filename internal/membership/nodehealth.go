@@ -69,6 +69,8 @@ type NodeHealth struct {
 	Alive bool `json:"alive,omitempty"`
 	// Own is true if the member is this node's own, not that of a node before.
 	Own bool `json:"own,omitempty"`
+	// Recorded is true if the cluster has a record of a resource for the node.
+	Recorded bool `json:"recorded,omitempty"`
 	// Version and Downgrade are what the member answered, see [Answer].
 	Version   string `json:"version,omitempty"`
 	Downgrade string `json:"downgrade,omitempty"`
@@ -109,7 +111,7 @@ func JudgeNodes(s Snapshot, owned map[string]Ownership, open []Turn, nodes []Nod
 		}
 		taken[m.ID] = true
 		e := s.healthOf(m, listed)
-		e.Node, e.Name, e.Own = n.ID, n.Name, own && m.Started()
+		e.Node, e.Name, e.Own, e.Recorded = n.ID, n.Name, own && m.Started(), owned[n.ID].Recorded
 		turn := slices.ContainsFunc(open, func(t Turn) bool { return t.Name == n.Name })
 		ran := e.Voter && m.Started()
 		if len(n.Replaces) > 0 && !e.Own || turn && !ran {
@@ -181,4 +183,15 @@ func (h NodesHealth) Running() Snapshot {
 		}
 	}
 	return s
+}
+
+// Unclaimed returns the members of nodes that the plan drops and that no resource is on
+// record for: nothing removes them. That is so after an import.
+func (h NodesHealth) Unclaimed(wanted map[string]NodeValues) (out []NodeHealth) {
+	for _, e := range h.Members {
+		if _, stays := wanted[e.Name]; e.Node != "" && e.Member != 0 && !stays && !e.Recorded {
+			out = append(out, e)
+		}
+	}
+	return out
 }

@@ -58,3 +58,13 @@ func TestJudgeNodesWithoutQuorum(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+func TestUnclaimed(t *testing.T) {
+	h := NodesHealth{Members: []NodeHealth{
+		{Node: "1", Name: "a", Member: 1}, {Node: "2", Name: "b", Member: 2}, {Node: "3", Name: "c", Member: 3, Recorded: true},
+		{Node: "4", Name: "d"}, {Name: "e", Member: 5},
+	}}
+	if got := h.Unclaimed(map[string]NodeValues{"a": {}}); len(got) != 1 || got[0].Name != "b" {
+		t.Errorf("%v", got)
+	}
+}

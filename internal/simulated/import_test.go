@@ -194,3 +194,23 @@ func TestImportIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// A member that the configuration does not have stays, and the plan says so. A name that
+// the list does not have at the URLs of a member is refused.
+func TestImportWithOtherNames(t *testing.T) {
+	t.Parallel()
+	foundSite(t, 4, func(s *site) {
+		s.ok(s.take("etcd_cluster.this", s.clusterID()))
+		all := s.ws.Resources
+		s.ws.Resources = clusterOf("a b", "one")[:1]
+		_, r := s.ws.Plan(s.Context(), s.start("without c"), driver.Target("etcd_cluster.this"))
+		s.ok(r)
+		said := slices.ContainsFunc(r.Diagnostics, func(d driver.Diagnostic) bool { return strings.Contains(d.Detail, "The cluster lists c (") })
+		if !said {
+			t.Errorf("the plan says %v", r.Diagnostics)
+		}
+		s.ws.Resources = all
+		s.fails("as a learner", s.take("etcd_learner.c", "c"), "is a voting member")
+		s.fails("not imported", s.up("members that are not imported"), "import {")
+	})
+}

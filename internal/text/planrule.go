@@ -55,7 +55,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 type planRule struct{ because, then string }
 
 func (p planRule) next(r membership.Ruling) string {
-	return strings.ReplaceAll(p.then, "{name}", Clean(r.Names[0]))
+	return strings.NewReplacer("{name}", Clean(r.Names[0]), "{cluster}", r.Entry.Cluster.String()).Replace(p.then)
 }
 
 var planRules = map[membership.Code]planRule{
@@ -84,7 +84,7 @@ var planRules = map[membership.Code]planRule{
 		"\n\nAdd {name}, apply, and then add the next."},
 	membership.ClusterCreated: {"It creates the etcd_cluster of %s again: it is tainted, or was replaced or removed from the state. All nodes would be new.",
 		"\n\nIf the etcd_cluster is tainted, keep it. ADDRESS is its address:\n\n  terraform untaint 'ADDRESS'\n\nIf the state has lost it, import it by the ID of the cluster:\n\n" +
-			"  import {\n    to = ADDRESS\n    id = \"CLUSTER_ID\"\n  }\n\nCLUSTER_ID is cluster_id of the etcd_member of {name}."},
+			"  import {\n    to = ADDRESS\n    id = \"{cluster}\"\n  }"},
 	membership.CreatedUnobserved: {"It adds %s, whose node exists, and the cluster cannot be observed from here: the member may be in the cluster, and may live.",
 		"\n\nMake sure that the endpoints lead to members that answer, and plan again." + importMember},
 	membership.AlreadyMember: {"It adds %s as a new node, and the cluster has a member with its name or peer URL.",

@@ -181,17 +181,23 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 	reason := reasonOf(p.NodesPlan)
 	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
+	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
+		report.Warn(diags, unclaimed(left))
+	}
 }
 
 // nodesPlan is a [membership.NodesPlan] of this resource.
-type nodesPlan struct{ membership.NodesPlan }
+type nodesPlan struct {
+	membership.NodesPlan
+	wanted map[string]membership.NodeValues
+}
 
 func (m model) nodesPlan(ctx context.Context, state model, want map[string]wanted, stored health, diags *diag.Diagnostics) nodesPlan {
 	values := map[string]membership.NodeValues{}
 	for name, w := range want {
 		values[name] = w.NodeValues
 	}
-	return nodesPlan{membership.PlanNodes(values, state.inState(ctx, diags), stored.NodesHealth)}
+	return nodesPlan{membership.PlanNodes(values, state.inState(ctx, diags), stored.NodesHealth), values}
 }
 
 // check refuses versions that the cluster would not accept.

@@ -34,7 +34,9 @@ func running(snap membership.Snapshot) text.Message {
 
 // importBlocks are the import blocks for a cluster and its members.
 func importBlocks(snap membership.Snapshot) string {
-	block := func(to, id string) string { return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id) }
+	block := func(to, id string) string {
+		return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id)
+	}
 	out := []string{block("etcd_cluster.this", snap.ClusterID.String())}
 	for _, m := range snap.ByName() {
 		typ := "etcd_member"
@@ -179,4 +181,15 @@ func deadLearners(names []string) text.Message {
 func deviating(names []string) text.Message {
 	return message("Members run another version than their nodes have",
 		"The image of the machine decides which version runs. %s: set version to what the members run, or correct the image. Other nodes wait.", strings.Join(names, ", "))
+}
+
+// unclaimed is the warning for members that no resource removes.
+func unclaimed(left []membership.NodeHealth) text.Message {
+	var which []string
+	for _, e := range left {
+		which = append(which, fmt.Sprintf("%s (%s)", e.Name, e.Member))
+	}
+	return message("Members stay in the cluster",
+		"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
+			"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", strings.Join(which, ", "), left[0].Member)
 }
