@@ -134,3 +134,27 @@ func (w *Workspace) Import(ctx context.Context, start Start, address, id string)
 		}
 	})
 }
+
+// Move carries out a moved block between two types of resources.
+func (w *Workspace) Move(ctx context.Context, start Start, from, to string) Result {
+	plan := w.newPlan()
+	return w.within(ctx, start, plan, func(p *process) {
+		o, typ := p.object(from), typeOf(to)
+		if o == nil || p.object(to) != nil {
+			p.fail(to, errors.New("there is nothing to move, or something is there"))
+			return
+		}
+		resp, ok := call(p, to, "move", p.server(typ).MoveResourceState, &tfprotov6.MoveResourceStateRequest{
+			SourceProviderAddress: "registry.terraform.io/terraform-provider-etcd/etcd", SourceTypeName: typeOf(from), TargetTypeName: typ,
+			SourceState: &tfprotov6.RawState{JSON: encode(o.Value)}, SourcePrivate: o.Private,
+		})
+		if !ok || !p.report(to, resp.Diagnostics) {
+			return
+		}
+		if v, ok := p.value(to, typ, resp.TargetState); ok {
+			p.move(from, to)
+			p.keep(to, &Object{Value: v, Private: resp.TargetPrivate, Identity: resp.TargetIdentity, after: o.after})
+			p.save()
+		}
+	})
+}

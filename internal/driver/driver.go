@@ -12,7 +12,7 @@
 // depends on chance: what starts, starts in a fixed order.
 //
 // It leaves out what the tests do not need: HCL and modules, all but resources and the
-// provider block, ignore_changes, prevent_destroy and moved blocks, conversions of types
+// provider block, ignore_changes, prevent_destroy, conversions of types
 // but for objects with fewer attributes, prior values in nested sets, core's check of a plan against the configuration, the
 // ordinary plan before a destruction, interruption, and the lock of the state.
 package driver
@@ -105,7 +105,7 @@ type Run struct {
 	// Close is called at the end of the process. It may be nil.
 	Close func()
 	// Context makes the context of a call, and may wait. The method is "validate",
-	// "upgrade", "read", "plan", "apply" or "import". If it fails, the call is not made, and the
+	// "upgrade", "read", "plan", "apply", "import" or "move". If it fails, the call is not made, and the
 	// command fails. nil means the context of the command.
 	Context func(ctx context.Context, resource, method string) (context.Context, error)
 }
