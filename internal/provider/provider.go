@@ -115,6 +115,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		}
 	}
 	settings.Clock = p.pool.Clock(p.run.Clock)
+	p.table.Begin()
 	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool, Table: &p.table}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b

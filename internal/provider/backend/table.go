@@ -19,6 +19,7 @@ type Table struct {
 	known   map[membership.ClusterID]membership.Known
 	told    map[string]bool
 	objects uint64
+	urls    map[string]string // the etcd_cluster of each peer URL
 	over    bool
 }
 
@@ -78,4 +79,29 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 		}
 	}
 	return broken
+}
+
+// Begin forgets what [Table.Claim] has noted: a walk of Terraform's graph begins. Tests run
+// a plan and its apply in one process.
+func (t *Table) Begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.urls = nil
+}
+
+// Claim notes that an etcd_cluster of the plan has these peer URLs. It returns those that
+// another one has: two queues for one cluster could rebuild two nodes at a time.
+func (t *Table) Claim(object string, urls []string) (taken []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.urls == nil {
+		t.urls = map[string]string{}
+	}
+	for _, u := range urls {
+		if other, ok := t.urls[u]; ok && other != object {
+			taken = append(taken, u)
+		}
+		t.urls[u] = object
+	}
+	return taken
 }

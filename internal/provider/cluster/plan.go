@@ -39,6 +39,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.claim(ctx, req, resp, plan)
 	if req.State.Raw.IsNull() {
 		r.planCreation(ctx, &plan, &resp.Diagnostics)
 	} else {

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -192,4 +193,12 @@ func unclaimed(left []membership.NodeHealth) text.Message {
 	return message("Members stay in the cluster",
 		"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
 			"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", strings.Join(which, ", "), left[0].Member)
+}
+
+// twoClusters is the error for two etcd_cluster with one peer URL.
+func twoClusters(taken []string) text.Message {
+	slices.Sort(taken)
+	return message("Two etcd_cluster have one peer URL",
+		"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. Nothing was changed. "+
+			"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", strings.Join(taken, ", "))
 }
