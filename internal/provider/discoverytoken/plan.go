@@ -70,7 +70,7 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config mo
 	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
 		return
 	}
-	plan.planCreate(ctx, config)
+	plan.planCreate(ctx)
 	if was != nil {
 		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
 	}
@@ -146,7 +146,7 @@ func wantedSize(config model) types.Number {
 // planCreate sets the known values of a token before it is created: all except
 // its name and the values for machines, which depend on the
 // location of the discovery cluster.
-func (m *model) planCreate(ctx context.Context, config model) {
+func (m *model) planCreate(ctx context.Context) {
 	m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
 	m.URL = types.StringUnknown()
 	if m.is(bootstrap.ProtocolV3) {
@@ -166,7 +166,7 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 	wanted.Token = prior.Token
 	if replace := wanted.differences(prior); len(replace) > 0 && !prior.Complete.ValueBool() {
 		*m = wanted
-		m.planCreate(ctx, config)
+		m.planCreate(ctx)
 		return replace
 	}
 
