@@ -54,7 +54,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		}
 	}
 	if prior == nil {
-		r.modifyCreate(ctx, &plan, config, req, resp)
+		r.modifyCreate(ctx, &plan, req, resp)
 	} else {
 		r.modifyUpdate(ctx, &plan, config, prior, req, resp)
 	}
@@ -65,7 +65,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 
 // modifyCreate plans a token without prior state: a new token or, if a record
 // of the old token was stored, the second half of a replacement.
-func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, config model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics)
 	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
 		return
