@@ -30,6 +30,7 @@ type server interface {
 	url() string
 	peerURL() string
 	client(etcdtest.TB) *clientv3.Client // of this server only
+	maintenance(etcdtest.TB) pb.MaintenanceClient
 	metrics() (string, error)
 	start(etcdtest.TB)
 	powerOff()
@@ -75,6 +76,7 @@ var groups = []group{
 		{"status", statusCase},
 		{"headers", headersCase},
 		{"snapshots", snapshotCase},
+		{"alarms", alarmsCase},
 		{"learner", learnerCase},
 		{"leadership", leadershipCase},
 		{"frozen", frozenCase},
@@ -98,10 +100,13 @@ type realServer struct{ *etcdtest.Process }
 func (s realServer) url() string                            { return s.ClientURL() }
 func (s realServer) peerURL() string                        { return s.PeerURL() }
 func (s realServer) client(tb etcdtest.TB) *clientv3.Client { return s.Client(tb) }
-func (s realServer) powerOff()                              { s.PowerOff() }
-func (s realServer) freeze()                                { s.Freeze() }
-func (s realServer) thaw()                                  { s.Thaw() }
-func (s realServer) start(etcdtest.TB)                      { s.Start() }
+func (s realServer) maintenance(tb etcdtest.TB) pb.MaintenanceClient {
+	return pb.NewMaintenanceClient(s.Client(tb).ActiveConnection())
+}
+func (s realServer) powerOff()         { s.PowerOff() }
+func (s realServer) freeze()           { s.Freeze() }
+func (s realServer) thaw()             { s.Thaw() }
+func (s realServer) start(etcdtest.TB) { s.Start() }
 func (s realServer) metrics() (string, error) {
 	resp, err := http.Get(s.ClientURL() + "/metrics")
 	if err != nil {
@@ -204,6 +209,13 @@ func (s simServer) client(tb etcdtest.TB) *clientv3.Client {
 	c.Watcher = watcher{pb.NewWatchClient(c.ActiveConnection())}
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+func (s simServer) maintenance(tb etcdtest.TB) pb.MaintenanceClient {
+	if s.s.grpc {
+		return pb.NewMaintenanceClient(s.client(tb).ActiveConnection())
+	}
+	return pb.NewMaintenanceClient(&conn{s.c.n, "test", s.ClientURL, s.ClientURL})
 }
 
 func (s simSystem) servers() (out []server) {

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -82,7 +84,7 @@ func (d deviation) plant(c Call, answer proto.Message, err error) error {
 	switch {
 	case c.Method != d.method:
 	case err != nil && rpctypes.ErrorDesc(err) == d.what:
-		return rpctypes.ErrGRPCCorrupt
+		return status.Error(codes.Unknown, "planted")
 	case err == nil:
 		walk(answer.ProtoReflect(), "", func(path string, m protoreflect.Message, f protoreflect.FieldDescriptor) {
 			if path == d.what {

@@ -83,6 +83,9 @@ func (p *Process) leaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (prot
 		id = c.leases.last
 	}
 	return p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
+		if err := s.accepts(r); err != nil {
+			return nil, err
+		}
 		if ttl > maxLeaseTTL {
 			return nil, rpctypes.ErrGRPCLeaseTTLTooLarge
 		}

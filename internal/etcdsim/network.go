@@ -11,8 +11,8 @@
 // passes on real servers.
 //
 // Time is virtual in a bubble of testing/synctest, and real outside of one. Nothing
-// depends on chance: the order of requests decides. Authentication, alarms and the v2
-// API are not simulated.
+// depends on chance: the order of requests decides. Authentication and the v2 API
+// are not simulated.
 package etcdsim
 
 import (

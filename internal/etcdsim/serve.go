@@ -77,6 +77,8 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 		return p.memberUpdate(ctx, r)
 	case *pb.StatusRequest:
 		return p.status(), nil
+	case *pb.AlarmRequest:
+		return p.alarm(ctx, r)
 	case *pb.MoveLeaderRequest:
 		return p.moveLeader(ctx, r)
 	}
@@ -129,6 +131,9 @@ func (p *Process) write(ctx context.Context, request proto.Message) (proto.Messa
 
 // write applies a change of the keys.
 func (s *store) write(request proto.Message) (answer proto.Message, err error) {
+	if err := s.accepts(request); err != nil {
+		return nil, err
+	}
 	switch r := request.(type) {
 	case *pb.PutRequest:
 		if err := s.writable(r); err != nil {
@@ -160,6 +165,9 @@ func (p *Process) status() *pb.StatusResponse {
 	}
 	if out.Leader == 0 {
 		out.Errors = []string{"etcdserver: no leader"}
+	}
+	for _, a := range p.state.alarms {
+		out.Errors = append(out.Errors, a.String())
 	}
 	return out
 }

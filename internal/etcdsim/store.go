@@ -28,7 +28,8 @@ type store struct {
 	rev, compacted int64
 	kvs            map[string]*mvccpb.KeyValue
 	history        []event
-	leases         map[int64]int64 // the granted TTL in seconds, by ID
+	leases         map[int64]int64   // the granted TTL in seconds, by ID
+	alarms         []*pb.AlarmMember // that are raised, sorted
 }
 
 func newStore() *store {
@@ -199,6 +200,9 @@ func (s *store) compact(rev int64) error {
 
 // revoke deletes a lease and its keys, at one revision.
 func (s *store) revoke(id int64) error {
+	if s.raised(pb.AlarmType_CORRUPT) {
+		return rpctypes.ErrGRPCCorrupt
+	}
 	if _, ok := s.leases[id]; !ok {
 		return rpctypes.ErrGRPCLeaseNotFound
 	}
