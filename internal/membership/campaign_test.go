@@ -157,7 +157,7 @@ func (w world) maySpare(i int, replacement bool) bool {
 	if w.moved || i == len(w.members) || len(others) == 0 {
 		return false
 	}
-	if replacement && w.lives(i) && len(w.which(but(i), not(w.lives))) > 0 {
+	if replacement && w.lives(i) && len(w.which(but(i), not(w.lives), w.needed)) > 0 {
 		return false
 	}
 	return most(len(living), len(others))

@@ -237,6 +237,9 @@ func (w world) naiveReplace(subject int, turns []Turn) verdict {
 
 func nameOf(i int) string { return "m" + MemberID(i+1).String() }
 
+// needed reports whether a replacement needs the member to be active.
+func (w world) needed(i int) bool { return w.voter(i) || w.fresh(i) }
+
 func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
@@ -245,7 +248,7 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 		return says(Done, "")
 	}
 	proven := w.fresh(subject) || w.dead(subject) && w.members[subject] != vNoRead
-	if idle := w.which(but(subject), not(w.lives)); replacement && !proven && len(idle) > 0 {
+	if idle := w.which(but(subject), not(w.lives), w.needed); replacement && !proven && len(idle) > 0 {
 		switch {
 		case len(w.which(among(idle), not(among(leaving)))) == 0:
 			return says(Wait, OthersNotActive, idle...)

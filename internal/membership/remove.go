@@ -21,8 +21,10 @@ import (
 //  4. The replacement of a member that may be alive: no alarm is raised except
 //     its own CORRUPT, because the cluster would not accept the successor; no
 //     other replacement is under way ([Snapshot.OpenTurns]); and every other
-//     member is active. A dead member may be removed while another is dead, so
-//     that five voters with two lost are healed one after the other.
+//     member is active, but for learners that have started: they have no vote and
+//     hold nothing that the successor needs. A dead member may be removed while
+//     another is dead, so that five voters with two lost are healed one after the
+//     other.
 //  5. A learner has no vote and is removed.
 //  6. The last voter stays: there is no other voter to hand over to.
 //  7. The remaining voters have a quorum alive. (For a dead voter this follows
@@ -121,12 +123,14 @@ func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
 }
 
 // othersActive decides whether every other member is active, as the replacement
-// of a member that may be alive needs. It waits for members in leaving.
+// of a member that may be alive needs. A learner that has started does not count. It
+// waits for members in leaving.
 func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
 	if s.provenDead(m) {
 		return Decision{}, true
 	}
-	others := s.tallyOf(s.Members, m.ID)
+	needed := slices.DeleteFunc(slices.Clone(s.Members), func(o Member) bool { return o.Learner && o.Started() })
+	others := s.tallyOf(needed, m.ID)
 	f := Facts{Subject: m.ID, Others: others.missing()}
 	voters := s.Voters()
 	if f.Voters, f.Alive = len(voters), len(s.tallyOf(voters, m.ID).alive); !m.Learner {
