@@ -1,0 +1,181 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+)
+
+func peerOf(host string) []string   { return []string{"https://" + host + ":2380"} }
+func clientOf(host string) []string { return []string{"https://" + host + ":2379"} }
+
+func TestURLsOfMember(t *testing.T) {
+	for name, tt := range map[string]struct {
+		member       member
+		peer, client []string
+		known        bool
+	}{
+		"address":       {member{Address: types.StringValue("10.0.0.1")}, peerOf("10.0.0.1"), clientOf("10.0.0.1"), true},
+		"IPv6":          {member{Address: types.StringValue("fd00::1")}, peerOf("[fd00::1]"), clientOf("[fd00::1]"), true},
+		"peer URLs":     {member{PeerURLs: setOf([]string{"http://a:12380"})}, []string{"http://a:12380"}, []string{"http://a:2379"}, true},
+		"both":          {member{PeerURLs: setOf(peerOf("a")), ClientURLs: setOf(clientOf("b"))}, peerOf("a"), clientOf("b"), true},
+		"machine knows": {member{}, nil, nil, true},
+		"unknown":       {member{Address: types.StringUnknown()}, []string{unknownURL}, []string{unknownURL}, false},
+		"unknown set":   {member{PeerURLs: types.SetUnknown(types.StringType)}, []string{unknownURL}, []string{unknownURL}, false},
+	} {
+		peer, client, known := tt.member.urls()
+		if !slices.Equal(peer, tt.peer) || !slices.Equal(client, tt.client) || known != tt.known {
+			t.Errorf("%s: %q, %q, known %t", name, peer, client, known)
+		}
+	}
+}
+
+func TestToListen(t *testing.T) {
+	for advertised, want := range map[string]string{
+		"https://10.0.0.1:2380": "https://10.0.0.1:2380", "https://[fd00::1]:2380": "https://[fd00::1]:2380",
+		"https://a.example:2380": "https://0.0.0.0:2380", "http://localhost:2379": "http://localhost:2379",
+	} {
+		if got := toListen([]string{advertised}); !reflect.DeepEqual(got, []string{want}) {
+			t.Errorf("%s: %q, want %s", advertised, got, want)
+		}
+	}
+	if got := toListen([]string{"https://a:2380", "https://b:2380"}); len(got) != 1 {
+		t.Errorf("two host names on one port: %q, want one wildcard", got)
+	}
+}
+
+// TestBuild builds the first initial member, another one and a later node.
+func TestBuild(t *testing.T) {
+	now := time.Unix(1000, 0)
+	formed := map[string]string{"ETCD_INITIAL_CLUSTER": "a=https://a:2380,b=https://b:2380", "ETCD_INITIAL_CLUSTER_TOKEN": "t"}
+	for name, tt := range map[string]struct {
+		initial, first bool
+		state          string
+		window         string
+		formed         bool
+	}{
+		"first initial member": {true, true, "new", "1000-1900", true},
+		"initial member":       {true, false, "new", "", true},
+		"later node":           {false, false, "existing", "", false},
+	} {
+		var diags diag.Diagnostics
+		b := builder{
+			random: strings.NewReader("12345678"), now: now, window: 15 * time.Minute, variables: maps.Clone(formed), initial: 2, clusterID: "abc",
+			peers: map[string][]string{"a": peerOf("a"), "b": peerOf("b")}, endpoints: map[string][]string{"a": clientOf("a"), "b": clientOf("b")},
+			others: append(peerOf("a"), peerOf("old")...),
+		}
+		v := membership.NodeValues{PeerURLs: peerOf("a"), ClientURLs: clientOf("a"), Version: "3.6.16", Revision: map[string]string{"image": "x"}, Rebuild: "1"}
+		n := b.build(t.Context(), "a", v, []string{"node-0"}, tt.initial, tt.first, &diags)
+		env, s := texts(n.Environment), startOf(t.Context(), n, &diags)
+		if diags.HasError() {
+			t.Fatalf("%s: %v", name, diags)
+		}
+		want := map[string]string{
+			"ETCD_NAME": "a", "ETCD_JOIN_PEERS": "https://b:2380,https://old:2380", "ETCD_INITIAL_ADVERTISE_PEER_URLS": "https://a:2380",
+			"ETCD_LISTEN_PEER_URLS": "https://0.0.0.0:2380", "ETCD_ADVERTISE_CLIENT_URLS": "https://a:2379", "ETCD_LISTEN_CLIENT_URLS": "https://0.0.0.0:2379",
+			"ETCD_INITIAL_CLUSTER_STATE": tt.state, nodeVariable: n.ID.ValueString(),
+		}
+		if tt.formed {
+			maps.Copy(want, formed)
+		}
+		if tt.window != "" {
+			want[joinscript.WindowVariable] = tt.window
+		}
+		if !reflect.DeepEqual(env, want) {
+			t.Errorf("%s: the environment is\n%v, want\n%v", name, env, want)
+		}
+		if n.ID.ValueString() != "node-3132333435363738" || s.WindowEnd.IsNull() == tt.first || s.Initial.ValueBool() != tt.initial || s.InitialMembers.ValueInt64() != 2 {
+			t.Errorf("%s: %v, start %+v", name, n.ID, s)
+		}
+		back := model{Node: types.MapNull(types.StringType)}
+		back.setNodes(t.Context(), map[string]node.Node{"a": n}, &diags)
+		in := back.inState(t.Context(), &diags)
+		if diags.HasError() || len(in) != 1 || !reflect.DeepEqual(in[0].NodeValues, v) || !reflect.DeepEqual(in[0].Replaces, []string{"node-0"}) {
+			t.Errorf("%s: the state has %+v (%v), want %+v", name, in, diags, v)
+		}
+		if got := back.clientURLs(); !reflect.DeepEqual(got, clientOf("a")) {
+			t.Errorf("%s: endpoints %q", name, got)
+		}
+	}
+}
+
+// TestLaterNodeDoesNotRegister checks the environment of a node that joins a cluster
+// that a discovery token formed: etcd's own variables would register it.
+func TestLaterNodeDoesNotRegister(t *testing.T) {
+	b := builder{random: strings.NewReader("12345678"), discovery: &bootstrap.Bootstrap{}, variables: map[string]string{
+		"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "https://r:2379", "ETCD_DISCOVERY_CACERT": "/ca", "ETCD_OTHER": "x",
+	}}
+	var diags diag.Diagnostics
+	n := b.build(t.Context(), "d", membership.NodeValues{}, nil, false, false, &diags)
+	want := map[string]string{
+		"ETCD_NAME": "d", "ETCD_JOIN_DISCOVERY_TOKEN": "t", "ETCD_JOIN_DISCOVERY_ENDPOINTS": "https://r:2379", "ETCD_DISCOVERY_CACERT": "/ca",
+		"ETCD_INITIAL_CLUSTER_STATE": "existing", nodeVariable: n.ID.ValueString(),
+	}
+	if env := texts(n.Environment); diags.HasError() || !reflect.DeepEqual(env, want) {
+		t.Errorf("the environment is\n%v, want\n%v (%v)", env, want, diags)
+	}
+	if !n.PeerURLs.IsNull() || !n.ClientURLs.IsNull() {
+		t.Errorf("URLs that only the machine knows: %v, %v", n.PeerURLs, n.ClientURLs)
+	}
+}
+
+func TestFormation(t *testing.T) {
+	var diags diag.Diagnostics
+	m := model{Discovery: types.ObjectNull(nil)}
+	want := map[string]wanted{}
+	for _, name := range []string{"c", "a", "b"} {
+		want[name] = wanted{NodeValues: membership.NodeValues{PeerURLs: peerOf(name)}, learner: name == "c"}
+	}
+	f := m.formationOf(t.Context(), want, "t", &diags)
+	if diags.HasError() || !reflect.DeepEqual(f.initial, []string{"a", "b"}) || len(f.clusterID) == 0 {
+		t.Fatalf("%+v (%v), want a and b with a cluster ID", f, diags)
+	}
+	if got := f.variables["ETCD_INITIAL_CLUSTER"]; got != "a=https://a:2380,b=https://b:2380" {
+		t.Errorf("ETCD_INITIAL_CLUSTER is %s", got)
+	}
+	if other := m.formationOf(t.Context(), want, "u", &diags); other.clusterID == f.clusterID {
+		t.Error("another token has the same cluster ID")
+	}
+}
+
+// TestRenewedEndpoints: a start keeps its endpoints as long as one of them belongs to
+// another present node, because every change of them is a change in the plan.
+func TestRenewedEndpoints(t *testing.T) {
+	for name, tt := range map[string]struct {
+		had, present []string
+		renewed      bool
+	}{
+		"another is present":  {[]string{"a", "b"}, []string{"a", "b", "c"}, false},
+		"no other is present": {[]string{"a", "b"}, []string{"a", "c"}, true},
+		"sole node":           {[]string{"a", "b"}, []string{"a"}, false},
+		"not known yet":       {[]string{"a", "b"}, []string{"a", "c", unknownURL}, false},
+	} {
+		var diags diag.Diagnostics
+		n := node.Node{ClientURLs: setOf([]string{"a"}), Start: objectOf(t.Context(), node.Start{
+			Endpoints: setOf(tt.had), Peers: setOf(nil), Replaces: listOf(nil),
+		}, &diags)}
+		s := node.StartOf(t.Context(), renewed(t.Context(), n, tt.present, &diags), &diags)
+		want := tt.had
+		if tt.renewed {
+			want = tt.present
+		}
+		if diags.HasError() || !reflect.DeepEqual(attribute.Texts(s.Endpoints), want) {
+			t.Errorf("%s: %v (%v), want %q", name, s.Endpoints, diags, want)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// TestTexts compares every text of etcd_cluster with testdata/texts.txt. UPDATE=1
+// rewrites the file.
+func TestTexts(t *testing.T) {
+	got := ""
+	for _, m := range []text.Message{
+		noRandomness(errors.New("entropy is exhausted")),
+		running(0xabc),
+		answering(errors.New("permission denied")),
+		unknownValues("the address of a"),
+		wrongFounders([]string{"a", "b"}),
+		wrongSize(3, 2),
+		tokenComplete(),
+		noInitialMember(),
+		firstVersion([]string{"a", "b"}, "3.6.16", []string{"3.5.21", "3.6.1"}),
+		stillAnswers(0xabc),
+		badVersion("v3.6"),
+		deadLearners([]string{"d", "e"}),
+		deviating([]string{"a", "b"}),
+	} {
+		got += m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
+	}
+	for _, p := range []membership.NodesPlan{
+		{},
+		{Rebuilt: "a", Pending: []string{"b", "c"}, Reason: membership.NodesNext},
+		{Rebuilt: "a", Reason: membership.NodesNext},
+		{Rebuilt: "a", Failed: true, Pending: []string{"b"}, Reason: membership.NodesNext},
+		{Pending: []string{"a"}, Reason: membership.NodesUnobserved},
+		{Pending: []string{"a"}, Reason: membership.NodesUnobserved, Others: []string{"b", "c"}},
+		{Pending: []string{"a"}, Reason: membership.NodesTooFew},
+		{Pending: []string{"a"}, Reason: membership.NodesBelowQuorum, Alive: 1, Quorum: 2},
+		{Pending: []string{"a"}, Reason: membership.NodesUnhealthy, Others: []string{"b"}},
+		{Pending: []string{"a"}, Reason: membership.NodesOnTheWay, Others: []string{"b"}},
+		{Pending: []string{"a"}, Reason: membership.NodesDeviate, Others: []string{"b"}},
+		{Pending: []string{"a"}, Reason: membership.NodesVersionUnknown, Others: []string{"b"}},
+	} {
+		m, say := rebuilding(p, reasonOf(p), "The evidence.")
+		if say != (p.Rebuilt != "" || len(p.Pending) > 0) {
+			t.Errorf("a warning for %+v: %t", p, say)
+		}
+		got += string(p.Reason) + ": " + reasonOf(p) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
+	}
+	file := filepath.Join("testdata", "texts.txt")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
+	}
+}
