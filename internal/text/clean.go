@@ -108,6 +108,9 @@ func Lines(s string) string {
 // errorText returns the text of an error in displayable form.
 func errorText(err error) string { return cut(Clean(err.Error()), longestError) }
 
+// Own is a text of the provider, such as a command. Its line breaks are kept.
+type Own = own
+
 // own is a text from this package. [sprintf] keeps its line breaks.
 type own string
 

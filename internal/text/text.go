@@ -24,5 +24,11 @@ func newMessage(summary, format string, args ...any) Message {
 	return Message{Summary: summary, Detail: sprintf(format, args...)}
 }
 
+// New returns a message that stands next to its rule. It cleans the summary, and every
+// text and error among the arguments, but for an [Own].
+func New(summary, format string, args ...any) Message {
+	return Message{Summary: Clean(summary), Detail: sprintf(format, args...)}
+}
+
 // Error implements error, for code that passes only errors.
 func (t Message) Error() string { return t.Summary + ": " + t.Detail }

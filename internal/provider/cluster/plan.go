@@ -179,7 +179,7 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 	maps.DeleteFunc(status, func(name, _ string) bool { _, stays := nodes[name]; return !stays })
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, diags)
-	reason := reasonOf(p.NodesPlan)
+	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool())
 	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
 	if left := stored.Unclaimed(p.wanted); len(left) > 0 {

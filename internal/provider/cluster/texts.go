@@ -17,7 +17,7 @@ import (
 func problem(t text.Message) diag.Diagnostic { return diag.NewErrorDiagnostic(t.Summary, t.Detail) }
 
 func message(summary, detail string, args ...any) text.Message {
-	return text.Message{Summary: text.Clean(summary), Detail: text.Clean(fmt.Sprintf(detail, args...))}
+	return text.New(summary, detail, args...)
 }
 
 func noRandomness(err error) text.Message {
@@ -30,7 +30,7 @@ func running(snap membership.Snapshot) text.Message {
 		"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines. Nothing was changed.\n\n"+
 			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
 			"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
-			"and set ignore_changes for the user data of the machines, which exist:\n\n%s", snap.ClusterID, importBlocks(snap))
+			"and set ignore_changes for the user data of the machines, which exist:\n\n%s", snap.ClusterID, text.Own(importBlocks(snap)))
 }
 
 // importBlocks are the import blocks for a cluster and its members.
@@ -45,7 +45,7 @@ func importBlocks(snap membership.Snapshot) string {
 			typ = "etcd_learner"
 		}
 		if m.Started() {
-			out = append(out, block(fmt.Sprintf("%s.node[%q]", typ, m.Name), m.ID.String()))
+			out = append(out, block(fmt.Sprintf("%s.node[%q]", typ, text.Clean(m.Name)), m.ID.String()))
 		}
 	}
 	return strings.Join(out, "\n\n")
@@ -110,8 +110,9 @@ func firstVersion(names []string, want string, running []string) text.Message {
 		strings.Join(names, ", "), want, strings.Join(running, ", "))
 }
 
-// reasonOf says why the nodes that are pending wait, "" if none does.
-func reasonOf(p membership.NodesPlan) string {
+// reasonOf says why the nodes that are pending wait, "" if none does. complete is true if
+// the cluster has responded once.
+func reasonOf(p membership.NodesPlan, complete bool) string {
 	others := strings.Join(p.Others, ", ")
 	switch p.Reason {
 	case membership.NodesNext:
@@ -120,14 +121,17 @@ func reasonOf(p membership.NodesPlan) string {
 		}
 		return p.Rebuilt + " is rebuilt first"
 	case membership.NodesUnobserved:
-		if others != "" {
+		if complete && others != "" {
 			return "the members of " + others + " have not been seen since their nodes were built"
+		}
+		if !complete {
+			return "the cluster has not responded yet: if its members cannot form it, run terraform destroy, then terraform apply"
 		}
 		return "the cluster was not observed at the last refresh, or has no quorum"
 	case membership.NodesTooFew:
 		return "the quorum needs each of one or two voting members: grow to three first"
 	case membership.NodesBelowQuorum:
-		return fmt.Sprintf("without it %d voting members are alive, and the quorum is %d", p.Alive, p.Quorum)
+		return fmt.Sprintf("without it, %d of the voting members would be alive, and the quorum is %d", p.Alive, p.Quorum)
 	case membership.NodesUnhealthy:
 		return "not healthy: " + others
 	case membership.NodesOnTheWay:

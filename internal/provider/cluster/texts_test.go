@@ -17,9 +17,20 @@ import (
 // rewrites the file.
 func TestTexts(t *testing.T) {
 	got := ""
+	hostile := "d\n  rm -rf /"
+	snap := membership.Snapshot{ClusterID: 0xabc, Members: []membership.Member{
+		{ID: 0xa, Name: "a", PeerURLs: []string{"https://10.0.1.10:2380"}, ClientURLs: []string{"https://10.0.1.10:2379"}},
+		{ID: 0xb, Name: "b", PeerURLs: []string{"https://10.0.1.11:2380"}, ClientURLs: []string{"https://10.0.1.11:2379"}, Learner: true},
+		{ID: 0xd, Name: hostile, PeerURLs: []string{"https://10.0.1.13:2380"}, ClientURLs: []string{"https://10.0.1.13:2379"}},
+	}}
 	for _, m := range []text.Message{
 		noRandomness(errors.New("entropy is exhausted")),
-		running(0xabc),
+		running(snap),
+		noneToImport(0xabc),
+		sameName("a", 0xa, 0xb),
+		notImported(snap.Members[2:]),
+		unclaimed([]membership.NodeHealth{{Name: "a", Member: 0xa}, {Name: hostile, Member: 0xd}}),
+		twoClusters([]string{"https://10.0.1.11:2380", "https://10.0.1.10:2380"}),
 		answering(errors.New("permission denied")),
 		unknownValues("the address of a"),
 		wrongFounders([]string{"a", "b"}),
@@ -48,12 +59,13 @@ func TestTexts(t *testing.T) {
 		{Pending: []string{"a"}, Reason: membership.NodesDeviate, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesVersionUnknown, Others: []string{"b"}},
 	} {
-		m, say := rebuilding(p, reasonOf(p), "The evidence.")
+		m, say := rebuilding(p, reasonOf(p, true), "The evidence.")
 		if say != (p.Rebuilt != "" || len(p.Pending) > 0) {
 			t.Errorf("a warning for %+v: %t", p, say)
 		}
-		got += string(p.Reason) + ": " + reasonOf(p) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
+		got += string(p.Reason) + ": " + reasonOf(p, true) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
 	}
+	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}, false) + "\n"
 	file := filepath.Join("testdata", "texts.txt")
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
