@@ -137,12 +137,15 @@ func mirrorIn(dir string) string { return filepath.Join(dir, "mirror") }
 // user. Without one, the CLI starts the built provider, and there is no init.
 func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	tb.Helper()
-	binary := ProviderBinary(tb)
+	host, binary := providerHost(o.CLI), o.Provider
+	if binary == "" {
+		binary = ProviderBinary(tb)
+	}
 	var text string
 	if o.Mirror {
 		root := mirrorIn(dir)
 		mirror := func(address, binary string) {
-			at := filepath.Join(root, providerHost(CLI(tb)), filepath.FromSlash(address), runtime.GOOS+"_"+runtime.GOARCH)
+			at := filepath.Join(root, host, filepath.FromSlash(address), runtime.GOOS+"_"+runtime.GOARCH)
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				tb.Fatal(err)
 			}
@@ -159,7 +162,7 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	} else {
 		text = "provider_installation {\n  dev_overrides {\n"
 		override := func(source, binary string) {
-			text += fmt.Sprintf("    %q = %q\n", providerHost(CLI(tb))+"/"+source, filepath.Dir(binary))
+			text += fmt.Sprintf("    %q = %q\n", host+"/"+source, filepath.Dir(binary))
 		}
 		override(providerSource, binary)
 		for source, other := range o.Others {

@@ -90,6 +90,8 @@ type FleetOptions struct {
 	Static bool
 	// Mirror installs the provider with init.
 	Mirror bool
+	// CLI and Provider are those of [WorkspaceOptions].
+	CLI, Provider string
 }
 
 // Fleet is a workspace with the first configuration of the documentation: each
@@ -132,7 +134,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		tb.Fatal(err)
 	}
 	f := &Fleet{
-		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror}),
+		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror, CLI: o.CLI, Provider: o.Provider}),
 		Nodes:     map[string]*Node{}, Founders: o.Founders, Options: o, named: map[string]bool{},
 		MachineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},

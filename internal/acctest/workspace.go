@@ -60,6 +60,10 @@ type WorkspaceOptions struct {
 	// Others are the binaries of other providers, by organisation/name, or by
 	// organisation/name/version for those in the mirror.
 	Others map[string]string
+	// CLI is the Terraform or OpenTofu to run, that of [CLI] if empty.
+	CLI string
+	// Provider is the provider's binary, that of [ProviderBinary] if empty.
+	Provider string
 	// Limit is how long one command of the CLI may take; 0 means 4 minutes.
 	Limit time.Duration
 }
@@ -68,7 +72,8 @@ type WorkspaceOptions struct {
 func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: CLI(tb), CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), Trusted: map[string]bool{}}
+	o.CLI = cmp.Or(o.CLI, CLI(tb))
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), Trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -283,6 +288,11 @@ func (r *Running) Ended() bool {
 
 // Printed reports whether the run has printed the text so far.
 func (r *Running) Printed(text string) bool { return bytes.Contains(r.stdout.bytes(), []byte(text)) }
+
+// Steps is the number of starts and ends of changes that the run has printed so far.
+func (r *Running) Steps() int {
+	return bytes.Count(r.stdout.bytes(), []byte(`"type":"apply_start"`)) + bytes.Count(r.stdout.bytes(), []byte(`"type":"apply_complete"`))
+}
 
 // Kill ends the CLI with SIGKILL and waits for it. Its providers run until the
 // test ends.
