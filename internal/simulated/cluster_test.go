@@ -124,6 +124,11 @@ func TestClusterLife(t *testing.T) {
 		s.empty("shrunk")
 		_, r := s.ws.Up(w.Context(), w.start("destroy"), driver.Destroy)
 		w.ok(r)
+		for _, d := range r.Diagnostics {
+			if d.Address == "etcd_cluster.this" {
+				t.Errorf("nothing is left of the cluster: %v", d)
+			}
+		}
 	})
 }
 

@@ -258,10 +258,13 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	if err != nil {
 		return // no address is known
 	}
+	id, _ := membership.ParseClusterID(m.ClusterID.ValueString())
+	if id != 0 && c.IsDissolved(id) {
+		return // nothing of it is left
+	}
 	for _, n := range m.inState(ctx, diags) {
 		r.cleanUp(ctx, c, n, diags)
 	}
-	id, _ := membership.ParseClusterID(m.ClusterID.ValueString())
 	at, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	snap, err := c.Cluster.Observe(at, id)
