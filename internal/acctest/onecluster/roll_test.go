@@ -5,9 +5,12 @@ package onecluster
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,6 +72,7 @@ func (s *site) killAt(step int) {
 		}
 		return nil
 	})
+	s.freezeWhole(run)
 	run.Kill()
 	s.TB.Logf("killed after %d steps", run.Steps())
 	etcdtest.Eventually(s.TB, "the run has ended", func() error {
@@ -78,6 +82,30 @@ func (s *site) killAt(step int) {
 		return nil
 	})
 	s.ExpireLock()
+}
+
+// freezeWhole stops the CLI while its state file is whole. The CLI overwrites the file in
+// place: a kill in between would lose the state, which no provider can prevent.
+func (s *site) freezeWhole(run *acctest.Running) {
+	s.TB.Helper()
+	etcdtest.Eventually(s.TB, "the state is whole", func() error {
+		if run.Ended() {
+			return nil
+		}
+		pid := run.Cmd.Process.Pid
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		etcdtest.Eventually(s.TB, "the CLI stands still", func() error {
+			if !etcdtest.Frozen(pid) {
+				return errors.New("it runs")
+			}
+			return nil
+		})
+		if json.Valid([]byte(s.Read("terraform.tfstate"))) {
+			return nil
+		}
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+		return errors.New("the CLI writes it")
+	})
 }
 
 // finishPlainly applies once, after which nobody is on the way.
