@@ -12,6 +12,7 @@ import (
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -68,6 +69,16 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 		}
 	}
 	return now
+}
+
+// warn says which members do not answer and are not replaced.
+func (h health) warn(c *backend.Cluster, diags *diag.Diagnostics) {
+	for _, e := range h.Members {
+		seen := h.Silent[e.Name]
+		if e.Status == membership.NodeUnreachable && !seen.Since.IsZero() && c.FirstTime("silent "+e.Name) {
+			report.Warn(diags, silentMember(e.Name, seen))
+		}
+	}
 }
 
 // watch observes a member that does not answer, until it has been silent for the time.

@@ -156,6 +156,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		return unseen
 	}
 	now := judge(ctx, c, snap, m.inState(ctx, diags), was, m.after(diags))
+	now.warn(c, diags)
 	m.ClusterID, m.Complete = types.StringValue(snap.ClusterID.String()), types.BoolValue(true)
 	status := texts(m.Status)
 	for _, e := range now.Members {

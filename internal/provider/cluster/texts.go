@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -181,6 +182,14 @@ func badVersion(v string) text.Message {
 func deadLearners(names []string) text.Message {
 	return message("Learners do not answer",
 		"These learners do not answer: %s. A learner can block the member that the plan adds again. Remove them, or bring them back.", strings.Join(names, ", "))
+}
+
+// silentMember is the warning for a member that does not answer and is not replaced.
+func silentMember(name string, seen silence) text.Message {
+	return message("Member "+name+" does not answer",
+		"It has not answered since %s. %s If its machine has failed for good, replace the machine. The member follows it:\n\n"+
+			"  terraform apply -replace='ADDRESS OF THE MACHINE OF %s'\n\nWith replace_unreachable_after set, a plan rebuilds the node by itself.",
+		seen.Since.Format(time.RFC3339), seen.Evidence, text.Clean(name))
 }
 
 func deviating(names []string) text.Message {
