@@ -43,8 +43,10 @@ type builder struct {
 	now    time.Time
 	// discovery is nil for a static initial cluster.
 	discovery *bootstrap.Bootstrap
-	// variables are those with which an initial member forms the cluster.
+	// variables are those with which an initial member forms the cluster. restores is
+	// true if it restores a snapshot then.
 	variables map[string]string
+	restores  bool
 	window    time.Duration
 	// peers and endpoints are the peer URLs and client URLs of all nodes, by name.
 	peers, endpoints map[string][]string
@@ -112,16 +114,19 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	}
 	variables[nodeVariable] = id
 	n := planned(name, v, false)
-	n.ID, n.JoinScriptBase64Gzip = types.StringValue(id), types.StringValue(b.script().Base64Gzip)
+	n.ID, n.JoinScriptBase64Gzip = types.StringValue(id), types.StringValue(b.script(initial).Base64Gzip)
 	env, d := environment.Map(ctx, environmentOf(name, v, initial, variables, peers))
 	diags.Append(d...)
 	n.Environment, n.Start = env, objectOf(ctx, start, diags)
 	return n
 }
 
-func (b builder) script() joinscript.Variant {
-	if b.discovery != nil {
+func (b builder) script(initial bool) joinscript.Variant {
+	switch {
+	case b.discovery != nil:
 		return joinscript.Discovery()
+	case initial && b.restores:
+		return joinscript.Restore()
 	}
 	return joinscript.Static()
 }
@@ -186,6 +191,8 @@ func toListen(advertised []string) (out []string) {
 type formation struct {
 	initial   []string // sorted
 	variables map[string]string
+	// restores is true if the initial members restore a snapshot.
+	restores bool
 	// clusterID is "" for a discovery.
 	clusterID string
 	discovery *bootstrap.Bootstrap
@@ -216,6 +223,10 @@ func (m model) formationOf(ctx context.Context, want map[string]wanted, token st
 		return f // the validator refuses it
 	}
 	f.variables = map[string]string{"ETCD_INITIAL_CLUSTER": initial, "ETCD_INITIAL_CLUSTER_TOKEN": token}
+	if restored := restoreOf(ctx, m.Restore, diags); restored != nil {
+		f.restores = true
+		maps.Copy(f.variables, restored.variables())
+	}
 	if _, id, err := membership.FoundedIDs(peers, token); err == nil {
 		f.clusterID = id.String()
 	}

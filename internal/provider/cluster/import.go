@@ -86,6 +86,7 @@ func nodeOwned(records []port.Record, id membership.MemberID) (owner string) {
 func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, records []port.Record, diags *diag.Diagnostics) model {
 	null := types.MapNull(types.StringType)
 	m := model{
+		Restore:   noRestore(),
 		Discovery: types.ObjectNull(attribute.TypesOf(bootstrap.InputAttribute().Attributes)), Version: types.StringNull(), Revision: null, Rebuild: null,
 		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringValue(defaultWindow),
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),

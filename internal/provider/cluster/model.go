@@ -21,6 +21,7 @@ import (
 type model struct {
 	Members                 types.Map    `tfsdk:"members"`
 	Discovery               types.Object `tfsdk:"discovery"`
+	Restore                 types.Object `tfsdk:"restore"`
 	Version                 types.String `tfsdk:"version"`
 	Revision                types.Map    `tfsdk:"revision"`
 	Rebuild                 types.Map    `tfsdk:"rebuild"`

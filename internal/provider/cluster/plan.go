@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -182,6 +183,9 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool())
 	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
+	if attribute.IsGiven(plan.Restore) && !plan.Restore.Equal(state.Restore) {
+		report.WarnAt(diags, path.Root("restore"), notRestored)
+	}
 	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
 		report.Warn(diags, unclaimed(left))
 	}

@@ -102,7 +102,7 @@ func (r *Resource) builder(m model, f formation, diags *diag.Diagnostics) builde
 		diags.AddError("Invalid bootstrap_window", err.Error())
 	}
 	return builder{
-		random: r.backend.Run.Random, now: r.backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables,
+		random: r.backend.Run.Random, now: r.backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables, restores: f.restores,
 		window: window, clusterID: f.clusterID, peers: map[string][]string{}, endpoints: map[string][]string{},
 	}
 }

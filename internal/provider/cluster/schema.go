@@ -36,6 +36,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 		Attributes: map[string]schema.Attribute{
 			"members":   membersAttribute(),
 			"discovery": boot,
+			"restore":   restoreAttribute(),
 			"version": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "Version of etcd for all nodes, such as `3.6.16`. A change is applied to one node in each apply, and follows the upgrade rules of etcd. The first value must be " +

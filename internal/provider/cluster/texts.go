@@ -215,3 +215,7 @@ func twoClusters(taken []string) text.Message {
 		"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. Nothing was changed. "+
 			"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", strings.Join(taken, ", "))
 }
+
+// notRestored is the warning for a restore that is set or changed after the creation.
+var notRestored = message("The cluster exists, and nothing is restored",
+	"restore takes effect only when the cluster is created. The plan stores the new value and restores nothing.")

@@ -1,0 +1,139 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// restore is the argument restore: the snapshot that the initial members restore.
+type restore struct {
+	Snapshot      types.String `tfsdk:"snapshot"`
+	SHA256        types.String `tfsdk:"sha256"`
+	RevisionBump  types.Int64  `tfsdk:"revision_bump"`
+	MarkCompacted types.Bool   `tfsdk:"mark_compacted"`
+}
+
+// restoreOf reads the argument. It returns nil if there is none or it is not known.
+func restoreOf(ctx context.Context, object types.Object, diags *diag.Diagnostics) *restore {
+	if !attribute.IsGiven(object) {
+		return nil
+	}
+	var r restore
+	diags.Append(object.As(ctx, &r, basetypes.ObjectAsOptions{})...)
+	return &r
+}
+
+// variables are those of an initial member, when all values are known.
+func (r *restore) variables() map[string]string {
+	out := map[string]string{
+		joinscript.RestoreVariable:       r.Snapshot.ValueString(),
+		joinscript.RestoreSHA256Variable: strings.ToLower(r.SHA256.ValueString()),
+	}
+	if bump := r.RevisionBump.ValueInt64(); bump > 0 {
+		out[joinscript.RestoreBumpVariable] = strconv.FormatInt(bump, 10)
+	}
+	return out
+}
+
+// validate refuses arguments that etcdutl would refuse on the machine.
+func (r *restore) validate(diags *diag.Diagnostics) {
+	if r == nil || r.RevisionBump.IsUnknown() || r.MarkCompacted.IsUnknown() {
+		return
+	}
+	if r.RevisionBump.ValueInt64() > 0 != r.MarkCompacted.ValueBool() {
+		report.ErrorAt(diags, path.Root("restore").AtName("revision_bump"), text.RestoreBumpInvalid)
+	}
+}
+
+var isSHA256 = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+// snapshotProblem returns the end of a sentence about the location, "" if it is valid.
+func snapshotProblem(value string) string {
+	if _, unfit := environment.Unfit(value); unfit {
+		return "has control characters"
+	}
+	if strings.HasPrefix(value, "/") {
+		return ""
+	}
+	u, err := url.Parse(value)
+	switch {
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
+		return "is neither a URL nor an absolute path"
+	case u.User != nil:
+		return "has a user name, which a URL shows to everybody"
+	case u.Fragment != "" || strings.ContainsAny(value, " \"\\"):
+		return "has characters that must be percent-encoded"
+	}
+	return ""
+}
+
+func restoreAttribute() schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "A snapshot that the initial members restore when they start for the first time, into empty data directories. Not with `discovery`. " +
+			"Their machines need `etcdutl` of etcd 3.5.10 or later beside etcd, and the join script: with `environment` alone the cluster starts empty. " +
+			"It takes effect when the cluster is created, and a later change has no effect. Default: none.",
+		Validators: []validator.Object{objectvalidator.ConflictsWith(path.MatchRoot("discovery"))},
+		Attributes: map[string]schema.Attribute{
+			"snapshot": schema.StringAttribute{
+				Required:  true,
+				Sensitive: true,
+				MarkdownDescription: "Where the machines find the snapshot: an `https` or `http` URL, or an absolute path on each machine. A URL is part of the state and of the user data, " +
+					"and so is a signature in it. Neither a plan nor the join script prints it.",
+				Validators: []validator.String{attribute.Checked("must be a URL or an absolute path", func(_, value string) *text.Message {
+					if p := snapshotProblem(value); p != "" {
+						return new(text.RestoreSnapshotInvalid(p))
+					}
+					return nil
+				})},
+			},
+			"sha256": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: "SHA-256 of the file, as `sha256sum` prints it. No member starts with another file.",
+				Validators: []validator.String{attribute.Checked("must be 64 hexadecimal digits", func(_, value string) *text.Message {
+					if !isSHA256.MatchString(value) {
+						return new(text.RestoreSHA256Invalid(value))
+					}
+					return nil
+				})},
+			},
+			"revision_bump": schema.Int64Attribute{
+				Optional: true,
+				MarkdownDescription: "By how much the revision is increased, so that no revision is given out twice: more than what was written after the snapshot, such as `1000000000`. " +
+					"Only with `mark_compacted`. Default: none.",
+				Validators: []validator.Int64{int64validator.AtLeast(0)},
+			},
+			"mark_compacted": schema.BoolAttribute{
+				Optional: true,
+				MarkdownDescription: "Whether all revisions up to the increased one count as compacted, so that clients that watch or cache are told to read everything again. " +
+					"`etcdutl` demands it with `revision_bump`, and refuses it without. Default: `false`.",
+			},
+		},
+	}
+}
+
+// noRestore is the argument of a cluster that is imported.
+func noRestore() types.Object {
+	return types.ObjectNull(attribute.TypesOf(restoreAttribute().Attributes))
+}
