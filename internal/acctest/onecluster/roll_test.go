@@ -38,7 +38,7 @@ func TestAccOneClusterRollIsKilled(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, acctest.CLI(t), names)
 			s.apply()
-			random := rand.New(rand.NewPCG(uint64(len(names)), 1)) //nolint:gosec // the same in each run
+			random := rand.New(rand.NewPCG(uint64(len(names)), 1))
 			watch := s.watchVoters(len(s.Nodes))
 			writer := s.Writer(s.names()...)
 			s.Image = "two"
