@@ -42,7 +42,6 @@ func TestAccOneClusterReplacesAMachine(t *testing.T) {
 // before and by a newer one. No other node changes before that.
 func TestAccOneClusterRepairs(t *testing.T) {
 	t.Parallel()
-	t.Skip("needs rule C9 in the join script: a machine that starts as the learner of the node before, while that learner is removed, keeps its data and never starts again")
 	s := newSite(t, acctest.CLI(t), "a b c")
 	s.apply()
 	for _, image := range []string{"one", "two"} {
