@@ -5,6 +5,7 @@ package joinscript
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -34,16 +35,16 @@ func TestDataDirectory(t *testing.T) {
 			return dir
 		}
 		const wal = "member/wal/0000000000000000-0000000000000000.wal"
-		never := func(t *testing.T, env ...string) {
+		waits := func(t *testing.T, env ...string) {
 			t.Helper()
-			ask(t, sh, false, []string{a.url}, env...).want(t, exitNever, "", "has run before")
+			ask(t, sh, false, []string{a.url}, env...).want(t, exitRetry, "", "has run before")
 		}
-		t.Run("not there", func(t *testing.T) { never(t, "ETCD_DATA_DIR="+dataDir(t)) })
+		t.Run("not there", func(t *testing.T) { waits(t, "ETCD_DATA_DIR="+dataDir(t)) })
 		t.Run("left by a start that failed", func(t *testing.T) {
-			never(t, "ETCD_DATA_DIR="+dataDir(t, "member/snap/db", "member/wal/0.tmp", "member/wal.tmp/0.wal"))
+			waits(t, "ETCD_DATA_DIR="+dataDir(t, "member/snap/db", "member/wal/0.tmp", "member/wal.tmp/0.wal"))
 		})
 		t.Run("a log elsewhere that is empty", func(t *testing.T) {
-			never(t, "ETCD_DATA_DIR="+dataDir(t, wal), "ETCD_WAL_DIR="+dataDir(t, "x"))
+			waits(t, "ETCD_DATA_DIR="+dataDir(t, wal), "ETCD_WAL_DIR="+dataDir(t, "x"))
 		})
 		t.Run("a log", func(t *testing.T) {
 			ask(t, sh, false, []string{a.url}, "ETCD_DATA_DIR="+dataDir(t, wal)).want(t, 0, "", "")
@@ -152,13 +153,15 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 			code    int
 			reason  string
 		}{
-			{"removed", log, []entry{ea, eb}, http.StatusGone, exitNever, "was removed from the cluster"},
-			{"removed, and another was added", log, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, exitNever, "was removed from the cluster"},
+			{"removed", log, []entry{ea, eb}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"removed, and another was added", log, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, exitRetry, "was removed from the cluster"},
 			{"not known yet", log, []entry{ea, eb}, http.StatusNotFound, 0, ""},
 			{"known there, and not listed yet", log, []entry{ea, eb}, http.StatusPreconditionFailed, 0, ""},
-			{"one has its name", log, []entry{ea, eb, ran(13, "us", dead)}, http.StatusGone, 0, ""},
-			{"one has its URL", log, []entry{ea, eb, ran(13, "c", own, dead)}, http.StatusGone, 0, ""},
-			{"one has no name", log, []entry{ea, eb, {ID: 13, PeerURLs: []string{dead}}}, http.StatusGone, 0, ""},
+			{"another has its name", log, []entry{ea, eb, ran(13, "us", dead)}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"another has its URL, and has run", log, []entry{ea, eb, ran(13, "us", own)}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"a voter with its URL has not run", log, []entry{ea, eb, {ID: 13, PeerURLs: []string{own}}}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"a learner with its URL has not run, and its own ID is not removed", log, []entry{ea, eb, {ID: 13, PeerURLs: []string{own}, IsLearner: true}}, http.StatusNotFound, 0, ""},
+			{"one list has its ID", log, []entry{ea, eb, ran(8431686376982032699, "us", own)}, http.StatusGone, 0, ""},
 			{"most of the others are away", log, []entry{ea, eb, ran(13, "c", dead), ran(14, "d", "http://127.0.0.1:3")}, http.StatusGone, 0, ""},
 			{"a log of another cluster", append(slices.Clone(log[:53]), 30, 0, 0), []entry{ea, eb}, http.StatusGone, 0, ""},
 			{"a log of another member", append(append(slices.Clone(log[:35]), 188), log[36:]...), []entry{ea, eb}, http.StatusGone, 0, ""},
@@ -174,6 +177,29 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 					t.Fatal(err)
 				}
 				ask(t, sh, false, []string{a.url, b.url}, "ETCD_DATA_DIR="+dir).want(t, c.code, "", c.reason)
+			})
+		}
+		for _, elsewhere := range []bool{false, true} {
+			t.Run(fmt.Sprint("a learner with its URL has not run, the log is elsewhere: ", elsewhere), func(t *testing.T) {
+				members, gone = []entry{ea, eb, {ID: 13, PeerURLs: []string{own}, IsLearner: true}}, http.StatusGone
+				dir, wal, want := t.TempDir(), "", "removed-"+id+"/wal/0.wal"
+				log := tools(t, map[string]string{"0.wal": string(log)})
+				if err := os.Mkdir(filepath.Join(dir, "member"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if wal = log; !elsewhere {
+					if wal = filepath.Join(dir, "member/wal"); os.Rename(log, wal) != nil {
+						t.Fatal("no log")
+					}
+				}
+				ask(t, sh, false, []string{a.url, b.url}, "ETCD_DATA_DIR="+dir, "ETCD_WAL_DIR="+wal).
+					want(t, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting")
+				if _, err := os.Stat(filepath.Join(dir, want)); err != nil {
+					t.Error(err)
+				}
+				if _, err := os.Stat(filepath.Join(wal, "0.wal")); err == nil {
+					t.Error("the log is still there")
+				}
 			})
 		}
 		t.Run("a peer names others that say so", func(t *testing.T) {

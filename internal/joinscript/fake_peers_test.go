@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -93,7 +94,7 @@ func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) re
 		state = "new"
 	}
 	// The last variable of a name takes precedence.
-	all := append([]string{patience, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_JOIN_PEERS=" + strings.Join(peers, ",")}, env...)
+	all := append([]string{patience, "ETCD_DATA_DIR=" + filepath.Join(t.TempDir(), "data"), "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own, "ETCD_INITIAL_CLUSTER_STATE=" + state, "ETCD_JOIN_PEERS=" + strings.Join(peers, ",")}, env...)
 	return sh.run(t, all...)
 }
 
@@ -127,6 +128,11 @@ func TestJoiner(t *testing.T) {
 				a.list(ea, eb, ec, usVoter)
 				b.list(ea, eb, ec, usVoter)
 				c.answer(503, "")
+			}, all, exitRetry, "", "not listed by all other voters"},
+			{"announced as a voter", func() {
+				for _, p := range []*peer{a, b, c} {
+					p.list(ea, eb, ec, usVoter)
+				}
 			}, all, 0, joined("us", own, abc+",us="+own), "added to the cluster: starting"},
 			{"not announced", func() {
 				for _, p := range []*peer{a, b, c} {
@@ -142,12 +148,12 @@ func TestJoiner(t *testing.T) {
 				for _, p := range []*peer{a, b, c} {
 					p.list(ea, eb, ec, usRan)
 				}
-			}, all, exitNever, "", "us (http://127.0.0.1:1) has run before and its data is gone"},
+			}, all, exitRetry, "", "us (http://127.0.0.1:1) has run before and its data is gone"},
 			{"has run, and not all have seen it", func() {
 				a.list(ea, eb, ec, usVoter)
 				b.list(ea, eb, ec, usVoter)
 				c.list(ea, eb, ec, usRan)
-			}, all, exitNever, "", "has run before"},
+			}, all, exitRetry, "", "has run before"},
 			{"has run in a minority's view", func() {
 				a.list(ea, eb, ec, usRan)
 				b.answer(503, "")

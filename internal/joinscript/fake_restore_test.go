@@ -306,7 +306,16 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 		b.list(na, nus)
 		ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+b.url)...).want(t, exitRetry, "", "the peers belong to different clusters")
 		wantNothing(t, dir)
-		// The first member has started it.
+		// The first member has started it, and this machine is new.
+		marks, err := filepath.Glob(dir + ".*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mark := range marks {
+			if err := os.Remove(mark); err != nil {
+				t.Fatal(err)
+			}
+		}
 		a.list(na, nus)
 		ask(t, sh, true, nil, env...).want(t, 0, "", "not formed")
 		if !isRestored(t, dir) {

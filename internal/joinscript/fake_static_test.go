@@ -50,7 +50,7 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 			{"one is forming it", func() { b.answer(503, "") }, []string{here}, 0, "", "not formed"},
 			{"they have formed it, this one comes late", func() { a.list(ea, eb, nus); b.list(ea, nb, nus) }, []string{here}, 0, formed, "added to the cluster: starting"},
 			{"they have formed it, this one comes days late", nil, []string{here, window, at(created + 200000)}, 0, formed, "added to the cluster: starting"},
-			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, append(open, here), exitNever, "", "has run before"},
+			{"it has run and is wiped", func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, append(open, here), exitRetry, "", "has run before"},
 			{"it was removed", func() { a.list(ea, eb); b.list(ea, eb) }, append(open, here), exitRetry, "", "not added yet"},
 			{"it was announced anew", func() {
 				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
@@ -115,7 +115,7 @@ func TestAFormingClusterIsSeenTwice(t *testing.T) {
 			a.list(ran(11, "a", a.url), ran(20, "us", own))
 			reply(w, "cdf8", entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, nus)
 		})
-		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=a="+a.url+",us="+own).want(t, exitNever, "", "has run before")
+		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=a="+a.url+",us="+own).want(t, exitRetry, "", "has run before")
 	})
 }
 
@@ -133,7 +133,7 @@ func TestSilenceMustLastLateInTheWindow(t *testing.T) {
 			{"at once", 30, 100, 0, 2},
 			{"after 20 minutes", 1200, 100, 0, 5},
 			{"after 59 minutes", 3540, 100, 0, 7},
-			{"after 20 minutes, and a peer comes back", 1200, 3, exitNever, 4},
+			{"after 20 minutes, and a peer comes back", 1200, 3, exitRetry, 10},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				a := newPeer(t)
@@ -174,9 +174,9 @@ func TestMark(t *testing.T) {
 			}
 			run(dir+"/").want(t, exitRetry, "", "etcd was started here before, and its data is gone from "+dir)
 			run(dir, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitNever, "", "etcd was started here before")
-			// If peers answer, they decide, as without a mark.
+			// A peer that forms the cluster may have heard its vote.
 			a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}})
-			run(dir, "ETCD_JOIN_PEERS="+a.url).want(t, 0, "", "not formed")
+			run(dir, "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "etcd was started here before")
 			// Another bootstrap is not affected.
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)

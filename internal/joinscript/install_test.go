@@ -236,8 +236,8 @@ func TestStart(t *testing.T) {
 				t.Errorf("exit code %d\n%s", code, out)
 			}
 			members[1] = ran(20, "us", own)
-			if out, code := start(); code != exitNever || strings.Contains(out, "us, existing") {
-				t.Errorf("exit code %d, want %d\n%s", code, exitNever, out)
+			if out, code := start(); code != exitRetry || strings.Contains(out, "us, existing") {
+				t.Errorf("exit code %d, want %d\n%s", code, exitRetry, out)
 			}
 		})
 	}

@@ -27,8 +27,8 @@
 # Standard output: ETCD_* assignments that override the environment. Standard
 # error: the reasons.
 #
-# Exit 0: start etcd. 75: not yet, run me again. 78: never start this member: it
-# was removed, or it has run before and its data is gone.
+# Exit 0: start etcd. 75: not yet, run me again. 78: with this environment etcd
+# can never start here.
 #
 # Terraform stores this script without its comments. A configuration without
 # discovery has no part from "--- registry" to "--- else" or "--- end", and the
@@ -83,6 +83,8 @@ install)
 	done
 	exit
 	;;
+'') ;;
+*) exit 78 ;;
 esac
 
 said=
@@ -99,6 +101,7 @@ later() {
 	exit 75
 }
 never() {
+	[ -z "$kept" ] || exit 0
 	say "$1"
 	exit 78
 }
@@ -115,7 +118,7 @@ readable() {
 }
 data=${ETCD_DATA_DIR:-${name:-default}.etcd}
 wal=${ETCD_WAL_DIR:-$data/member/wal}
-# Marks of the bootstrap: see window_is_open.
+# Marks of a start: see started_here.
 window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
 mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
 if [ -d "$wal" ]; then
@@ -165,7 +168,7 @@ urls() {
 command -v curl >/dev/null || later "curl is not on PATH"
 case $name in
 '') later "ETCD_NAME is not set" ;;
-*[!A-Za-z0-9._:@%+~-]*) later "ETCD_NAME has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
+*[!A-Za-z0-9._:@%+~-]*) never "ETCD_NAME has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
 esac
 OWN_NAME=$name
 OWN_RAW=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | tr -d ' \t')
@@ -199,11 +202,12 @@ if [ "$founder" = 1 ]; then
 		bootstrap=v3
 		# The others start with what it registers: one bad URL would stop them all.
 		awk 'BEGIN { exit "," ENVIRON["OWN_RAW"] !~ /^(,https?:\/\/([A-Za-z0-9._-]+|\[[0-9A-Za-z:.%]+\]):[0-9]+)+$/ }' ||
-			later "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: $OWN_RAW"
+			never "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: $OWN_RAW"
 		# The ID that etcd computes, and registers under.
 		id=$(printf '%s' "$(printf '%s' "$OWN" | tr -d ,)$ETCD_DISCOVERY_TOKEN" | sha1sum 2>/dev/null)
 		id=$(printf '%.16s\n' "$id" | sed 's/^0*//')
 		[ -n "$id" ] || later "sha1sum is not on PATH"
+		mark=etcd-join-$id
 	elif [ -n "${ETCD_DISCOVERY:-}" ]; then
 		bootstrap=v2
 	fi
@@ -215,7 +219,7 @@ elif [ -n "${ETCD_JOIN_DISCOVERY:-}" ]; then
 	bootstrap=v2 ETCD_DISCOVERY=$ETCD_JOIN_DISCOVERY
 fi
 # --- else
-[ "$founder" = 0 ] || [ -z "${ETCD_DISCOVERY:-}${ETCD_DISCOVERY_TOKEN:-}" ] || later "this join script is for a static bootstrap, and the environment has ETCD_DISCOVERY variables"
+[ "$founder" = 0 ] || [ -z "${ETCD_DISCOVERY:-}${ETCD_DISCOVERY_TOKEN:-}" ] || never "this join script is for a static bootstrap, and the environment has ETCD_DISCOVERY variables"
 # --- end
 if [ "$founder/$bootstrap" = 1/none ]; then
 	bootstrap=static
@@ -367,20 +371,20 @@ ask() {
 }
 
 # What the answers say, on four lines: a verdict, the peer URLs that they name,
-# the URLs that answered. A verdict that lets etcd start, or forbids it for
-# ever, needs the same list from a majority of the voters on it other than this
+# the URLs that answered. A verdict about this member needs the same list from a majority of the voters on it other than this
 # member: a removed member that still runs, or one that is cut off, repeats an
 # old list. Peers of the environment vote. Voters that an answer names vote too if
 # a majority of the peers of the environment gives that answer, apart from those
 # that it lists as learners: one answer may come from a cluster of its own.
 #   ran              listed, and has run
-#   join CLUSTER     listed, has not run, and the cluster works
+#   join CLUSTER     a learner that has not run, and the cluster works
+#   vote CLUSTER     a voter that has not run, on the list of every other voter:
+#                    it may have voted before the others heard of its start
 #   absent REASON    the cluster works, and this member is not on its list
 #   forming LISTED   there is a list, on which nobody has run yet
 #   silent REASON    nobody is there
 #   wait REASON      none of these
-# The fourth line is 1 if a list has the name of this member, one of its URLs, or
-# somebody without a name, who may be it.
+# The fourth line is 1 if a list has the ID of the data on this machine.
 judge='
 BEGIN { n = split(ENVIRON["TOLD"], a, " "); for (i = 1; i <= n; i++) told[a[i]] = 1 }
 $1 == "M" {
@@ -390,12 +394,9 @@ $1 == "M" {
 	sig[$2] = sig[$2] $4 "/" $5 "/" u ";"
 	if ($6) { formed = $2; started[$4] = 1 }
 	if (u == ENVIRON["OWN"] && ($2 in told)) listed = 1
-	if ($8 == "-" || $8 == ENVIRON["OWN_NAME"]) known = 1
+	if ($4 == ENVIRON["DATA_ID"]) known = 1
 	n = split(u, a, ",")
-	for (i = 1; i <= n; i++) {
-		if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
-		if (index("," ENVIRON["OWN"] ",", "," a[i] ",")) known = 1
-	}
+	for (i = 1; i <= n; i++) if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
 }
 $1 == "E" { total[$2] = $4; cluster[$2] = $3 }
 $1 == "F" {
@@ -437,7 +438,7 @@ END {
 		split("", who_says)
 		for (u in told) if (!(u in learns) && !once["n", (u in owner) ? owner[u] : u]++) n++
 		if (all > best || !of) { best = all; best_ours = ours; of = voters }
-		if (2 * ours > voters || (2 * of_told > n && 2 * all > voters)) { majority++; view = p }
+		if (2 * ours > voters || (2 * of_told > n && 2 * all > voters)) { majority++; view = p; missing = voters - all }
 	}
 	sub(/^; /, "", silence)
 	if (!answers) {
@@ -460,6 +461,7 @@ END {
 			for (j = 1; j <= n; j++) if (index("," ENVIRON["OWN"] ",", "," a[j] ",")) near = raw[view, i]
 		}
 		if (us && started[id[view, us]]) print "ran"
+		else if (us && !learner[view, us] && missing) print "wait not listed by all other voters"
 		else if (us) {
 			# etcd compares the URLs of the others, and not their names.
 			for (i = 1; i <= count[view]; i++) {
@@ -469,7 +471,7 @@ END {
 				n = split(text, a, ",")
 				for (j = 1; j <= n; j++) if (a[j] != "") { list = list sep label "=" a[j]; sep = "," }
 			}
-			print "join " list
+			print (learner[view, us] ? "join " : "vote ") list
 		} else if (near != "") print "absent a member was added with the peer URLs " near ", this one has " ENVIRON["OWN_RAW"]
 		else print "absent not added yet: no member of the cluster has the peer URLs " ENVIRON["OWN_RAW"]
 	}
@@ -534,7 +536,7 @@ END {
 	v3 = ENVIRON["MODE"] == "v3"
 	if (!parse() || code != 200) {
 		reason = V[".error"] V[".message"]
-		if (text ~ /^CommonName /) reason = "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
+		if (text ~ /^CommonName /) reason = "its HTTP gateway refuses a client certificate with a common name. Install etcdctl"
 		if (reason !~ /^[A-Za-z0-9 ,:._-]+$/) reason = "no answer of a discovery cluster"
 		# 400 and 404: a v2 registry or service that does not know the token.
 		give_up(!v3 && (code == 400 || code == 404) ? "unknown" : "silent", (code ? "HTTP status " code ", " : "") reason)
@@ -710,21 +712,27 @@ start() {
 	printf 'ETCD_DISCOVERY%s=\n' '' _SRV _TOKEN _ENDPOINTS
 }
 
+join() {
+	say "added to the cluster: starting"
+	start existing "${verdict#* }"
+	exit 0
+}
+
+# Whether etcd was started here and its data is gone. A mark beside the data
+# directory, or in /var/tmp where it cannot be made there, tells of the start.
+started_here() {
+	[ ! -d "$wal/$mark" ] && { [ -d "${data%/}.$mark" ] || [ -d "/var/tmp/$mark" ]; } &&
+		why_not="etcd was started here before, and its data is gone from $data"
+}
 # Whether the first initial member of a static cluster may still form it. If
-# not, why_not says why. A mark beside the data directory, or in /var/tmp where
-# it cannot be made there, tells that etcd was started in this window.
-# --- registry
-[ -z "$id" ] || mark=etcd-join-$id
-# --- end
+# not, why_not says why.
 window_is_open() {
 	if ! [ "$now" -ge "${window%-*}" ] 2>/dev/null; then
 		why_not="the clock of this machine is before the creation of its configuration"
 		return 1
 	elif ! [ "$now" -le "${window#*-}" ] 2>/dev/null; then
 		why_not="the bootstrap window of this member is over: terraform plan says what to do"
-	elif [ ! -d "$wal/$mark" ] && { [ -d "${data%/}.$mark" ] || [ -d "/var/tmp/$mark" ]; }; then
-		why_not="etcd was started here before, and its data is gone from $data"
-	else
+	elif ! started_here; then
 		return 0
 	fi
 	[ -n "$peers" ] || never "$why_not"
@@ -741,10 +749,10 @@ leave_mark() {
 	chown -R "$owner" "$data" "$wal"
 	[ -d "$wal/$mark" ]
 } >/dev/null 2>&1
-# Leaves the mark that tells that etcd was started in this window.
+# Leaves the mark that tells that etcd was started.
 mark_start() {
-	[ -z "$window" ] || { leave_mark && { [ -d "${data%/}.$mark" ] || mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }; } 2>/dev/null
-}
+	leave_mark && { [ -d "${data%/}.$mark" ] || mkdir "${data%/}.$mark" || mkdir "/var/tmp/$mark"; }
+} 2>/dev/null
 
 # --- restore
 # Makes the data of this member from the snapshot, in directories of its own. The
@@ -817,7 +825,7 @@ found() {
 	# A moment may mislead (a member that starts has not read its log yet), so
 	# all this must hold twice. Of a static cluster one member starts first, and
 	# the others once they see it.
-	static//forming/1) [ "$was" != "$1" ] || start_founder ;;
+	static//forming/1) started_here || [ "$was" != "$1" ] || start_founder ;;
 	static//silent)
 		if [ -z "$window" ]; then
 			why_not="waiting for $(printf '%s\n' "$ETCD_INITIAL_CLUSTER" | tr ',' '\n' | sed 's/=.*//' | sort | sed 1q), the first initial member: $why_not"
@@ -845,7 +853,10 @@ found() {
 			[ -e "$bin/etcd" ] || [ -n "${ETCD_JOIN_BIN:-}" ] || version=none
 			case $version in
 			# It registers itself, once it has found its settings to be right.
-			3.[6-9]* | 3.[1-9][0-9]* | [4-9]*) exit 0 ;;
+			3.[6-9]* | 3.[1-9][0-9]* | [4-9]*)
+				mark_start
+				exit 0
+				;;
 			'') why_not="$bin/etcd does not run" ;;
 			*) register ;;
 			esac
@@ -854,19 +865,23 @@ found() {
 	v2/open/silent | v2/open/forming/1)
 		# etcd would refuse with "duplicate id"; the cluster forms without it,
 		# and then its place on the list is free for it to take.
-		[ "$registered" = 1 ] || exit 0
+		if [ "$registered" = 0 ]; then
+			mark_start
+			exit 0
+		fi
 		why_not="registered before: waiting for the other initial members"
 		;;
 	v?/full/*)
 		if [ "$registered" = 0 ]; then
 			why_not="the token is full and this member is not among its first $size"
-		elif [ "$1" = forming/1 ] || { [ "$1" = silent ] && [ -d "$wal/$mark" ]; }; then
+		elif { [ "$1" = forming/1 ] && ! started_here; } || { [ "$1" = silent ] && [ -d "$wal/$mark" ]; }; then
 			# Without the registry, which can be used once, and not by every version.
 			# What it stands for can be used again: the same members under the same
 			# token have the same IDs, and etcd asks the others itself whether this
 			# one has run.
 			token=${ETCD_DISCOVERY_TOKEN:-}
 			[ "$bootstrap" = v3 ] || token=$ETCD_DISCOVERY
+			mark_start
 			say "starting with the initial members of the token"
 			start new "$first"
 			printf 'ETCD_INITIAL_CLUSTER_TOKEN=%s\n' "$token"
@@ -885,12 +900,40 @@ found() {
 
 [ "$bootstrap" != none ] || [ -n "$peers" ] || later "ETCD_JOIN_PEERS is not set"
 
+rounds=0
+targets=$peers
+heard=
+found=
+clock() {
+	now=$(date +%s)
+	# Without a clock, one round.
+	case $now in '' | *[!0-9]*) now=0 rounds=180 ;; esac
+}
+clock
+# One run leaves room for the start of etcd in the 90 seconds of systemd.
+deadline=$((now + 45))
+# The pause of one that can only wait for a change of the cluster.
+grow=1
+slower() {
+	pause=$grow
+	[ "$grow" = 16 ] || grow=$((grow * 2))
+}
+again() {
+	# At least two rounds, however long one took, and not for ever, even if the
+	# clock is set back.
+	clock
+	[ "$rounds" -lt 2 ] || [ "$now" -le "$deadline" ] || exit 75
+	[ "$rounds" -lt 180 ] || exit 75
+	sleep "$pause" 2>/dev/null || sleep 1
+}
+
 # A member that has its data starts, unless it was removed: such a start ends at
 # once, and would be tried again and again. A majority of the others must not
-# list it, and one of them must refuse its ID in the cluster as etcd refuses the
+# list its ID, and one of them must refuse it in the cluster as etcd refuses the
 # connections of a removed member (410). Lists alone can be old for a moment: a
 # member that starts lists what it reads of its log. The IDs stand in the log,
-# in the protocol buffer of its second record.
+# in the protocol buffer of its second record. If the cluster lists a learner with
+# our URLs that has not run, it starts, and the old data is renamed.
 if [ -n "$kept" ]; then
 	# shellcheck disable=SC2046 # two words
 	set -- $(od -An -v -tu1 -N 512 "$kept" 2>/dev/null | awk '
@@ -905,36 +948,41 @@ if [ -n "$kept" ]; then
 		}
 		{ for (i = 1; i <= NF; i++) b[n++] = $i }
 		END { p = b[0] + b[7] % 8 + 19; number(); p += 3; id = number(); p++; print id, number() }')
-	for patience in 0.3 0.8; do
-		targets=$peers
-		listen
-		peers=$more
-		case $known$verdict in
-		1*) exit 0 ;;
-		absent*)
+	DATA_ID=$(printf %u "0x${1:-0}")
+	export DATA_ID
+	while :; do
+		rounds=$((rounds + 1))
+		removed=
+		for patience in 0.3 0.8; do
+			targets=$peers
+			listen
+			peers=$more
+			case $known$verdict in
+			1*) exit 0 ;;
+			absent* | ran | join* | vote* | 'wait not'*) ;;
+			*) continue ;;
+			esac
 			for peer in $heard; do
 				case " $TOLD " in *" $peer "*) ;; *) continue ;; esac
 				case $(fetch_peer -H "X-Etcd-Cluster-ID: ${2:-}" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
-				'HTTP/1.1 410'*) never "$name ($OWN) was removed from the cluster: replace the member" ;;
+				'HTTP/1.1 410'*) removed=1 && break 2 ;;
 				esac
 			done
+		done
+		case $removed$verdict in
+		1join*)
+			# The log makes a directory the data of a member: it goes last.
+			mv "$data/member" "$data/removed-$1"
+			[ ! -e "$kept" ] || mv "$wal" "$data/removed-$1/wal" && join
+			say "cannot move $data"
 			;;
+		1*) say "$name ($OWN) was removed from the cluster: replace the member" ;;
+		*) exit 0 ;;
 		esac
+		slower
+		again
 	done
-	exit 0
 fi
-rounds=0
-targets=$peers
-heard=
-found=
-clock() {
-	now=$(date +%s)
-	# Without a clock, one round.
-	case $now in '' | *[!0-9]*) now=0 rounds=180 ;; esac
-}
-clock
-# One run leaves room for the start of etcd in the 90 seconds of systemd.
-deadline=$((now + 45))
 while :; do
 	pause=0.25
 	# --- registry
@@ -963,11 +1011,20 @@ while :; do
 	case $registry/$verdict in "full/wait a peer "*) [ ! -d "$wal/$mark" ] || verdict="silent $why_not" ;; esac
 	# --- end
 	case $verdict in
-	ran) never "$name ($OWN) has run before and its data is gone from $data: replace the member" ;;
+	ran)
+		why_not="$name ($OWN) has run before and its data is gone from $data: replace the member"
+		slower
+		;;
+	"vote "*)
+		found=$verdict
+		why_not="not added yet"
+		if ! started_here && [ "$was" = "$verdict" ]; then
+			mark_start
+			join
+		fi
+		;;
 	"join "*)
-		say "added to the cluster: starting"
-		start existing "${verdict#join }"
-		exit 0
+		join
 		;;
 	"absent "*)
 		# One that hangs must not hold up the news of the others: ask it now
@@ -995,10 +1052,5 @@ while :; do
 		;;
 	esac
 	say "${why_not:-no answer can be read}"
-	# At least two rounds, however long one took, and not for ever, even if the
-	# clock is set back.
-	clock
-	[ "$rounds" -lt 2 ] || [ "$now" -le "$deadline" ] || exit 75
-	[ "$rounds" -lt 180 ] || exit 75
-	sleep "$pause" 2>/dev/null || sleep 1
+	again
 done

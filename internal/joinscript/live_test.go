@@ -169,10 +169,8 @@ func never(t *testing.T, p *etcdtest.Process) {
 	p.PowerOff()
 	p.Wipe()
 	p.Supervise(supervised)
-	code, err := p.WaitExit(etcdtest.WaitContext(t))
-	if err != nil || code != exitNever {
-		t.Fatalf("the wiped %s ends with %d, %v; want %d", p.Name, code, err, exitNever)
-	}
+	logged(t, p, "has run before")
+	p.PowerOff()
 	if p.Starts() != starts {
 		t.Fatalf("the wiped %s was started", p.Name)
 	}

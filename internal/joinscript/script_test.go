@@ -18,10 +18,8 @@ const (
 	// exitRetry means that etcd must not start yet and that the script should
 	// run again (sysexits: EX_TEMPFAIL).
 	exitRetry = 75
-	// exitNever means that this member must never start: it was removed, or
-	// this identity has run before and its data is gone. A member that returns
-	// with an empty log can vote away acknowledged writes. (sysexits:
-	// EX_CONFIG; for systemd's RestartPreventExitStatus.)
+	// exitNever means that etcd can never start with this environment (sysexits:
+	// EX_CONFIG; for systemd's RestartPreventExitStatus).
 	exitNever = 78
 )
 
@@ -33,7 +31,7 @@ var variants = map[string]struct {
 }{
 	"discovery": {Discovery(), 9000},
 	"static":    {Static(), 7000},
-	"restore":   {Restore(), 7000},
+	"restore":   {Restore(), 7200},
 }
 
 // Test that the script is suitable for user data: plain ASCII, small when
@@ -84,7 +82,7 @@ func TestStaticScriptHasNoRegistry(t *testing.T) {
 	sh := nth(t, 0)
 	sh.script = Static()
 	for _, env := range []string{"ETCD_DISCOVERY=" + dead + "/T", "ETCD_DISCOVERY_TOKEN=T"} {
-		ask(t, sh, true, nil, env, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitRetry, "", "this join script is for a static bootstrap")
+		ask(t, sh, true, nil, env, "ETCD_INITIAL_CLUSTER=us="+own).want(t, exitNever, "", "this join script is for a static bootstrap")
 	}
 	ask(t, sh, false, nil, "ETCD_JOIN_DISCOVERY="+dead+"/T").want(t, exitRetry, "", "ETCD_JOIN_PEERS is not set")
 }
