@@ -214,19 +214,6 @@ func (m *machine) end() {
 	}
 }
 
-// exited returns the exit statuses of the main process so far, and whether the
-// service is given up.
-func (m *machine) exited() ([]int, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	select {
-	case <-m.done:
-		return slices.Clone(m.exits), true
-	default:
-		return slices.Clone(m.exits), false
-	}
-}
-
 func (m *machine) say(what ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

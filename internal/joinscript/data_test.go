@@ -182,12 +182,13 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 		for _, elsewhere := range []bool{false, true} {
 			t.Run(fmt.Sprint("a learner with its URL has not run, the log is elsewhere: ", elsewhere), func(t *testing.T) {
 				members, gone = []entry{ea, eb, {ID: 13, PeerURLs: []string{own}, IsLearner: true}}, http.StatusGone
-				dir, wal, want := t.TempDir(), "", "removed-"+id+"/wal/0.wal"
+				dir, want := t.TempDir(), "removed-"+id+"/wal/0.wal"
 				log := tools(t, map[string]string{"0.wal": string(log)})
 				if err := os.Mkdir(filepath.Join(dir, "member"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if wal = log; !elsewhere {
+				wal := log
+				if !elsewhere {
 					if wal = filepath.Join(dir, "member/wal"); os.Rename(log, wal) != nil {
 						t.Fatal("no log")
 					}

@@ -44,7 +44,7 @@ func TestRegistration(t *testing.T) {
 		for _, urls := range []string{own + "/", "http://127.0.0.1", own + "," + "ftp://127.0.0.1:1", own + ",," + own, "http://user@127.0.0.1:1," + own} {
 			g.members, g.put = nil, ""
 			r := ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_INITIAL_ADVERTISE_PEER_URLS="+urls)...)
-			r.want(t, exitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: ")
+			r.want(t, exitNever, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: ")
 			if g.put != "" {
 				t.Errorf("with %s it registers %s", urls, g.put)
 			}

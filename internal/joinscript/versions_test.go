@@ -135,7 +135,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 				}
 				return r, strings.ReplaceAll(started(token, "us="+p.PeerURL()), own, p.PeerURL())
 			}
-			const starts, refuses = "starting with the initial members of the token", "its HTTP gateway refuses a client certificate with a common name. Install etcdctl, or use a certificate without one and a user"
+			const starts, refuses = "starting with the initial members of the token", "its HTTP gateway refuses a client certificate with a common name. Install etcdctl"
 			named, unnamed := pki.Client("by-certificate"), pki.Peer
 			user := []string{"ETCD_DISCOVERY_USER=by-password", "ETCD_DISCOVERY_PASSWORD=" + password}
 
