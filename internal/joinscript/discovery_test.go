@@ -250,7 +250,7 @@ func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 	ready(t, a, b)
 	// It was started before, so it may have voted: it waits until it is added as a learner.
 	c.Supervise(supervised)
-	logged(t, c, "not added yet")
+	logged(t, c, "etcd was started here before")
 	remove(t, a.Client(t), c)
 	admit(t, a.Client(t), c)
 	oneCluster(t, 3, a.Client(t), a, b, c)

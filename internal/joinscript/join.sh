@@ -874,7 +874,7 @@ found() {
 	v?/full/*)
 		if [ "$registered" = 0 ]; then
 			why_not="the token is full and this member is not among its first $size"
-		elif { [ "$1" = forming/1 ] && ! started_here; } || { [ "$1" = silent ] && [ -d "$wal/$mark" ]; }; then
+		elif [ "$1" = forming/1 ] || { [ "$1" = silent ] && [ -d "$wal/$mark" ]; }; then
 			# Without the registry, which can be used once, and not by every version.
 			# What it stands for can be used again: the same members under the same
 			# token have the same IDs, and etcd asks the others itself whether this
