@@ -66,7 +66,7 @@ func TestNameAlphabetOfTheJoinScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`case \$name in\n'.*\n\*\[!(\S+)\]\*\) later`).FindStringSubmatch(string(script))
+	found := regexp.MustCompile(`case \$name in\n'.*\n\*\[!(\S+)\]\*\) never`).FindStringSubmatch(string(script))
 	if found == nil {
 		t.Fatal("join.sh does not check the name of the member")
 	}
