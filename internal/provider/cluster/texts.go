@@ -17,17 +17,13 @@ import (
 
 func problem(t text.Message) diag.Diagnostic { return diag.NewErrorDiagnostic(t.Summary, t.Detail) }
 
-func message(summary, detail string, args ...any) text.Message {
-	return text.New(summary, detail, args...)
-}
-
 func noRandomness(err error) text.Message {
-	return message("No random numbers", "The system returned no random numbers: %v. Nothing was created.", err)
+	return text.New("No random numbers", "The system returned no random numbers: %v. Nothing was created.", err)
 }
 
 // running is the error for a cluster that is created while one runs at its addresses.
 func running(snap membership.Snapshot) text.Message {
-	return message("A cluster runs at these addresses",
+	return text.New("A cluster runs at these addresses",
 		"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines. Nothing was changed.\n\n"+
 			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
 			"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
@@ -53,11 +49,11 @@ func importBlocks(snap membership.Snapshot) string {
 }
 
 func noneToImport(id membership.ClusterID) text.Message {
-	return message("Cannot import cluster "+id.String(), "No member of cluster %s has started and published a name, and names are the keys of members. Nothing was imported. Start its members, then import again.", id)
+	return text.New("Cannot import cluster "+id.String(), "No member of cluster %s has started and published a name, and names are the keys of members. Nothing was imported. Start its members, then import again.", id)
 }
 
 func sameName(name string, a, b membership.MemberID) text.Message {
-	return message("Two members are named "+name,
+	return text.New("Two members are named "+name,
 		"The members %s and %s have the same name, and names are the keys of members. Nothing was imported. Give one of them another name (ETCD_NAME), restart its process, then import again.", a, b)
 }
 
@@ -67,46 +63,46 @@ func notImported(members []membership.Member) text.Message {
 	for _, m := range members {
 		which = append(which, fmt.Sprintf("%s (%s)", m.ID, strings.Join(m.PeerURLs, ", ")))
 	}
-	return message("Members without a usable name are not imported",
+	return text.New("Members without a usable name are not imported",
 		"These members have not started, or have a name that cannot be a key of members: %s. They stay in the cluster. Start such a member and import the cluster again, or remove it:\n\n"+
 			"  etcdctl member remove %s", strings.Join(which, "; "), members[0].ID)
 }
 
 // answering is the error for an address at which something answers that cannot be asked.
 func answering(err error) text.Message {
-	return message("Something answers at the addresses of the members",
+	return text.New("Something answers at the addresses of the members",
 		"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials. Nothing was changed.", err)
 }
 
 func unknownValues(what string) text.Message {
-	return message(what+" is not known at plan",
+	return text.New(what+" is not known at plan",
 		"The plan decides which node is rebuilt next, so %s must be known when Terraform plans. Nothing was changed. Create what it follows from first, for example:\n\n"+
 			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
 }
 
 func wrongFounders(missing []string) text.Message {
-	return message("Members of the token are missing",
+	return text.New("Members of the token are missing",
 		"The discovery token waits for %s, and members does not have %s. The cluster would never form. Add them to members, or take them out of founders of the token.",
 		strings.Join(missing, ", "), strings.Join(missing, ", "))
 }
 
 func wrongSize(size int64, initial int) text.Message {
-	return message("The token is for another number of members",
+	return text.New("The token is for another number of members",
 		"The discovery token forms a cluster of %d, and members has %d that take part in the formation. Set size of the token to %d, or learner = true for members that join later.", size, initial, initial)
 }
 
 func tokenComplete() text.Message {
-	return message("The token has formed a cluster",
+	return text.New("The token has formed a cluster",
 		"All members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Import the cluster, or replace the token:\n\n"+
 			"  terraform apply -replace='etcd_discovery_token.this'")
 }
 
 func noInitialMember() text.Message {
-	return message("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
+	return text.New("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
 }
 
 func firstVersion(names []string, want string, running []string) text.Message {
-	return message("The first version must be what runs",
+	return text.New("The first version must be what runs",
 		"The state has no version for %s, and the plan would note %s, which is not what they run (%s). Nothing was changed. Set version to what they run and apply. Then change it.",
 		strings.Join(names, ", "), want, strings.Join(running, ", "))
 }
@@ -151,12 +147,12 @@ func rebuilding(p membership.NodesPlan, reason, evidence string) (t text.Message
 	waiting := strings.Join(p.Pending, ", ")
 	switch {
 	case p.Failed:
-		return message("Node "+p.Rebuilt+" has failed and is rebuilt",
+		return text.New("Node "+p.Rebuilt+" has failed and is rebuilt",
 			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.", evidence, orNone(waiting)), true
 	case p.Rebuilt != "":
-		return message("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", orNone(waiting)), true
+		return text.New("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", orNone(waiting)), true
 	case len(p.Pending) > 0:
-		return message("No node is rebuilt", "Pending: %s. Reason: %s.", waiting, reason), true
+		return text.New("No node is rebuilt", "Pending: %s. Reason: %s.", waiting, reason), true
 	default:
 		return t, false
 	}
@@ -170,30 +166,30 @@ func orNone(s string) string {
 }
 
 func stillAnswers(id membership.ClusterID) text.Message {
-	return message("The cluster still answers",
+	return text.New("The cluster still answers",
 		"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. Destroy the members too:\n\n  terraform destroy\n\n"+
 			"To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", id)
 }
 
 func badVersion(v string) text.Message {
-	return message("Invalid version", "%q is not a version of etcd. Expected three numbers, such as 3.6.16.", v)
+	return text.New("Invalid version", "%q is not a version of etcd. Expected three numbers, such as 3.6.16.", v)
 }
 
 func deadLearners(names []string) text.Message {
-	return message("Learners do not answer",
+	return text.New("Learners do not answer",
 		"These learners do not answer: %s. A learner can block the member that the plan adds again. Remove them, or bring them back.", strings.Join(names, ", "))
 }
 
 // silentMember is the warning for a member that does not answer and is not replaced.
 func silentMember(name string, seen silence) text.Message {
-	return message("Member "+name+" does not answer",
+	return text.New("Member "+name+" does not answer",
 		"It has not answered since %s. %s If its machine has failed for good, replace the machine. The member follows it:\n\n"+
 			"  terraform apply -replace='ADDRESS OF THE MACHINE OF %s'\n\nWith replace_unreachable_after set, a plan rebuilds the node by itself.",
 		seen.Since.Format(time.RFC3339), seen.Evidence, text.Clean(name))
 }
 
 func deviating(names []string) text.Message {
-	return message("Members run another version than their nodes have",
+	return text.New("Members run another version than their nodes have",
 		"The image of the machine decides which version runs. %s: set version to what the members run, or correct the image. Other nodes wait.", strings.Join(names, ", "))
 }
 
@@ -203,7 +199,7 @@ func unclaimed(left []membership.NodeHealth) text.Message {
 	for _, e := range left {
 		which = append(which, fmt.Sprintf("%s (%s)", e.Name, e.Member))
 	}
-	return message("Members stay in the cluster",
+	return text.New("Members stay in the cluster",
 		"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
 			"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", strings.Join(which, ", "), left[0].Member)
 }
@@ -211,11 +207,11 @@ func unclaimed(left []membership.NodeHealth) text.Message {
 // twoClusters is the error for two etcd_cluster with one peer URL.
 func twoClusters(taken []string) text.Message {
 	slices.Sort(taken)
-	return message("Two etcd_cluster have one peer URL",
+	return text.New("Two etcd_cluster have one peer URL",
 		"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. Nothing was changed. "+
 			"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", strings.Join(taken, ", "))
 }
 
 // notRestored is the warning for a restore that is set or changed after the creation.
-var notRestored = message("The cluster exists, and nothing is restored",
+var notRestored = text.New("The cluster exists, and nothing is restored",
 	"restore takes effect only when the cluster is created. The plan stores the new value and restores nothing.")

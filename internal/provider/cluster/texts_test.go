@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,7 +64,7 @@ func TestTexts(t *testing.T) {
 		if say != (p.Rebuilt != "" || len(p.Pending) > 0) {
 			t.Errorf("a warning for %+v: %t", p, say)
 		}
-		got += string(p.Reason) + ": " + reasonOf(p, true) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
+		got += fmt.Sprint(p.Reason, ": ") + reasonOf(p, true) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
 	}
 	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}, false) + "\n"
 	file := filepath.Join("testdata", "texts.txt")

@@ -65,7 +65,7 @@ func checkAddresses(want map[string]wanted, static bool, diags *diag.Diagnostics
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		w := want[name]
 		if static && w.PeerURLs == nil && !w.unknown {
-			report.ErrorAt(diags, path.Root("members").AtMapKey(name), message("Member "+name+" has no address",
+			report.ErrorAt(diags, path.Root("members").AtMapKey(name), text.New("Member "+name+" has no address",
 				"Without discovery, the members find each other by their addresses. Set address or peer_urls of %s, or set discovery to the bootstrap of an etcd_discovery_token.", name))
 		}
 		if w.unknown {
