@@ -371,11 +371,12 @@ ask() {
 }
 
 # What the answers say, on four lines: a verdict, the peer URLs that they name,
-# the URLs that answered. A verdict about this member needs the same list from a majority of the voters on it other than this
-# member: a removed member that still runs, or one that is cut off, repeats an
-# old list. Peers of the environment vote. Voters that an answer names vote too if
-# a majority of the peers of the environment gives that answer, apart from those
-# that it lists as learners: one answer may come from a cluster of its own.
+# the URLs that answered. A verdict about this member needs the same list from
+# a majority of the voters on it other than this member: a removed member that
+# still runs, or one that is cut off, repeats an old list. Peers of the
+# environment vote. Voters that an answer names vote too if a majority of the
+# peers of the environment gives that answer, apart from those that it lists
+# as learners: one answer may come from a cluster of its own.
 #   ran              listed, and has run
 #   join CLUSTER     a learner that has not run, and the cluster works
 #   vote CLUSTER     a voter that has not run, on the list of every other voter:
