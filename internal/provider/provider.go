@@ -26,11 +26,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/functions"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/heartbeat"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/initialcluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/maintenance"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/member"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/memberconfig"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/rollout"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/snapshot"
 )
 
@@ -123,12 +119,8 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 
 // Resources implements provider.Provider.
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
-	if p.run.OneCluster {
-		return []func() resource.Resource{discoverytoken.NewResource, cluster.NewResource, clustermember.NewResource, clustermember.NewLearnerResource, snapshot.NewResource}
-	}
 	return []func() resource.Resource{
-		discoverytoken.NewResource, initialcluster.NewResource, memberconfig.NewResource, member.NewResource, member.NewLearnerResource,
-		rollout.NewResource, snapshot.NewResource,
+		discoverytoken.NewResource, cluster.NewResource, clustermember.NewResource, clustermember.NewLearnerResource, snapshot.NewResource,
 	}
 }
 
@@ -144,10 +136,7 @@ func (p *Provider) EphemeralResources(context.Context) []func() ephemeral.Epheme
 
 // ListResources implements provider.ProviderWithListResources.
 func (p *Provider) ListResources(context.Context) []func() list.ListResource {
-	if p.run.OneCluster {
-		return []func() list.ListResource{cluster.NewList, clustermember.NewList, clustermember.NewLearnerList}
-	}
-	return []func() list.ListResource{member.NewList, member.NewLearnerList}
+	return []func() list.ListResource{cluster.NewList, clustermember.NewList, clustermember.NewLearnerList}
 }
 
 // Actions implements provider.ProviderWithActions.

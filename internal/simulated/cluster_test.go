@@ -43,7 +43,6 @@ type site struct {
 }
 
 func newSite(w *world) *site {
-	w.nodes = true
 	s := &site{world: w, ws: driver.New(w, driver.Values{}), fleet: newFleet(w)}
 	s.ws.Machines = s.fleet
 	return s

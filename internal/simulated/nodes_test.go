@@ -36,7 +36,6 @@ type estate struct {
 func found(t *testing.T, names string, f func(e *estate)) {
 	t.Helper()
 	simulate(t, 1, names, func(w *world) {
-		w.nodes = true
 		e := &estate{world: w, never: map[string]int{}, machines: map[string]*etcdsim.Process{}, made: map[string]int{}}
 		e.ws = driver.New(w, driver.Values{})
 		e.ws.Machines, e.ws.Resources = e, nodesOf(names, names)

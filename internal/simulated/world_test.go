@@ -53,8 +53,6 @@ type world struct {
 	calls int
 	each  func(run string) error
 	env   map[string]string
-	// nodes serves the resources for nodes of an etcd_cluster.
-	nodes bool
 
 	mu   sync.Mutex
 	runs map[string]int
@@ -104,8 +102,6 @@ func (w *world) start(run string) driver.Start {
 			Getenv: func(name string) string { return w.env[name] },
 			Random: random{rand.New(rand.NewPCG(seed.Sum64(), 0))},
 			Self:   func() claim.Holder { return claim.Holder{Who: name, PID: 1, Run: name} },
-
-			OneCluster: w.nodes,
 		}
 		return &driver.Run{
 			Name: name, Server: provider.Server(provider.NewForRun("test", pool, r)()),

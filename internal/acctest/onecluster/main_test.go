@@ -57,7 +57,6 @@ func serve() {
 	}()
 	pool := &connection.Pool{}
 	run := backend.NewRun()
-	run.OneCluster = true
 	etcd := provider.NewForRun("test", pool, run)
 	err := tf6server.Serve("registry.terraform.io/terraform-provider-etcd/etcd", func() tfprotov6.ProviderServer { return provider.Server(etcd()) })
 	_ = pool.Close()

@@ -28,8 +28,6 @@ type Run struct {
 	Random io.Reader
 	// Self identifies the run to the runs that wait for its locks.
 	Self func() claim.Holder
-	// OneCluster serves etcd_cluster and what belongs to it. Tests set it.
-	OneCluster bool
 }
 
 // NewRun returns the run of this process.
