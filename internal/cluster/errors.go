@@ -117,19 +117,6 @@ func Hopeless(err error) bool {
 	return refused > 0 || notAsked > 0 && notAsked == len(gone.Answers)
 }
 
-// Answered reports whether an etcd server certainly answered at an endpoint without
-// giving a member list: it requires other credentials, or is a learner. A failed
-// TLS handshake does not count, because any server may be at the other end.
-func Answered(err error) bool {
-	kinds := []connection.Kind{
-		connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied, connection.StaleToken, connection.NoLogin, connection.Learner,
-	}
-	var gone *connection.Unreachable
-	return errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
-		return slices.Contains(kinds, connection.KindOf(e.Err))
-	})
-}
-
 // TurnedAway reports whether endpoints answered, but only about the provider's
 // access or about themselves, not about whether a cluster exists.
 func TurnedAway(err error) bool {

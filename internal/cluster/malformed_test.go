@@ -107,7 +107,7 @@ func TestNoMalformedRecordIsWritten(t *testing.T) {
 	}
 	for i, r := range []Record{
 		{Owner: "1", Name: "dé", PeerURLs: []string{"http://x:1"}, State: Intended, Awaited: true},
-		{Owner: "2", Name: "d", PeerURLs: []string{"http://x:1"}, State: Announced, MemberID: "2a", Started: true},
+		{Owner: "2", Name: "d", PeerURLs: []string{"http://x:1"}, State: Announced, MemberID: "2a"},
 		{Owner: "3", Name: "d", State: Removed, MemberID: "2a"},
 	} {
 		if _, err := records.Put(t.Context(), r); err != nil {

@@ -27,9 +27,8 @@ const (
 	Intended RecordState = "intended"
 	// Announced: the member with the ID in the record belongs to the owner.
 	Announced RecordState = "announced"
-	// Removed: Terraform removed the owner's member; the configuration of its
-	// machine still exists. The same identity may be added again only if it has
-	// never run.
+	// Removed: Terraform removed the owner's member; its node still exists, and may be
+	// added again.
 	Removed RecordState = "removed"
 )
 
@@ -37,7 +36,7 @@ const (
 // before the member is added, so that a crash in between loses nothing.
 // Adoption and the backstop rely on it, never on names or URLs alone.
 type Record struct {
-	// Owner is the ID of the member's configuration, or "name:" and its name if
+	// Owner is the ID of the member's node, or "name:" and its name if
 	// it has none. It is the last part of the record's key.
 	Owner string `json:"owner"`
 	// Name and PeerURLs are those with which the member is added.
@@ -46,9 +45,6 @@ type Record struct {
 	// MemberID is empty while the state is Intended.
 	MemberID string      `json:"member_id,omitempty"`
 	State    RecordState `json:"state"`
-	// Started is true once the member has run: after that its identity cannot
-	// be used again if it is removed, by Terraform or otherwise.
-	Started bool `json:"started,omitempty"`
 	// Awaited is true if the Terraform run that adds the member also waits for
 	// its start, so that no state contains the member before that.
 	Awaited bool `json:"awaited,omitempty"`

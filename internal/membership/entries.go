@@ -297,7 +297,7 @@ func newcomers(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
 		m, found := Member{}, false
 		if p.Snapshot != nil && e.isAnew() {
-			m, found = p.Snapshot.MemberOf(e.Name, e.After.PeerURLs)
+			m, found = p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
 		}
 		if found && p.livingVoter(m.ID) {
 			e.Found = Identity{Code: AlreadyMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}}

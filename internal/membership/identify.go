@@ -5,8 +5,7 @@ package membership
 
 import "slices"
 
-// Bootstrap is the role of a member, decided when the configuration of its
-// process is made, see [Identify].
+// Bootstrap is the role of a member, decided when its node is planned, see [Identify].
 type Bootstrap uint8
 
 const (
@@ -27,11 +26,6 @@ type Ownership struct {
 	PeerURLs []string
 	// Removed is true if Terraform removed the member.
 	Removed bool
-	// Retired is true if the member has run and its process has no other
-	// identity. Once the member is removed, by Terraform or otherwise, the
-	// process cannot come back, neither with its data (etcd refuses a removed
-	// member permanently) nor without.
-	Retired bool
 }
 
 // IdentifyRequest describes the member to look for.
@@ -90,9 +84,6 @@ const (
 	// FounderRenamed: the peer URLs of this initial member belong to a member
 	// with another name.
 	FounderRenamed Code = "founder of another name"
-	// IdentityRetired: the member is ours, has run, and was removed. Its process
-	// cannot join again until its configuration is replaced.
-	IdentityRetired Code = "identity retired"
 	// OtherName: the member is ours, but its process has published another name
 	// than the wanted name, which is in Detail.
 	OtherName Code = "other name"
@@ -118,7 +109,7 @@ type Identity struct {
 // reachability, and never a name alone. It does not adopt a member that another
 // owner has on record, because two configurations would manage it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
-	if id, alone := SoleFounder(s); alone && r.Founders > 1 && !r.Ownership.Recorded {
+	if id, alone := soleFounder(s); alone && r.Founders > 1 && !r.Ownership.Recorded {
 		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
 	}
 	if len(s.Others) > 0 { // with several clusters, the list may be another cluster's
@@ -159,9 +150,6 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	}
 	if m, ok := s.first(func(m Member) bool { return m.Name == r.Name }); ok {
 		return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
-	}
-	if r.Ownership.Recorded && r.Ownership.Retired {
-		return Identity{Code: IdentityRetired, Facts: Facts{Subject: r.Ownership.ID, Others: []MemberID{r.Ownership.ID}}}
 	}
 	if r.Bootstrap == Founder && !r.Ownership.Recorded {
 		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}
@@ -224,12 +212,12 @@ func byURLs(s Snapshot, urls []string) (Member, bool) {
 	return s.first(func(m Member) bool { return len(urls) > 0 && SameURLs(m.PeerURLs, urls) })
 }
 
-// SoleFounder returns the voter that formed the cluster by itself, if it is still in
+// soleFounder returns the voter that formed the cluster by itself, if it is still in
 // the list. A member that does not understand its bootstrap (a v3 discovery token
 // before etcd 3.6 without the join script, a v2 URL from 3.7 on) ignores it and
 // forms such a cluster without an error. The cluster ID shows it: it is computed
 // from the IDs of the initial members and does not change when others join.
-func SoleFounder(s Snapshot) (MemberID, bool) {
+func soleFounder(s Snapshot) (MemberID, bool) {
 	for _, m := range s.Voters() {
 		if ComputeClusterID([]MemberID{m.ID}) == s.ClusterID {
 			return m.ID, true

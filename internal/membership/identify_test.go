@@ -23,9 +23,6 @@ func TestIdentify(t *testing.T) {
 
 	ours := Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlD}}
 	intent := Ownership{Recorded: true, PeerURLs: []string{urlD}}
-	ran := Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Retired: true}
-	ranAndRemoved := ran
-	ranAndRemoved.Removed = true
 	another := Ownership{Recorded: true, ID: 5, PeerURLs: []string{urlD}}
 	left := Ownership{Recorded: true, ID: 4, PeerURLs: []string{urlD}, Removed: true}
 
@@ -41,13 +38,7 @@ func TestIdentify(t *testing.T) {
 	}{
 		{name: "absent", step: StepAnnounce},
 		{name: "absent, recorded: removed by someone else", claim: ours, step: StepAnnounce},
-		{name: "absent, has run: removed by someone else", claim: ran, code: IdentityRetired},
-		{name: "absent, has run, and Terraform removed it", claim: ranAndRemoved, code: IdentityRetired},
-		{name: "a founder that has run, and Terraform removed it", founder: true, claim: ranAndRemoved, code: IdentityRetired},
 		{name: "somebody else's that never started, in a forged record", member: &elsewhere, claim: ours, code: MovedMember},
-		{name: "has run, and is there", member: &voter, claim: ran, step: StepAdopt, id: 4},
-		{name: "has run, and somebody took its place", member: &moved, claim: Ownership{Recorded: true, ID: 5, PeerURLs: []string{urlD}, Retired: true}, code: NameTaken},
-		{name: "a founder that has run, removed by someone else", founder: true, claim: ran, code: IdentityRetired},
 		{name: "absent, left", claim: left, step: StepAnnounce},
 		{name: "absent, intent only", claim: intent, step: StepAnnounce},
 		{name: "announced and ours", member: &announced, claim: ours, step: StepAdopt, id: 4},

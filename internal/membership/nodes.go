@@ -241,7 +241,7 @@ func (e NodeHealth) label() string {
 	return e.Name
 }
 
-// checkVersion applies the rules of [CheckUpgrade] to the versions that the refresh
+// checkVersion applies the rules of [UpgradeCode] to the versions that the refresh
 // stored, for the nodes that are new and for those that need a rebuild.
 func (q queue) checkVersion(due []Node) (VersionStep, UpgradeCode) {
 	from, to := map[string]string{}, map[string]string{}

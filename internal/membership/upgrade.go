@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// VersionStep is the change of one name from its effective to its desired value,
+// VersionStep is the change of one name from the version of its node to the wanted version,
 // if both are versions of etcd.
 type VersionStep struct {
 	Name, From, To string
@@ -52,29 +52,11 @@ func (c UpgradeCode) Refused() bool {
 	return c != UpgradeFine && c != UpgradeFromBadRelease
 }
 
-// CheckUpgrade judges the first step, in order of name, that has a problem.
-// Values that are not versions of etcd pass. Values count as versions only if
-// every member that answers runs the major and minor version that its name has in
-// effective.
+// checkVersions judges the first step, in order of name, that has a problem. Values
+// that are not versions of etcd pass.
 //
 // The rest of the cluster decides how far back a member may go, because the
 // member's own version is gone once the member is removed.
-func CheckUpgrade(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
-	if step, ok := s.downgrading(effective, desired); ok {
-		return step, UpgradeDuringDowngrade
-	}
-	for _, m := range s.Members {
-		if has, known := effective[m.Name]; known && s.answers(m.ID) {
-			v, ok := parseMinor(s.Answer(m.ID).Version)
-			if said, is := parseMinor(has); !ok || !is || said != v {
-				return VersionStep{}, UpgradeFine
-			}
-		}
-	}
-	return checkVersions(s, effective, desired)
-}
-
-// checkVersions is [CheckUpgrade] for values that are versions of etcd.
 func checkVersions(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
 	if step, ok := s.downgrading(effective, desired); ok {
 		return step, UpgradeDuringDowngrade

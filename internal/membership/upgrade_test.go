@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCheckUpgrade(t *testing.T) {
+func TestCheckVersions(t *testing.T) {
 	type m = map[string]string
 	// The members a, b, c run these versions; "" is a member that does not answer.
 	snap := func(versions ...string) Snapshot {
@@ -69,13 +69,11 @@ func TestCheckUpgrade(t *testing.T) {
 		{name: "away from a bad release", s: snap("3.5.12", "3.5.12", "3.5.12"), have: all("3.5.12"), want: all("3.5.35")},
 		{name: "as when it is applied: a has left", s: snap("", "3.6.16", "3.6.16"), have: all("3.6.16"), want: all("3.7.3")},
 		{name: "images, not versions", s: three5, have: all("debian-12"), want: all("debian-13")},
-		{name: "versions of something else", s: three5, have: all("1.2.0"), want: all("3.7.0")},
-		{name: "versions of something else, that look alike", s: snap("3.6.16", "3.6.16", "3.6.16"), have: all("3.5.0"), want: all("3.9.0")},
 		{name: "hashes", s: three5, have: all("3.5.35"), want: all("ab12")},
 		{name: "nobody answers", s: snap("", "", ""), have: all("3.5.35"), want: all("3.7.3")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			step, code := CheckUpgrade(c.s, c.have, c.want)
+			step, code := checkVersions(c.s, c.have, c.want)
 			if code != c.code || step.Name != c.step || !slices.Equal(step.Members, c.members) || step.Between != c.between {
 				t.Errorf("got %+v, %d", step, code)
 			}
@@ -87,7 +85,7 @@ func TestCheckUpgrade(t *testing.T) {
 			if !code.Refused() && len(c.s.Members) > 0 {
 				gone := c.s
 				gone.Members = c.s.Members[1:]
-				if step, late := CheckUpgrade(gone, c.have, c.want); late.Refused() {
+				if step, late := checkVersions(gone, c.have, c.want); late.Refused() {
 					t.Errorf("refused when it is applied: %+v, %d", step, late)
 				}
 			}

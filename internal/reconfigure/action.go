@@ -18,12 +18,11 @@ const (
 	ActionReplace Action = "replace"
 	ActionUpdate  Action = "update"
 
-	ActionRead      Action = "read"
-	ActionRecord    Action = "record" // write its ownership record
-	ActionImport    Action = "import"
-	ActionConfigure Action = "configure"
-	ActionReach     Action = "reach" // find its cluster
-	ActionForget    Action = "forget"
+	ActionRead   Action = "read"
+	ActionRecord Action = "record" // write its ownership record
+	ActionImport Action = "import"
+	ActionReach  Action = "reach" // find its cluster
+	ActionForget Action = "forget"
 )
 
 // Actions that do not add or remove a member.
@@ -36,12 +35,4 @@ const (
 // no lock between processes can be taken, so such an action continues without it.
 func (a Action) liftsAlarm() bool {
 	return a == ActionRemove || a == actionDefragment
-}
-
-// Actions returns all actions.
-func Actions() []Action {
-	return []Action{
-		ActionAdd, ActionPromote, ActionRemove, ActionReplace, ActionUpdate,
-		ActionRead, ActionRecord, ActionImport, ActionConfigure, ActionReach,
-	}
 }

@@ -34,7 +34,7 @@ func (b *bench) forge(t *testing.T, owner string, r cluster.Record) {
 
 // record returns a correct record of a member.
 func record(owner string, m membership.Member) cluster.Record {
-	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Announced, Started: true}
+	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Announced}
 }
 
 // mustHave fails the test unless the member and the record exist, or do not, as

@@ -109,8 +109,6 @@ type NoCluster struct {
 	Name string
 	// Forming is true if the member waited for the cluster to form.
 	Forming bool
-	// Missing are the initial members whose configuration is not known.
-	Missing []string
 	Cause   error
 }
 

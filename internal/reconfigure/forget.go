@@ -49,8 +49,8 @@ func (l *leave) tryForget(ctx context.Context) error {
 	return l.letGo(ctx)
 }
 
-// letGo ends the owner's claim to the member. If the owner's configuration
-// remains, the record remains as well and says whether that identity has run.
+// letGo ends the owner's claim to the member. If the owner's node remains, the record
+// remains as well: the member was removed, and may be added again.
 func (l *leave) letGo(ctx context.Context) error {
 	records := l.Cluster.Records(l.snap.ClusterID)
 	if !l.req.KeepRecord {
@@ -58,12 +58,12 @@ func (l *leave) letGo(ctx context.Context) error {
 	}
 	r, ok, err := records.Get(ctx, l.req.Owner)
 	switch {
-	case err != nil, ok && r.ID() != l.req.ID, !ok && !l.ran:
+	case err != nil, ok && r.ID() != l.req.ID:
 		return err
-	case !ok: // imported, and never recorded
+	case !ok: // an initial or imported member, never recorded
 		r = cluster.Record{Owner: l.req.Owner, Name: l.req.Name, PeerURLs: l.req.PeerURLs, MemberID: l.req.ID.String()}
 	}
-	r.State, r.Started = cluster.Removed, r.Started || l.ran
+	r.State = cluster.Removed
 	_, err = records.Put(ctx, r)
 	return err
 }

@@ -129,10 +129,10 @@ func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone 
 	})
 }
 
-// Undecidable reports whether an error means that the cluster cannot decide any
+// undecidable reports whether an error means that the cluster cannot decide any
 // more: it does not answer, has no quorum, or was replaced by another cluster.
 // A refusal by the cluster does not count.
-func Undecidable(err error) bool {
+func undecidable(err error) bool {
 	refusal, refused := errors.AsType[*Refusal](err)
 	return errors.As(err, new(*connection.Unreachable)) || errors.As(err, new(*OtherCluster)) || refused && refusal.Decision.Code == membership.QuorumLost
 }

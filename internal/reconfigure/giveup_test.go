@@ -119,7 +119,7 @@ func TestGiveUpTurnOfAMemberThatLeft(t *testing.T) {
 }
 
 func ownD(id membership.ClusterID, was, owner string) reconfigure.OwnRequest {
-	return reconfigure.OwnRequest{Was: was, Owner: owner, Cluster: id, ID: 0x2a, Name: "d", PeerURLs: []string{"http://x:1"}, Started: true}
+	return reconfigure.OwnRequest{Was: was, Owner: owner, Cluster: id, ID: 0x2a, Name: "d", PeerURLs: []string{"http://x:1"}}
 }
 
 // A member always has one owner on record: the transaction that deletes the
@@ -129,7 +129,7 @@ func TestOwnIsOneTransaction(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	id := b.id(t)
 	written, err := b.engine.Cluster.Records(id).Put(etcdtest.WaitContext(t), cluster.Record{
-		Owner: "name:d", Name: "d", PeerURLs: []string{"http://x:1"}, State: cluster.Announced, MemberID: "2a", Started: true,
+		Owner: "name:d", Name: "d", PeerURLs: []string{"http://x:1"}, State: cluster.Announced, MemberID: "2a",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestOwnIsOneTransaction(t *testing.T) {
 		if err := r(); err != nil {
 			t.Error(err)
 		}
-		if got, ok, err := b.engine.Cluster.Records(id).Get(etcdtest.WaitContext(t), "config-of-d"); err != nil || !ok || got.ID() != written.ID() || !got.Started {
+		if got, ok, err := b.engine.Cluster.Records(id).Get(etcdtest.WaitContext(t), "config-of-d"); err != nil || !ok || got.ID() != written.ID() {
 			t.Errorf("on record is %+v, %v, %v", got, ok, err)
 		}
 	}

@@ -22,9 +22,6 @@ type Incomplete struct {
 	// Decision is the last one, and Snapshot what it was made on.
 	Decision membership.Decision
 	Snapshot membership.Snapshot
-	// FrozenCluster is the initial cluster in the configuration's environment,
-	// if the caller knows and sets it; Now is what it would have to be.
-	FrozenCluster, Now string
 	// Stalled is true if the learner made no progress for [StallTimeout].
 	Stalled bool
 	// Interrupted is true if the operator ended the wait.
@@ -32,9 +29,7 @@ type Incomplete struct {
 	// Unsure is true if the request to add the member was sent, or about to be
 	// sent, and its answer was never received.
 	Unsure bool
-	// Ran is true if the record says that this identity has run.
-	Ran   bool
-	Cause error
+	Cause  error
 }
 
 // Error implements error.
@@ -54,29 +49,19 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
 		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended && !j.refused,
 	}
-	i.Ran = j.req.Configured && j.record.Started && j.member.ID != 0 && j.record.ID() == j.member.ID
 	if i.Reached == Announced && j.member.Started() {
 		i.Reached = Started
-	}
-	if j.member.ID != 0 {
-		i.Now = initialCluster(j.snap.Members, j.member.ID, j.req.Name)
 	}
 	return i
 }
 
-// initialCluster returns the initial cluster for the member with that ID, which
-// may not have published its name yet.
-func initialCluster(members []membership.Member, id membership.MemberID, name string) string {
-	list := slices.Clone(members)
+// InitialCluster returns the initial cluster with which the joined member starts.
+func (j Joined) InitialCluster(name string) string {
+	list := slices.Clone(j.Members)
 	for i := range list {
-		if list[i].ID == id {
-			list[i].Name = name
+		if list[i].ID == j.Member.ID {
+			list[i].Name = name // it may not have published its name yet
 		}
 	}
 	return membership.FormatInitialCluster(list)
-}
-
-// InitialCluster returns the initial cluster with which the joined member starts.
-func (j Joined) InitialCluster(name string) string {
-	return initialCluster(j.Members, j.Member.ID, name)
 }

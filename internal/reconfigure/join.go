@@ -31,15 +31,12 @@ const (
 
 // JoinRequest describes the member to add.
 type JoinRequest struct {
-	// Owner is the key of the ownership record: the ID of the configuration, or
+	// Owner is the key of the ownership record: the ID of the node, or
 	// a key made of the name if there is none.
 	Owner     string
 	Name      string
 	PeerURLs  []string
 	Bootstrap membership.Bootstrap
-	// Configured is true if the member's process was made from a configuration
-	// of the provider, and has only the identity in it.
-	Configured bool
 	// AwaitCluster is true if the cluster is being formed in the same Terraform
 	// run: the join waits for the cluster to answer instead of failing.
 	AwaitCluster bool
@@ -219,7 +216,7 @@ func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, re
 		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
 		Ownership: membership.Ownership{
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
-			Removed: record.State == cluster.Removed, Retired: r.Configured && record.Started,
+			Removed: record.State == cluster.Removed,
 		},
 		Abandoned: ownerships(abandoned), Owned: owned, OtherMachine: r.Machine != "" && record.Machine != "" && r.Machine != record.Machine,
 	})

@@ -65,7 +65,7 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	m := membership.Member{ID: r.ID, Name: r.Name, ClientURLs: r.ClientURLs}
 	e.Process.Know(r.Cluster, m)
 	out, err := e.leaveNow(ctx, r)
-	if err != nil && Undecidable(err) {
+	if err != nil && undecidable(err) {
 		out, err = e.forgetIfLost(ctx, r, out, err)
 	}
 	if err == nil {
@@ -113,7 +113,6 @@ type leave struct {
 	req   LeaveRequest
 	snap  membership.Snapshot
 	tried bool  // the removal was sent, and the servers did not refuse it
-	ran   bool  // the member was in the list with client URLs, which only its process publishes
 	begun *hold // the turns on record are current since this lock was taken
 	out   Removal
 }
@@ -169,9 +168,6 @@ func (l *leave) look(ctx context.Context) error {
 		return l.later(err)
 	}
 	l.snap = snap
-	if m, ok := snap.Member(l.req.ID); ok && len(m.ClientURLs) > 0 {
-		l.ran = true
-	}
 	if l.req.Shared {
 		if taken, err := l.takenOver(ctx); taken || err != nil {
 			return err

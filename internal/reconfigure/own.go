@@ -43,8 +43,6 @@ type OwnRequest struct {
 	ID         membership.MemberID
 	Name       string
 	PeerURLs   []string
-	// Started is true if the member has run.
-	Started bool
 }
 
 // Own records that a member belongs to another owner than before: a member that
@@ -78,9 +76,8 @@ func (e *Engine) own(ctx context.Context, want OwnRequest) error {
 			instead = append(instead, former)
 		}
 	}
-	started := want.Started || r.Started && r.ID() == want.ID
 	r.Owner, r.Name, r.PeerURLs, r.MemberID = want.Owner, want.Name, want.PeerURLs, want.ID.String()
-	r.State, r.Started = cluster.Announced, started
+	r.State = cluster.Announced
 	_, err = records.Put(ctx, r, instead...)
 	return err
 }

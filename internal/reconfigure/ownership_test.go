@@ -49,7 +49,7 @@ func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 	removed := func(owner, name, url string) {
 		t.Helper()
 		if _, err := b.engine.Cluster.Records(b.id(t)).Put(etcdtest.WaitContext(t), cluster.Record{
-			Owner: owner, Name: name, PeerURLs: []string{url}, MemberID: "1d40a5c04518179a", State: cluster.Removed, Started: true,
+			Owner: owner, Name: name, PeerURLs: []string{url}, MemberID: "1d40a5c04518179a", State: cluster.Removed,
 		}); err != nil {
 			t.Fatal(err)
 		}

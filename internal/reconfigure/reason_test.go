@@ -47,7 +47,7 @@ func (halfFrozen) Records(membership.ClusterID) cluster.Records { return ofD{} }
 type ofD struct{ cluster.Records }
 
 func (ofD) Get(_ context.Context, owner string) (cluster.Record, bool, error) {
-	return cluster.Record{Owner: owner, Name: "d", PeerURLs: []string{"http://d:2"}, MemberID: "8", State: cluster.Announced, Started: true}, true, nil
+	return cluster.Record{Owner: owner, Name: "d", PeerURLs: []string{"http://d:2"}, MemberID: "8", State: cluster.Announced}, true, nil
 }
 
 func (ofD) Put(_ context.Context, r cluster.Record, _ ...cluster.Record) (cluster.Record, error) {

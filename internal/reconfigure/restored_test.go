@@ -30,14 +30,13 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	_, err1 := client.Put(ctx, membership.MetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
 	err2 := b.engine.Cluster.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
 	_, err3 := b.engine.Cluster.Records(before).Put(ctx, cluster.Record{
-		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Announced, MemberID: "2a", Started: true,
+		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Announced, MemberID: "2a",
 	})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.Voting)
-	r.Configured = true // its identity would count as having run
 	if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}

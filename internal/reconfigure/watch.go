@@ -10,34 +10,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Glance returns a snapshot of the cluster within the time. It observes again
-// if the member list is not confirmed and, if patient is true, if no endpoint
-// answers. The error is that of the last observation that was not cut short by
-// the end of the time.
-func (e *Engine) Glance(ctx context.Context, within time.Duration, patient bool) (membership.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	var seen membership.Snapshot // the last snapshot of a cluster
-	err := e.repeat(ctx, ActionConfigure, "", func() error {
-		snap, err := e.Cluster.Observe(ctx, 0)
-		switch {
-		case err != nil && patient && !unrecoverable(err):
-			return retrying(err)
-		case err != nil:
-			return err
-		}
-		seen = snap
-		if d := snap.Gate(0); d.Verdict != membership.Go {
-			return retrying(note(d.Code))
-		}
-		return nil
-	})
-	if seen.ClusterID != 0 {
-		err = nil
-	}
-	return seen, err
-}
-
 // WatchLoss judges a member that may have failed until it is healthy again, or
 // until judge returns that no time is left. It also waits for an election that
 // keeps the other members from reporting failures, as long as an election may take.

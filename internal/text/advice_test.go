@@ -31,7 +31,7 @@ func TestAdvice(t *testing.T) {
 	unstarted := s
 	unstarted.Members = append(slices.Clone(s.Members), membership.Member{ID: 9, PeerURLs: []string{"http://d:2380"}})
 	others := func(ids ...membership.MemberID) membership.Facts { return membership.Facts{Others: ids} }
-	const recovery = " If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_initial_cluster. The guide \"Disaster recovery\" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery)."
+	const recovery = " If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_cluster. The guide \"Disaster recovery\" has the steps (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/disaster-recovery)."
 	for _, tt := range []struct {
 		s    membership.Snapshot
 		code membership.Code

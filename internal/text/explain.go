@@ -6,7 +6,6 @@ package text
 import (
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -39,27 +38,11 @@ func otherCluster(o *reconfigure.OtherCluster) string {
 		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want)
 }
 
-// EndpointNotUsed returns the warning for a member whose endpoints in state
-// cannot be used.
-func EndpointNotUsed(name string, e *connection.EndpointError) Message {
-	return newMessage("Endpoints of member "+name+" cannot be used",
-		"The state has the endpoint %q, which %s. It was left out. Correct endpoints of this resource, then apply: that changes the state only.", e.Endpoint, e.Reason)
-}
-
 // OtherClusterSeen returns the warning for a refresh whose endpoints belong to
 // another cluster than the state.
 func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
 	return newMessage("The endpoints answer for another cluster",
 		"The state was not refreshed. %s", own(otherCluster(o)))
-}
-
-// OtherClusterPlanned returns the error for a plan that would add a member to
-// another cluster than the state has for the same endpoints.
-func OtherClusterPlanned(name string, o *reconfigure.OtherCluster) Message {
-	return newMessage("Cannot add member "+name,
-		"Members in state belong to cluster %s, and the same endpoints answer for cluster %s now (%s): %s would be added there. Nothing was changed. "+
-			"Point endpoints at cluster %s, then apply again."+DestroyInstead,
-		o.Want, o.Got, strings.Join(o.Endpoints, ", "), name, o.Want)
 }
 
 // BadID returns the error for a member in state whose IDs cannot be parsed.

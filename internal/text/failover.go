@@ -46,6 +46,6 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	}
 	return newMessage("Standby "+name+" was not promoted",
 		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Remove %s first: replace it in the same apply "+
-			"(replace_unreachable_after, or -replace= of its etcd_member_config) or remove it, then apply again. %s stays a learner.",
+			"(replace_unreachable_after, or -replace of its machine) or remove it, then apply again. %s stays a learner.",
 		name, alive, voters+1, membership.Quorum(voters+1), who, name)
 }

@@ -48,11 +48,8 @@ var composed = map[string]any{
 	"Maintenance":        Maintenance,
 	"MemberAnswer":       MemberAnswer,
 	"NotRefreshed":       NotRefreshed,
-	"PlanRefused":        PlanRefused,
-	"PlanWarning":        PlanWarning,
 	"Progress":           Progress,
 	"RestoreRefused":     RestoreRefused,
-	"Rollout":            Rollout,
 	"SnapshotFile":       snapshotFile,
 	"WarningText":        WarningText,
 }

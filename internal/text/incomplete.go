@@ -6,7 +6,6 @@ package text
 import (
 	"strings"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -18,7 +17,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 	switch {
 	case i.Unsure:
 		t.Detail = "The request to add the member was sent, and timed out before its outcome was known. The intent is recorded in the cluster: " +
-			"apply again to continue, or destroy the configuration to remove it."
+			"apply again to continue, or remove the member from the configuration."
 		return t
 	case i.Member.ID == 0:
 		t.Summary = "Member " + r.Name + " could not be added in time"
@@ -35,15 +34,11 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 			t.Detail += sprintf(" (%s)", d)
 		}
 		t.Detail += ". Look at its log, and at what its client URLs answer from here; then apply again."
-		t.Detail += newIdentity(r, "its machine is gone, or lost its data")
+		t.Detail += replaceIts("is gone, or lost its data")
 		return t
 	case i.Reached == reconfigure.Announced:
 		t.Detail = sprintf("%s was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", "))
-		if stale(i) {
-			t.Detail += sprintf("\n\nThe environment of its etcd_member_config was made for other members and can no longer start it: it says\n  %s\nand would have to say\n  %s\n"+
-				"Run the join script (join_script_base64gzip) before each start, or let one member join per apply.", i.FrozenCluster, i.Now)
-		}
 	case i.Stalled:
 		t.Detail = sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
 			"Look at its log, its disk and its network.", who, reconfigure.StallTimeout, i.Decision.Facts.Lag)
@@ -53,24 +48,14 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The last reason: %s", who,
 			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
 	}
-	if i.Ran && i.Decision.Code == membership.NotAlive {
-		t.Detail += "\n\nIt has run before. If it still has its data, bring it back, then apply again." + newIdentity(r, "its machine lost its data")
-	} else {
-		t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or destroy the configuration to remove it. " +
-			"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update)."
-		t.Detail += newIdentity(r, "its machine is gone, or has the data of another member")
-	}
+	t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or remove it from the configuration. " +
+		"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update)." + replaceIts("is gone, or has the data of another member")
 	return t
 }
 
-// newIdentity returns advice for a member that, under the given condition,
-// cannot start with its identity.
-func newIdentity(r reconfigure.JoinRequest, condition string) string {
-	out := "\n\nIf " + condition + ", it cannot start under this identity."
-	if r.Configured {
-		out += " To give it a machine with a new one, run this command. " + ConfigOf(r.Name) + ":" + replaceCommand
-	}
-	return out
+// replaceIts is advice about the machine of a member.
+func replaceIts(machine string) string {
+	return "\n\nIf its machine " + machine + ", replace the machine (-replace). The member follows it."
 }
 
 // logCauses lists the lines in etcd's log (3.4 to 3.7) that show why a new
@@ -80,23 +65,4 @@ const logCauses = " The log of the machine tells the cause:" +
 	"\n  - \"the data-dir used by this member must be removed\": its disk has the data of a member that was removed." +
 	"\n  - \"member count is unequal\": its environment names other members than the cluster has." +
 	"\n  - \"incompatible with current running cluster\": its etcd is of another minor version than the cluster takes." +
-	"\n  - no line at all: its machine does not run, or was made before its configuration (create_before_destroy, or no reference from the machine to the configuration)."
-
-func stale(i *reconfigure.Incomplete) bool {
-	if i.FrozenCluster == "" || i.Now == "" {
-		return false
-	}
-	frozen, err1 := membership.ParseInitialCluster(i.FrozenCluster)
-	now, err2 := membership.ParseInitialCluster(i.Now)
-	if err1 != nil || err2 != nil {
-		return false
-	}
-	var a, b []string
-	for _, u := range frozen {
-		a = append(a, u...)
-	}
-	for _, u := range now {
-		b = append(b, u...)
-	}
-	return !membership.SameURLs(a, b)
-}
+	"\n  - no line at all: its machine does not run, or was created before its node (create_before_destroy, or no reference from the machine to etcd_cluster)."

@@ -124,39 +124,33 @@ func InitialCluster(err *membership.EntryError) Message {
 	return t
 }
 
-const toConfig = "Set config to its etcd_member_config, the whole resource, such as config = etcd_member_config.node[each.key]."
-
-// NeitherConfigNorName is the error for a member with neither config nor name.
-var NeitherConfigNorName = newMessage("Neither config nor name",
-	toConfig+"\nFor a process that something else starts, set name and peer_urls instead.")
-
-// NameBesideConfig returns the error for a name in addition to a configuration.
+// NameBesideConfig returns the error for a name in addition to a node.
 func NameBesideConfig(name string) Message {
 	return newMessage("Both config and name",
-		"name = %q is set in addition to config, and the configuration has a name. Leave name out.", name)
+		"name = %q is set in addition to config, and the node has a name. Leave name out.", name)
 }
 
-// NoPeerURLs returns the error for a member with neither a configuration nor peer URLs.
+// NoPeerURLs returns the error for a member with neither a node nor peer URLs.
 func NoPeerURLs(name string) Message {
 	return newMessage("Missing peer_urls",
 		"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
-			"If it has an etcd_member_config, leave name out. "+toConfig,
+			"If it has a node of an etcd_cluster, leave name out. Set config, such as config = etcd_cluster.this.node[each.key].",
 		name)
 }
 
 // PeerURLsBesideConfig returns the error for peer URLs in two places.
 func PeerURLsBesideConfig(name string) Message {
 	return newMessage("Peer URLs in two places",
-		"peer_urls is set, and the etcd_member_config of %s has peer URLs as well. Leave peer_urls out here.\n"+
-			"Where only the machine knows its address, leave it out in the etcd_member_config instead.",
+		"peer_urls is set, and the node of %s has peer URLs as well. Leave peer_urls out here.\n"+
+			"Where only the machine knows its address, leave it out in members of the etcd_cluster instead.",
 		name)
 }
 
-// NoPeerURLsInConfig returns the error for a member whose configuration has no
+// NoPeerURLsInConfig returns the error for a member whose node has no
 // peer URLs.
 func NoPeerURLsInConfig(name string) Message {
 	return newMessage("Missing peer_urls",
-		"The etcd_member_config of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
-			"If the address is known before the machine, give it to the etcd_member_config instead.",
+		"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
+			"If the address is known before the machine, give it to members of the etcd_cluster instead.",
 		name)
 }

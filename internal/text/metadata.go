@@ -30,11 +30,11 @@ func deleteKey(key string) string {
 		"so compare the member list with the state first:\n\n  etcdctl member list\n  etcdctl del " + key
 }
 
-// TurnLeft returns the warning for a destroyed configuration if the record of
+// TurnLeft returns the warning for a removed node if the record of
 // its member's replacement cannot be deleted.
 func TurnLeft(name string, err error) Message {
 	t := Message{Summary: "Replacement of member " + name + " is still on record"}
-	t.Detail = "The configuration was destroyed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
+	t.Detail = "The node was removed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
 		"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  "
 	var left *cluster.NotDeleted
 	if errors.As(err, &left) && left.Key != "" {

@@ -32,13 +32,13 @@ func TestMalformedTexts(t *testing.T) {
 		},
 		{
 			TurnLeft("d", &cluster.NotDeleted{Key: "/_terraform/etcd/1f/turns/d", Err: errors.New("etcdserver: no leader")}),
-			Message{"Replacement of member d is still on record", "The configuration was destroyed. The record of a replacement of d that has not ended, if there is one, could not be deleted " +
+			Message{"Replacement of member d is still on record", "The node was removed. The record of a replacement of d that has not ended, if there is one, could not be deleted " +
 				"(cannot delete /_terraform/etcd/1f/turns/d: etcdserver: no leader). While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  " +
 				"etcdctl del /_terraform/etcd/1f/turns/d"},
 		},
 		{
 			TurnLeft("d", errors.New("no endpoint answered")),
-			Message{"Replacement of member d is still on record", "The configuration was destroyed. The record of a replacement of d that has not ended, if there is one, could not be deleted " +
+			Message{"Replacement of member d is still on record", "The node was removed. The record of a replacement of d that has not ended, if there is one, could not be deleted " +
 				"(no endpoint answered). While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  " +
 				"etcdctl get --prefix --keys-only /_terraform/etcd/\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/d."},
 		},

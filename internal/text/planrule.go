@@ -30,7 +30,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	why, ok := planRules[r.Code]
 	switch {
 	case r.Code == membership.EveryVoterRemoved:
-		return PlanWarning(membership.Warning{Code: r.Code, Facts: r.Facts}, s)
+		return everyVoterRemoved(s, r.Facts)
 	case ok:
 		because := sprintf(why.because, names)
 		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed {
@@ -42,12 +42,12 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 		if r.Entry.After != nil {
 			urls = slices.Clone(r.Entry.After.PeerURLs)
 		}
-		return NotAdopted(&reconfigure.Unidentified{
+		return notAdopted(&reconfigure.Unidentified{
 			Name: r.Entry.Name, PeerURLs: urls, Founders: r.Entry.Initial, Snapshot: s,
 			Identity: membership.Identity{Code: r.Code, Facts: r.Facts},
 		})
-	default: // the others are those of a removal
-		return PlanRefused(membership.Decision{Code: r.Code, Facts: r.Facts}, s, Shown)
+	default: // [membership.TurnOfAnother]
+		return replacedMeanwhile(membership.Decision{Code: r.Code, Facts: r.Facts}, s)
 	}
 }
 

@@ -103,8 +103,8 @@ func turnsWayOut(open []membership.Turn) string {
 		forged = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" + strings.Join(keys, "")
 	}
 	return sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
-		"If %s never to come back, remove %s from the configuration, or add another member instead.",
-		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "its etcd_member_config", "their etcd_member_config")) + forged
+		"If %s never to come back, remove %s from members of the etcd_cluster, or add another member instead.",
+		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "it", "them")) + forged
 }
 
 func (c finding) memberGone() string {

@@ -20,7 +20,7 @@ func (c finding) quorumLost() string {
 		back = sprintf("at least %d of %s", need, back)
 	}
 	return sprintf("The cluster has lost its quorum: %d of %d voters %s; quorum is %d.%s %s Bring %s back%s. "+
-		"If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_initial_cluster. The guide \"Disaster recovery\" has the steps ("+guides+"disaster-recovery).",
+		"If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, then restore it with the argument restore of etcd_cluster. The guide \"Disaster recovery\" has the steps ("+guides+"disaster-recovery).",
 		answer, c.f.Voters, plural(answer, "answers", "answer"), c.f.Quorum, c.held, memberAnswers(c.s, c.f.Others), back, c.again)
 }
 

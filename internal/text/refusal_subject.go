@@ -96,8 +96,8 @@ func otherName(u *reconfigure.Unidentified, m membership.Member) string {
 		stays = "It is a voting member already."
 	}
 	return sprintf("%s was added as %s, and its process has published the name %s (ETCD_NAME). %s "+
-		"If %s is right, set name = %q in its etcd_member_config, which replaces its machine, or in the etcd_member or etcd_learner that has none; then apply again. "+
-		"If %s is right, start its process with the environment of its etcd_member_config, then apply again.",
+		"If %s is right, set name = %q in the etcd_member or etcd_learner, then apply again. "+
+		"If %s is right, start its process with the environment of its node, then apply again.",
 		capital(Member(u.Snapshot, m.ID)), u.Name, m.Name, stays, m.Name, m.Name, u.Name)
 }
 

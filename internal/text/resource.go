@@ -23,23 +23,6 @@ func ClusterID(err error) Message { return newMessage("Invalid cluster ID", "%s.
 
 func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".") }
 
-// SecondAnnouncement returns the error for a second `announced` learner in a plan.
-func SecondAnnouncement(names []string) Message {
-	return newMessage("Several learners would be added before their machines",
-		"%s would all be added (wait_until = \"announced\") before any of their machines is created, and a cluster takes one learner at a time: "+
-			"the second would wait for the first without end. Nothing has been changed. Add them in one apply each; or use etcd_member_config with its join script, "+
-			"with which any number of machines may boot first and are added one after the other."+DestroyInstead,
-		strings.Join(names, ", "))
-}
-
-// SecondReaddress returns the error for two changes of peer URLs in one plan.
-func SecondReaddress(names []string) Message {
-	return newMessage("Peer URLs of several members would change",
-		"The peer URLs of %s are all to change. Until the process of a member listens at its new URLs the others cannot reach it, so each one has to be restarted "+
-			"before the next is updated. Nothing has been changed. Change one, apply, restart its process, then the next."+DestroyInstead,
-		strings.Join(names, ", "))
-}
-
 // LastVoterForgotten returns the warning for the last voter of a cluster that
 // is being destroyed.
 func LastVoterForgotten(name string, id membership.MemberID) Message {
@@ -74,26 +57,9 @@ func NotRefreshed(err error) Message {
 	return t
 }
 
-// NameInCluster returns the error for a configuration whose name a member already has.
-func NameInCluster(name string, m membership.Member) Message {
-	return newMessage("Member name "+name+" is taken",
-		"%s\n\nIf it is this very member, import its configuration. "+Shown+":\n\n  terraform import 'ADDRESS' %s\n\n"+
-			"If the member is gone for good, import its configuration as well, and then replace it:"+replaceCommand,
-		own(nameTaken(name, m)), name)
-}
-
 func nameTaken(name string, m membership.Member) string {
 	return sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Nothing was changed. If that is another member, choose another name.",
 		name, m.ID, strings.Join(m.PeerURLs, ", "))
-}
-
-// FounderMissing returns the error for an initial member that is not in the cluster.
-func FounderMissing(name string, s membership.Snapshot) Message {
-	return newMessage("Initial member "+name+" is not in the cluster",
-		"The bootstrap counts %s among the initial members, but cluster %s was formed without it (its members: %s). "+
-			"No member was added. Apply again, with a refresh: once the bootstrap is known to be complete, %s is configured again and joins like any later member. "+
-			"If it is never complete, leave %s out of founders.",
-		name, s.ClusterID, members(s, ids(s.Members)), name, name)
 }
 
 func ids(members []membership.Member) []membership.MemberID {
@@ -171,9 +137,9 @@ func noCluster(none *reconfigure.NoCluster) string {
 		return "No endpoint gave a member list. Nothing was changed." + remedy(none.Cause) + answers(none.Cause)
 	case none.Forming:
 		return "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
-			"Check the logs of their processes, fix what they report, and apply again." + missing(none.Missing) + answers(none.Cause)
+			"Check the logs of their processes, fix what they report, and apply again." + answers(none.Cause)
 	default:
-		return "There is no cluster to join: no endpoint gave a member list.\n\nFor a new cluster, set bootstrap of the etcd_member_config to the bootstrap of an etcd_initial_cluster or an etcd_discovery_token. " +
+		return "There is no cluster to join: no endpoint gave a member list.\n\nFor a new cluster, use an etcd_cluster. Its initial members form the cluster. " +
 			"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + answers(none.Cause)
 	}
 }
@@ -196,16 +162,12 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	case membership.NameTaken:
 		t.Detail = nameTaken(u.Name, m) + imports
 	case membership.FounderMissing:
-		t.Detail = FounderMissing(u.Name, u.Snapshot).Detail +
-			sprintf("\n\nIf %s was in the cluster and has been removed, replace its configuration, with its machine. %s:%s", u.Name, ConfigOf(u.Name), own(replaceTogether))
+		t.Detail = sprintf("%s is an initial member, and cluster %s was formed without it (its members: %s). Nothing was changed. "+
+			"To add it as a later member, %s", u.Name, u.Snapshot.ClusterID, members(u.Snapshot, ids(u.Snapshot.Members)), own(rebuild(u.Name)))
 	case membership.FoundedAlone:
 		t.Detail = foundedAlone(u)
 	case membership.FounderRenamed:
 		t.Detail = sprintf("The initial member's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
-	case membership.IdentityRetired:
-		t.Detail = sprintf("%s (%s) was removed from the cluster after it had run. An identity that was removed never joins again: with its data etcd does not start, and "+
-			"without its data acknowledged writes could be lost. Nothing was changed. Replace its configuration, which gives its machine a new identity. "+
-			"%s:%s", u.Name, f.Subject, ConfigOf(u.Name), own(replaceTogether))
 	case membership.OtherMachine:
 		t.Detail = sprintf("%s lives on another machine than the one in machine_id. Nothing was changed. If the resource has create_before_destroy, it would leave after its machine: "+
 			"remove that line from its lifecycle block, and apply again.", it) + imports
@@ -247,16 +209,6 @@ func RestartNow(name string, urls []string) Message {
 		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
 			"the others cannot reach it. Restart it now, before anything else changes.",
 		name, strings.Join(urls, ", "))
-}
-
-// NobodyToAsk returns the error for a new member's configuration without any
-// address of the cluster.
-func NobodyToAsk(name string) Message {
-	return newMessage("No endpoints for the cluster of "+name,
-		"%s joins an existing cluster, and neither endpoints of the provider nor join_peer_urls of its etcd_member_config are set.\n\n"+
-			"Set endpoints in the provider block (or ETCDCTL_ENDPOINTS). If no address is known before the machines are created, set join_peer_urls to the peer URLs of some members. "+
-			"A new cluster needs bootstrap instead.",
-		name)
 }
 
 // Renamed returns the warning for a member whose name differs from that in the

@@ -42,11 +42,6 @@ func Advertised() URLs {
 	return URLs{"must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", membership.NormalizeURL, false}
 }
 
-// Listened checks URLs that the member's process binds to.
-func Listened() URLs {
-	return URLs{"must be URLs with scheme http or https, an IP address and a port, such as https://0.0.0.0:2380", membership.NormalizeListenURL, false}
-}
-
 // Endpoints checks client URLs of the cluster. The scheme and the port are
 // optional.
 func Endpoints() URLs {
@@ -103,14 +98,14 @@ type sameURLs struct{ Described }
 
 // PlanModifySet implements planmodifier.Set.
 func (sameURLs) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
-	if AreSameURLs(req.StateValue, req.PlanValue) {
+	if areSameURLs(req.StateValue, req.PlanValue) {
 		resp.PlanValue = req.StateValue
 	}
 }
 
-// AreSameURLs reports whether two sets hold the same URLs, in any spelling. Two
+// areSameURLs reports whether two sets hold the same URLs, in any spelling. Two
 // null sets are the same. A set with an unknown value is not the same as any other.
-func AreSameURLs(a, b types.Set) bool {
+func areSameURLs(a, b types.Set) bool {
 	switch {
 	case a.IsNull() || b.IsNull():
 		return a.IsNull() && b.IsNull()

@@ -21,9 +21,9 @@ const GoneKey = "gone"
 
 // GuardAbandon refuses a plan that gives up a cluster, unless the answers of every
 // known address and the statement of the operator allow it. c is nil if no address is
-// known. members are those of the resource.
-func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.ClusterID, members []membership.Member, diags *diag.Diagnostics) {
-	gone, _ := b.Plan.Abandoned.Get(id)
+// known. members are those of the resource, gone the
+// voters that the configuration states are gone for good.
+func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.ClusterID, members []membership.Member, gone []string, diags *diag.Diagnostics) {
 	b.state.Know(id, members...)
 	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).MayGiveUp)
 	if err != nil && b.FirstTime("given up: "+err.Error()) { // one error is enough to refuse the plan
@@ -58,16 +58,4 @@ func (b *Backend) giveUp(ctx context.Context, c *Cluster, id membership.ClusterI
 		return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, gone), nil)
 	}
 	return ask(c.Engine, ctx, id, gone)
-}
-
-// ClearReplaced deletes the records of the clusters that the cluster replaces.
-// The plan knows that it is restored in their place. Records that remain do no
-// harm.
-func (c *Cluster) ClearReplaced(ctx context.Context, in membership.ClusterID, plan *Plan) {
-	for _, id := range plan.Abandoned.Keys() {
-		if id != in {
-			err := c.ClearAbandoned(ctx, id)
-			log.Debug(ctx, log.Membership, "cleared the records of an abandoned cluster", "cluster", id, "error", err)
-		}
-	}
 }

@@ -36,13 +36,6 @@ type Backend struct {
 	// Pool holds the connections that this process shares.
 	Pool *connection.Pool
 
-	// Plan holds the actions of the current plan, as far as it has been made.
-	Plan Plan
-	// Applying is set when a change begins. From then on Terraform does not make a
-	// plan, it only recomputes planned values.
-	Applying atomic.Bool
-	// Configured are the configurations that this apply has created, by ID.
-	Configured syncmap.Map[string, Configured]
 	// SnapshotFiles are the files of etcd_snapshot resources in the state, or just
 	// deleted from it; the value is nil if a resource has created the file since.
 	// SnapshotPlans maps each file of the plan to the resource that creates it.
@@ -58,7 +51,6 @@ type Backend struct {
 	state    reconfigure.ProcessState
 	clusters syncmap.Map[string, *Cluster] // by their endpoints
 	byID     syncmap.Map[membership.ClusterID, *Cluster]
-	guards   syncmap.Map[membership.ClusterID, *Guard]
 	reported syncmap.Map[string, bool]
 	// changes counts the changes of this process in all clusters, because
 	// several [Cluster] values may be the same cluster at different endpoints.
@@ -83,37 +75,6 @@ func From(data any, diags *diag.Diagnostics) *Backend {
 func (b *Backend) FirstTime(key string) bool {
 	reported, _ := b.reported.Set(key, true)
 	return !reported
-}
-
-// Configured is a configuration that this apply has created.
-type Configured struct {
-	Name string
-	// InitialCluster is the value in the environment, which does not change.
-	InitialCluster string
-	// Token is the token of the bootstrap. Founders are the initial members, if
-	// they are known and the cluster does not exist yet.
-	Token    string
-	Founders []string
-}
-
-// MissingFounders returns the initial members of a configuration's cluster for
-// which this apply has not created a configuration. It returns nil if it has
-// not created that configuration either. A plan cannot check this: their
-// resources may be planned later, or be excluded by -target.
-func (b *Backend) MissingFounders(config string) (names []string) {
-	of, _ := b.Configured.Get(config)
-	made := map[string]bool{}
-	for _, id := range b.Configured.Keys() {
-		if c, _ := b.Configured.Get(id); c.Token == of.Token {
-			made[c.Name] = true
-		}
-	}
-	for _, name := range of.Founders {
-		if !made[name] {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // Hold stores a claim until [Backend.Release] with the same ID.

@@ -6,7 +6,6 @@ package backend
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -14,22 +13,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // Cluster is a cluster that the resources of a provider share.
 type Cluster struct {
 	*reconfigure.Engine
-	// Added are the names of the members that the current plan adds through
-	// these endpoints. The order in which resources are planned is not known,
-	// so the later of a new member and a member in the state finds the other.
-	Added syncmap.Map[string, bool]
-
 	backend *Backend
 	// settings are the connection settings of the cluster.
 	settings connection.Settings
 	views
-	inState atomic.Uint64 // see [Cluster.ExpectCluster]
 }
 
 // Cluster returns the cluster at the given endpoints, or at the provider's own if there
@@ -72,22 +64,10 @@ func (b *Backend) Of(id membership.ClusterID, endpoints []string, diags *diag.Di
 	if err != nil || id == 0 {
 		return c, err
 	}
+	b.state.Know(id)
 	shared := b.byID.GetOrMake(id, func() *Cluster { return c })
 	if shared != c {
 		shared.Cluster.AddFallbackEndpoints(c.settings.Endpoints)
 	}
 	return shared, nil
-}
-
-// ExpectCluster records the cluster of a member in the state, and the URLs at
-// which it was reached, for [Cluster.ExpectedCluster].
-func (c *Cluster) ExpectCluster(want membership.ClusterID, clientURLs []string) {
-	c.Cluster.AddFallbackEndpoints(clientURLs)
-	c.inState.Store(uint64(want))
-	c.Process.Know(want)
-}
-
-// ExpectedCluster returns the cluster set by [Cluster.ExpectCluster], or 0.
-func (c *Cluster) ExpectedCluster() membership.ClusterID {
-	return membership.ClusterID(c.inState.Load())
 }

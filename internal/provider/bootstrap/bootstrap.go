@@ -109,9 +109,6 @@ var objectType = types.ObjectType{AttrTypes: attribute.TypesOf(describe(true))}
 // AttrTypes returns the object's attribute types.
 func AttrTypes() map[string]attr.Type { return objectType.AttrTypes }
 
-// Type returns the object's type.
-func Type() types.ObjectType { return objectType }
-
 // Object returns b as the value of an attribute of [Type]. A collection that
 // was never set becomes null.
 func (b Bootstrap) Object() types.Object {

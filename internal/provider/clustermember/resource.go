@@ -190,7 +190,7 @@ func (r *Resource) own(ctx context.Context, was string, m, state model, diags *d
 	c, err := r.reach(ctx, m, diags)
 	if err = cmp.Or(bad, err); err == nil {
 		err = c.Own(ctx, reconfigure.OwnRequest{
-			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(), Started: state.Version.ValueString() != "",
+			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(),
 		})
 	}
 	if err != nil {

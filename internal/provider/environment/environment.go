@@ -15,7 +15,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -70,39 +69,4 @@ func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diag
 	return types.MapValueFrom(ctx, types.StringType, variables)
 }
 
-// Planned is [Map] for a plan in which some variables are unknown.
-func Planned(ctx context.Context, variables map[string]string, unknown ...string) (types.Map, diag.Diagnostics) {
-	known, diags := Map(ctx, variables)
-	elements := known.Elements()
-	for _, name := range unknown {
-		elements[name] = types.StringUnknown()
-	}
-	planned, d := types.MapValue(types.StringType, elements)
-	diags.Append(d...)
-	return planned, diags
-}
-
-// InBootstrap checks the environment of a bootstrap argument, which may be
-// written by hand.
-func InBootstrap() validator.Object {
-	return inBootstrap{"environment must hold variables without control characters"}
-}
-
 type inBootstrap struct{ attribute.Described }
-
-// ValidateObject implements validator.Object.
-func (inBootstrap) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
-	given, ok := req.ConfigValue.Attributes()["environment"].(types.Map)
-	if !ok {
-		return
-	}
-	variables := map[string]string{}
-	for name, element := range given.Elements() {
-		if value, ok := element.(types.String); ok {
-			variables[name] = value.ValueString() // "" if it is unknown
-		}
-	}
-	if t := Problem(variables); t != nil {
-		report.ErrorAt(&resp.Diagnostics, req.Path.AtName("environment"), *t)
-	}
-}

@@ -11,15 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// A value that is not one line for every reader of user data passes neither Map
-// nor the validator before it.
+// A value that is not one line for every reader of user data does not pass Map.
 func TestGate(t *testing.T) {
 	for value, fits := range map[string]bool{
 		"": true, "a b": true, `$(id) "'\`: true, "é": true, "\u00a0": true, "\ufffd": true,
@@ -34,14 +28,6 @@ func TestGate(t *testing.T) {
 				t.Errorf("%q: %s", value, d.Detail())
 			}
 		}
-		var resp validator.ObjectResponse
-		InBootstrap().ValidateObject(t.Context(), validator.ObjectRequest{Path: path.Root("bootstrap"), ConfigValue: types.ObjectValueMust(
-			map[string]attr.Type{"environment": types.MapType{ElemType: types.StringType}},
-			map[string]attr.Value{"environment": types.MapValueMust(types.StringType, map[string]attr.Value{"ETCD_A": types.StringValue(value), "ETCD_B": types.StringUnknown()})},
-		)}, &resp)
-		if resp.Diagnostics.HasError() == fits {
-			t.Errorf("%q: the validator says %v", value, resp.Diagnostics)
-		}
 	}
 	for _, name := range []string{"", "1A", "A B", "A\nB", "A=B", "é"} {
 		if _, diags := Map(t.Context(), map[string]string{name: ""}); !diags.HasError() {
@@ -50,7 +36,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Every value with ETCD_* variables for a machine is made by Map or Planned: no other code of
+// Every value with ETCD_* variables for a machine is made by Map: no other code of
 // the resources writes a literal with such a variable and turns it into a value.
 func TestEveryEnvironmentPassesTheGate(t *testing.T) {
 	var seen, gates int

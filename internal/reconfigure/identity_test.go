@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -30,7 +29,7 @@ func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.Leave
 	d := b.NewJoiner(t, "d")
 	d.Supervise(100 * time.Millisecond)
 	r := request(d, reconfigure.CaughtUp)
-	r.Owner, r.Configured = "joiner-1", true
+	r.Owner = "joiner-1"
 	if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 		t.Fatal(err)
 	}
@@ -39,87 +38,20 @@ func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.Leave
 	return b, r, l
 }
 
-// An identity that has run and was removed by Terraform never joins again: etcd
-// does not accept its data, and without its data it must not come back.
-func TestAnIdentityThatHasRunNeverJoinsAgain(t *testing.T) {
+// The member of a node follows its machine: it is removed, and added again under the
+// same node, whether it has run or not.
+func TestANodeIsAddedAgain(t *testing.T) {
 	t.Parallel()
 	b, r, l := spendable(t)
 	if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
-	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
-	if n := len(b.members(t)); n != 1 {
-		t.Errorf("%d members", n)
+	again := r
+	again.Goal = reconfigure.Announced
+	second, err := b.process(t, "next", time.Minute).Join(etcdtest.WaitContext(t), again)
+	if err != nil || second.Member.ID == l.ID {
+		t.Errorf("again: %s after %s, %v", second.Member.ID, l.ID, err)
 	}
-	// The same holds in another process, until the configuration is destroyed.
-	next := b.process(t, "next", time.Minute)
-	_, err = next.Join(etcdtest.WaitContext(t), r)
-	mustBeUnidentified(t, "joining again in the next run", err, membership.IdentityRetired)
-	if _, err := next.Withdraw(etcdtest.WaitContext(t), reconfigure.WithdrawRequest{Owner: r.Owner, Name: "d", Replacement: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), r.Owner); ok || err != nil {
-		t.Errorf("the record is still there: %v, %v", ok, err)
-	}
-}
-
-// Whether a member has run is visible in the list, whatever its record says: an
-// imported member has none, and a member that was only added has an older one.
-func TestThatAMemberHasRunIsSeen(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name   string
-		record func(*testing.T, *bench, cluster.Record)
-	}{
-		{"no record", func(t *testing.T, b *bench, r cluster.Record) {
-			if err := b.engine.Cluster.Records(b.id(t)).Delete(etcdtest.WaitContext(t), r.Owner); err != nil {
-				t.Fatal(err)
-			}
-		}},
-		{"a record from before", func(t *testing.T, b *bench, r cluster.Record) { r.Started = false; b.forge(t, r.Owner, r) }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			b, r, l := spendable(t)
-			record, ok, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), r.Owner)
-			if err != nil || !ok {
-				t.Fatal(ok, err)
-			}
-			test.record(t, b, record)
-			if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
-				t.Fatal(err)
-			}
-			_, err = b.engine.Join(etcdtest.WaitContext(t), r)
-			mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
-		})
-	}
-}
-
-// A learner that an etcd_member adopted, with its own record, also spends the
-// identity of its configuration.
-func TestATakenOverLearnerSpendsItsIdentity(t *testing.T) {
-	t.Parallel()
-	b, r, l := spendable(t)
-	m, _ := named(b.members(t), "d")
-	if err := b.engine.Own(etcdtest.WaitContext(t), reconfigure.OwnRequest{Was: "name:former", Owner: "name:d", Cluster: b.id(t), ID: m.ID, Name: "d", PeerURLs: m.PeerURLs, Started: true}); err != nil {
-		t.Fatal(err)
-	}
-	shared := l
-	shared.Shared = true
-	if _, err := b.engine.Leave(etcdtest.WaitContext(t), shared); err != nil {
-		t.Fatal(err)
-	}
-	if _, there := named(b.members(t), "d"); !there {
-		t.Fatal("the etcd_learner took the etcd_member's away")
-	}
-	taker := l
-	taker.Owner, taker.KeepRecord = "name:d", false
-	if _, err := b.engine.Leave(etcdtest.WaitContext(t), taker); err != nil {
-		t.Fatal(err)
-	}
-	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
-	mustBeUnidentified(t, "joining again", err, membership.IdentityRetired)
 }
 
 // A member that was added and never ran may be added again.
@@ -127,7 +59,7 @@ func TestAnIdentityThatNeverRanJoinsAgain(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
 	r := request(b.NewJoiner(t, "d"), reconfigure.Announced)
-	r.Owner, r.Configured = "joiner-1", true
+	r.Owner = "joiner-1"
 	first, err := b.engine.Join(etcdtest.WaitContext(t), r)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +82,7 @@ func TestAnotherNameGetsNoVote(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	d.Supervise(100 * time.Millisecond)
 	wrong := request(d, reconfigure.Voting)
-	wrong.Owner, wrong.Name, wrong.Configured = "joiner-1", "x", true
+	wrong.Owner, wrong.Name = "joiner-1", "x"
 	_, err := b.engine.Join(etcdtest.WaitContext(t), wrong)
 	mustBeUnidentified(t, "joining", err, membership.OtherName)
 	m, ok := named(b.members(t), "d")
