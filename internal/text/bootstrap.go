@@ -10,7 +10,7 @@ const startOver = ", destroy what is left of it and start again:\n\n  terraform 
 // untaint is the advice for a resource that is replaced because it is tainted.
 // Until a moved block is applied, the CLI uses the former address of the
 // resource, and a diagnostic the new address.
-const untaint = "If the resource is tainted, keep it. " + Shown + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
+const untaint = "If the resource is tainted, keep it. " + afterWith + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
 
 // renamed is the advice for a resource that is created because its address
 // changed. The CLI refuses a moved block from an address that is still in the

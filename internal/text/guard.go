@@ -15,8 +15,8 @@ import (
 // before it plans a destroy, so the refusal blocks both.
 const DestroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false"
 
-// Shown says that ADDRESS is the resource of the diagnostic.
-const Shown = `ADDRESS is the address after "with"`
+// afterWith says that ADDRESS is the resource of the diagnostic.
+const afterWith = `ADDRESS is the address after "with"`
 
 // endangered is the summary of what [membership.Judge] refuses.
 const endangered = "This plan would endanger the cluster"

@@ -19,7 +19,7 @@ const (
 	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"{name}\" = \"1\" }"
 	oneMachine  = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, put its value into revision of the etcd_cluster, " +
 		"and let the machines take it from node[each.key].revision: one node changes per apply. See " + guides + "roll-an-image"
-	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + Shown + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
+	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + afterWith + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
 	growFirst    = "\n\nAdd members until there are three voters, and apply. Then replace this one."
 )
 
@@ -93,7 +93,7 @@ var planRules = map[membership.Code]planRule{
 		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
 			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},
 	membership.ProcessStays: {"It removes %s and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
-		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + Shown + ":" + destroyFirst + ""},
+		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + afterWith + ":" + destroyFirst + ""},
 	membership.PeersMoved: {"It gives %s a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
 		rebuildNode},
 	membership.WindowStillOpen: {"It gives %s a new machine, which would still be inside the bootstrap window: without an answer from its peers it would form a second cluster.",

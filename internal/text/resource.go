@@ -151,7 +151,7 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 	it := capital(Member(u.Snapshot, f.Subject))
 	urls := strings.Join(u.PeerURLs, ", ")
 	t := Message{Summary: summary}
-	imports := sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", Shown, f.Subject)
+	imports := sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", afterWith, f.Subject)
 	switch u.Identity.Code {
 	case membership.AlreadyMember:
 		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not added by this configuration. Nothing was changed. "+

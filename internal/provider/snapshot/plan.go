@@ -15,19 +15,16 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// goesKey is the key of the plan's message to Delete: true if the resource is removed
-// permanently, false if another snapshot follows.
-const goesKey = "goes"
-
-// plannerKey is the key of the identifier that distinguishes a resource from others in
-// one plan. For a replacement, Terraform plans twice, with the same private data.
-const plannerKey = "planner"
-
 // ModifyPlan implements [resource.ResourceWithModifyPlan]. It plans a new snapshot
 // if the triggers or the path change, or if the file has changed since it was
 // saved. Otherwise it keeps the snapshot, whatever other argument changes.
 func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	private.Keep(ctx, resp.Private, goesKey, req.Plan.Raw.IsNull(), &resp.Diagnostics)
+	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
+	was.Goes = req.Plan.Raw.IsNull()
+	if was.Planner == "" && r.backend != nil {
+		was.Planner = r.backend.Run.UUID()
+	}
+	private.Keep(ctx, resp.Private, keptKey, was, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -37,7 +34,6 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if exists {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	}
-	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -57,7 +53,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if !attribute.IsGiven(plan.Path) || r.backend == nil {
 		return
 	}
-	if !r.alone(ctx, file, req, resp) {
+	if other, _ := r.backend.SnapshotPlans.Set(file, was.Planner); other != "" && other != was.Planner {
 		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
 		return
 	}
@@ -70,15 +66,4 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	} else if changed && !moves {
 		report.Warn(&resp.Diagnostics, text.SnapshotChanged(plan.Path.ValueString(), state.SHA256.ValueString(), was.SHA256))
 	}
-}
-
-// alone reports whether no other resource of this plan creates the same file.
-func (r *snapshotResource) alone(ctx context.Context, file string, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) bool {
-	self := private.Kept[string](ctx, req.Private, plannerKey, &resp.Diagnostics)
-	if self == "" {
-		self = r.backend.Run.UUID()
-		private.Keep(ctx, resp.Private, plannerKey, self, &resp.Diagnostics)
-	}
-	before, _ := r.backend.SnapshotPlans.Set(file, self)
-	return before == "" || before == self
 }

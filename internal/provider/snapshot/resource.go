@@ -42,14 +42,20 @@ const saving = "save a snapshot"
 
 const defaultTimeout = 30 * time.Minute
 
-// madeKey is the key under which the resource stores the [made] file. The state
-// describes the present file.
-const madeKey = "made"
+// keptKey is the key of what the resource keeps in its private data.
+const keptKey = "kept"
 
-// made describes the file as the resource saved it.
-type made struct {
+// kept is the file as the resource saved it, beside the state, which describes the
+// present file.
+type kept struct {
 	SHA256 string
 	Size   int64
+	// Goes is true if the plan removes the resource permanently, false if another
+	// snapshot follows.
+	Goes bool
+	// Planner distinguishes the resource from others in one plan. For a replacement,
+	// Terraform plans twice, with the same private data.
+	Planner string
 }
 
 // Metadata implements [resource.Resource].
@@ -109,7 +115,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 		report.Warn(diags, text.SnapshotStale(w, saved.Member, saved.Snapshot))
 	}
 	plan.fromSaved(saved)
-	private.Keep(ctx, to, madeKey, made{saved.SHA256, saved.Size}, diags)
+	private.Keep(ctx, to, keptKey, kept{SHA256: saved.SHA256, Size: saved.Size}, diags)
 	return saved.Backup
 }
 
@@ -118,7 +124,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -149,7 +155,7 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
+	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	timeout, diags := plan.Timeouts.Update(ctx, defaultTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -180,8 +186,7 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	was := private.Kept[made](ctx, req.Private, madeKey, &resp.Diagnostics)
-	goes := private.Kept[bool](ctx, req.Private, goesKey, &resp.Diagnostics)
+	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -191,7 +196,7 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 	}
 	r.backend.SnapshotFiles.Set(identity(name), state.backup())
 	reconfigure.ForgetReceipt(name)
-	if !state.DeleteFile.ValueBool() || !goes {
+	if !state.DeleteFile.ValueBool() || !was.Goes {
 		return
 	}
 	if t := remove(ctx, name, was); t != nil {
@@ -201,7 +206,7 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 
 // removeMoved deletes the file at the previous path, unless the snapshot now at the new
 // path could not have taken its place.
-func removeMoved(ctx context.Context, state model, now membership.Backup, was made) *text.Message {
+func removeMoved(ctx context.Context, state model, now membership.Backup, was kept) *text.Message {
 	name := state.Path.ValueString()
 	if err := reconfigure.CheckBackup(name, *state.backup(), now); err != nil {
 		return new(text.SnapshotKept(name, err))
@@ -211,7 +216,7 @@ func removeMoved(ctx context.Context, state model, now membership.Backup, was ma
 
 // remove deletes a file that has not changed since the resource saved it, or
 // returns the reason why it did not. A missing file is not an error.
-func remove(ctx context.Context, name string, was made) *text.Message {
+func remove(ctx context.Context, name string, was kept) *text.Message {
 	sum, _, err := reconfigure.Fingerprint(ctx, name)
 	if err == nil && sum != was.SHA256 {
 		return new(text.SnapshotNotOurs(name))
