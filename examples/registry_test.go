@@ -23,7 +23,7 @@ func TestGuidesUserOfTheMachines(t *testing.T) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	var want []string
 	for line := range strings.Lines(section) {
-		if command, is := strings.CutPrefix(strings.TrimSpace(line), "$ etcdctl "); is {
+		if command, is := strings.CutPrefix(strings.TrimSpace(line), "etcdctl "); is {
 			want = append(want, command)
 		}
 	}

@@ -34,7 +34,7 @@ func documentedRoles(t *testing.T) [][]string {
 	section, _, ok := strings.Cut(section, "\n### ")
 	var out [][]string
 	for line := range strings.Lines(section) {
-		if command, is := strings.CutPrefix(strings.TrimSpace(line), "$ etcdctl "); is {
+		if command, is := strings.CutPrefix(strings.TrimSpace(line), "etcdctl "); is {
 			out = append(out, strings.Fields(command))
 		}
 	}
