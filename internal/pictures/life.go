@@ -3,14 +3,11 @@
 
 package main
 
-// phase is a state in the life of a member.
+// phase is a status of a node.
 type phase struct {
 	name string
-	// status reports whether the name is a value of status of
-	// etcd_member_config.
-	status bool
-	x, y   int
-	tone   tone
+	x, y int
+	tone tone
 }
 
 // These are the columns and the rows of the picture.
@@ -21,16 +18,13 @@ const (
 )
 
 var phases = []phase{
-	{"pending", true, column1, row1, absent},
-	{"added", false, column2, row1, learning},
-	{"started", false, column3, row1, learning},
-	{"caught up", false, column4, row1, learning},
-	{"voting", false, column5, row1, voting},
-	{"stale", true, column2, row2, absent},
-	{"unreachable", true, column5, row2, warned},
-	{"retired", true, column3, row3, absent},
-	{"removed", true, column4, row3, absent},
-	{"failed", true, column5, row3, warned},
+	{"pending", column1, row1, absent},
+	{"added", column2, row1, learning},
+	{"learner", column3, row1, learning},
+	{"voter", column5, row1, voting},
+	{"unreachable", column5, row2, warned},
+	{"failed", column5, row3, warned},
+	{"replacing", column4, row3, absent},
 }
 
 // actor is the cause of a state change.
@@ -45,7 +39,6 @@ var (
 	etcd       = actor{"etcd", blue}
 	you        = actor{"you", ink}
 	chance     = actor{"failure", red}
-	change     = actor{"the members change", ink}
 )
 
 // passage is an arrow with the actor and the action.
@@ -66,25 +59,20 @@ const (
 var passages = []passage{
 	{terraform, []string{"adds it"}, [][2]int{{column1 + half, row1}, {column2 - half, row1}}, (column1 + column2) / 2, above - 18, middle},
 	{joinScript, []string{"starts etcd"}, [][2]int{{column2 + half, row1}, {column3 - half, row1}}, (column2 + column3) / 2, above - 18, middle},
-	{etcd, []string{"copies the data"}, [][2]int{{column3 + half, row1}, {column4 - half, row1}}, (column3 + column4) / 2, above - 18, middle},
-	{terraform, []string{"promotes it"}, [][2]int{{column4 + half, row1}, {column5 - half, row1}}, (column4 + column5) / 2, above - 18, middle},
+	{terraform, []string{"promotes it, once etcd has copied the data"}, [][2]int{{column3 + half, row1}, {column5 - half, row1}}, column4, above - 18, middle},
 	{joinScript, []string{"initial members: starts etcd, which forms the cluster"}, [][2]int{{column1, above}, {column1, 58}, {column5, 58}, {column5, above}}, column3, 32, middle},
 
-	{change, []string{"before etcd starts"}, [][2]int{{column1 + 20, below}, {column1 + 20, row2}, {column2 - half, row2}}, column1 + 30, 204, left},
-	{joinScript, []string{"starts etcd with the", "current members,", "once it is added"}, [][2]int{{column2 + half, row2}, {column3 - 28, row2}, {column3 - 28, below}}, column3 - 38, 204, right},
-	{you, []string{"remove it", "with etcdctl"}, [][2]int{{column5 - 46, below}, {column5 - 46, 188}, {column3 + 24, 188}, {column3 + 24, row3 - phaseHeight/2}}, column3 + 34, 330, left},
-	{terraform, []string{"moves leadership,", "removes it"}, [][2]int{{column5 - 30, below}, {column5 - 30, 212}, {column4, 212}, {column4, row3 - phaseHeight/2}}, column4 + 10, 270, left},
 	{chance, []string{"of machine", "or network"}, [][2]int{{column5 + 4, below}, {column5 + 4, row2 - phaseHeight/2}}, column5 - 4, 232, right},
 	{you, []string{"repair it"}, [][2]int{{column5 + 36, row2 - phaseHeight/2}, {column5 + 36, below}}, column5 + 46, 216, left},
 	{terraform, []string{"declares it, after", "the time you set"}, [][2]int{{column5 + 4, row2 + phaseHeight/2}, {column5 + 4, row3 - phaseHeight/2}}, column5 - 4, 352, right},
 	{terraform, []string{"removes it"}, [][2]int{{column5 - half, row3}, {column4 + half, row3}}, (column4 + column5) / 2, row3 - 40, middle},
-	{terraform, []string{"replaces configuration, machine and member: a new member with a new ID"}, [][2]int{{column4, row3 + phaseHeight/2}, {column4, 506}, {column1 - 24, 506}, {column1 - 24, below}}, column1 - 12, 526, left},
+	{terraform, []string{"moves", "leadership,", "removes it"}, [][2]int{{column5 - 30, below}, {column5 - 30, 212}, {column4 + 20, 212}, {column4 + 20, row3 - phaseHeight/2}}, column4 + 30, 262, left},
+	{terraform, []string{"adds it on the new machine,", "with a new member ID,", "promotes it"}, [][2]int{{column4 - 20, row3 - phaseHeight/2}, {column4 - 20, 188}, {column5 - 46, 188}, {column5 - 46, below}}, column4 - 30, 270, right},
 }
 
-// life draws the states of a member and the actors that change them.
+// life draws the statuses of a node and the actors that change them.
 func life(description string) string {
-	c := newCanvas(620, description, tone{paper, ink})
-	c.arrow(grape, [2]int{column3, row3 + phaseHeight/2}, [2]int{column3, 505})
+	c := newCanvas(550, description, tone{paper, ink})
 	for _, p := range passages {
 		c.arrow(p.who.colour, p.path...)
 		c.text(p.x, p.y, lettering{size: 13, fill: p.who.colour, anchor: p.anchor, bold: true}, p.who.name)
@@ -99,7 +87,7 @@ func life(description string) string {
 		} else {
 			c.box(x, y, phaseWidth, phaseHeight, p.tone, muted)
 		}
-		c.text(p.x, p.y+5, lettering{size: 15, fill: p.tone.text, anchor: middle, bold: true, mono: p.status}, p.name)
+		c.text(p.x, p.y+5, lettering{size: 15, fill: p.tone.text, anchor: middle, bold: true, mono: true}, p.name)
 	}
 	c.key()
 	return c.svg()
@@ -112,16 +100,16 @@ func (c *canvas) key() {
 		tone tone
 		text string
 	}{
-		{absent, "not in the member list"}, {learning, "learner: no vote"}, {voting, "voting"}, {warned, "voting, but unreachable"},
+		{absent, "no member, or not yet"}, {learning, "learner: no vote"}, {voting, "voting"}, {warned, "voting, but unreachable"},
 	} {
 		if k.tone == absent {
-			c.dashed(x, 568, 22, 18, k.tone)
+			c.dashed(x, 498, 22, 18, k.tone)
 		} else {
-			c.box(x, 568, 22, 18, k.tone, muted)
+			c.box(x, 498, 22, 18, k.tone, muted)
 		}
-		c.text(x+30, 582, lettering{size: 13, fill: ink, anchor: left}, k.text)
+		c.text(x+30, 512, lettering{size: 13, fill: ink, anchor: left}, k.text)
 		x += 56 + 7*len(k.text)
 	}
-	c.text(x, 582, lettering{size: 13, fill: ink, anchor: left, mono: true}, "status")
-	c.text(x+56, 582, lettering{size: 13, fill: ink, anchor: left}, "in etcd_member_config")
+	c.text(x, 512, lettering{size: 13, fill: ink, anchor: left, mono: true}, "status")
+	c.text(x+56, 512, lettering{size: 13, fill: ink, anchor: left}, "in etcd_cluster")
 }

@@ -20,17 +20,16 @@ type picture struct{ name, alt, svg string }
 
 // These are the alternative texts, in the files and on the pages.
 const (
-	orderingAlt = "Terraform creates in this order: etcd_initial_cluster or etcd_discovery_token, etcd_member_config, your machine, etcd_member or etcd_learner. " +
+	orderingAlt = "Terraform creates in this order: etcd_discovery_token, if the addresses are not known, etcd_cluster, your machine, etcd_member or etcd_learner. " +
 		"A new member is added to etcd only in the last step. Terraform destroys in the opposite order: the member is removed first, while its machine still runs."
 	rollingAlt = "Rolling replacement of three members, one per apply. Each member is removed, its machine is replaced, and the new member joins as a learner and is promoted. " +
 		"The number of voting members is 3, 2, 3, 2, 3, 2, 3. The cluster tolerates 1, 0, 1, 0, 1, 0, 1 failures."
 	blueGreenAlt = "Blue/green replacement of three members in two applies. The first apply adds x, y and z, the second removes a, b and c. " +
 		"The number of voting members is 3, 4, 5, 6, 5, 4, 3. The cluster tolerates 1, 1, 2, 2, 2, 1, 1 failures: never fewer than one."
-	lifeAlt = "The life of a member. A new member is pending until Terraform adds it as a learner. The join script starts etcd, etcd copies the data, and Terraform promotes the member to voting. " +
-		"Initial members go from pending to voting when their join scripts start etcd, which forms the cluster. " +
-		"A pending member becomes stale if other members change before it starts. Once it is added, its join script starts etcd with the current members. " +
-		"A voting member that fails is unreachable until you repair it. Terraform declares it failed after replace_unreachable_after, and removes it. A member that you remove with etcdctl is retired. " +
-		"Terraform replaces a removed or retired member by a new member with a new ID."
+	lifeAlt = "The status of a node. A new node is pending until Terraform adds its member as a learner. The join script starts etcd, etcd copies the data, and Terraform promotes the learner to voter. " +
+		"Initial members go from pending to voter when their join scripts start etcd, which forms the cluster. " +
+		"A voter that fails is unreachable until you repair it. After replace_unreachable_after Terraform declares it failed and removes it. " +
+		"A node whose machine is replaced is replacing until Terraform has added its member again, with a new member ID, and promoted it."
 	demoAlt = "Recording of make demo. Three machines form a cluster. A second plan is empty. A fourth machine joins as a learner and is promoted. The leader is removed. Everything is destroyed."
 )
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -286,21 +287,20 @@ func TestOneChangeAtATime(t *testing.T) {
 	}
 }
 
-// Each status in the picture of a member's life is documented.
+// The picture of a node's life has the statuses that etcd_cluster documents.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
-	reference := read(t, "docs/resources/member_config.md")
-	n := 0
-	for _, p := range phases {
-		if p.status {
-			n++
-			if !strings.Contains(reference, "`"+p.name+"`") {
-				t.Errorf("the page of etcd_member_config has no status %s", p.name)
-			}
-		}
+	page := read(t, "templates/resources/cluster.md.tmpl")
+	_, table, found := strings.Cut(page, "\n### Status\n")
+	table, _, _ = strings.Cut(table, "\n#")
+	rows := regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|").FindAllStringSubmatch(table, -1)
+	if !found || len(rows) != len(phases) {
+		t.Errorf("the page of etcd_cluster has %d statuses, the picture %d", len(rows), len(phases))
 	}
-	if n < 5 {
-		t.Errorf("only %d statuses", n)
+	for _, p := range phases {
+		if !slices.ContainsFunc(rows, func(r []string) bool { return r[1] == p.name }) {
+			t.Errorf("the page of etcd_cluster has no status %s", p.name)
+		}
 	}
 }
 

@@ -12,9 +12,9 @@ type stage struct {
 }
 
 var stages = []stage{
-	{[]string{"etcd_initial_cluster", "etcd_discovery_token"}, "the initial members",
+	{[]string{"etcd_discovery_token"}, "only without addresses",
 		[]string{"nothing"}, []string{"no change"}},
-	{[]string{"etcd_member_config"}, "how etcd starts",
+	{[]string{"etcd_cluster"}, "how each etcd starts",
 		[]string{"nothing"}, []string{"no change"}},
 	{[]string{"your machine"}, "any resource",
 		[]string{"initial members: voting", "new member: not listed yet"}, []string{"no change"}},
