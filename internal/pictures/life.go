@@ -36,7 +36,6 @@ type actor struct {
 var (
 	terraform  = actor{"Terraform", grape}
 	joinScript = actor{"join script", brown}
-	etcd       = actor{"etcd", blue}
 	you        = actor{"you", ink}
 	chance     = actor{"failure", red}
 )
@@ -59,7 +58,7 @@ const (
 var passages = []passage{
 	{terraform, []string{"adds it"}, [][2]int{{column1 + half, row1}, {column2 - half, row1}}, (column1 + column2) / 2, above - 18, middle},
 	{joinScript, []string{"starts etcd"}, [][2]int{{column2 + half, row1}, {column3 - half, row1}}, (column2 + column3) / 2, above - 18, middle},
-	{terraform, []string{"promotes it, once etcd has copied the data"}, [][2]int{{column3 + half, row1}, {column5 - half, row1}}, column4, above - 18, middle},
+	{terraform, []string{"promotes it, when it has all data"}, [][2]int{{column3 + half, row1}, {column5 - half, row1}}, column4, above - 18, middle},
 	{joinScript, []string{"initial members: starts etcd, which forms the cluster"}, [][2]int{{column1, above}, {column1, 58}, {column5, 58}, {column5, above}}, column3, 32, middle},
 
 	{chance, []string{"of machine", "or network"}, [][2]int{{column5 + 4, below}, {column5 + 4, row2 - phaseHeight/2}}, column5 - 4, 232, right},
