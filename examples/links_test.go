@@ -21,6 +21,10 @@ var (
 // in a registry, which has no examples/ beside it.
 const published = "https://github.com/terraform-provider-etcd/terraform-provider-etcd/tree/main/"
 
+// registered is where the pages are in a registry. The front page links to it: it
+// has no trailing slash there, so relative links lead nowhere.
+const registered = "https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/"
+
 // pictured is where the project's pictures are for them.
 const pictured = "https://raw.githubusercontent.com/terraform-provider-etcd/terraform-provider-etcd/main/"
 
@@ -54,6 +58,9 @@ func TestLinks(t *testing.T) {
 			if !ok {
 				own, ok = strings.CutPrefix(target, pictured)
 			}
+			if name, is := strings.CutPrefix(target, registered); is {
+				own, ok = "docs/"+name+".md", true
+			}
 			if ok {
 				file = filepath.Join("..", filepath.FromSlash(own))
 			} else if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
@@ -86,11 +93,14 @@ func TestGuidesAreListed(t *testing.T) {
 	if err != nil || len(guides) == 0 {
 		t.Fatalf("%d guides, %v", len(guides), err)
 	}
-	for page, dir := range map[string]string{"../README.md": "docs/guides/", "../docs/index.md": "guides/"} {
+	for page, at := range map[string]func(string) string{
+		"../README.md":     func(guide string) string { return "docs/guides/" + guide },
+		"../docs/index.md": func(guide string) string { return registered + "guides/" + strings.TrimSuffix(guide, ".md") },
+	} {
 		_, section, _ := strings.Cut(read(t, page), "\n## Guides\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		for _, guide := range guides {
-			if !strings.Contains(section, "]("+dir+filepath.Base(guide)+")") {
+			if !strings.Contains(section, "]("+at(filepath.Base(guide))+")") {
 				t.Errorf("%s does not list %s", page, filepath.Base(guide))
 			}
 		}
