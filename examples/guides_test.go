@@ -40,11 +40,9 @@ var elsewhere = map[string]string{
 // example, has declared.
 var stubs = map[string]string{
 	"etcd_discovery_token": `size = 3`,
-	"etcd_initial_cluster": `members = { a = ["https://10.0.1.10:2380"] }`,
-	"etcd_member_config":   `name = "a"`,
+	"etcd_cluster":         `members = { a = { address = "10.0.1.10" } }`,
 	"etcd_learner":         "name = \"a\"\n peer_urls = [\"https://10.0.1.10:2380\"]",
 	"etcd_member":          "name = \"a\"\n peer_urls = [\"https://10.0.1.10:2380\"]",
-	"etcd_rollout":         `desired = { a = "x" }`,
 	"terraform_data":       ``,
 	"data.etcd_cluster":    ``,
 	"data.etcd_heartbeats": `prefix = "/running"`,
@@ -89,7 +87,7 @@ func declare(text string) string {
 		}
 	}
 	if locals && !strings.Contains(text, "locals {") {
-		b.WriteString("\nlocals {\n  nodes = { a = \"10.0.1.10\" }\n}\n")
+		b.WriteString("\nlocals {\n  nodes = { a = { address = \"10.0.1.10\" } }\n}\n")
 	}
 	for _, m := range mentions.FindAllStringSubmatch(text, -1) {
 		name := m[1] + "." + m[2]
