@@ -40,8 +40,10 @@ type fleet struct {
 	// broken are names whose next machines never boot, keep are those whose data disks
 	// outlive their machines.
 	broken, keep map[string]bool
-	// changed is called when a member has started or ended, or may have.
-	changed func(name string, runs bool)
+	// changed is called when a member has started or ended, or may have, destroying
+	// before Terraform destroys the machine that ran a member.
+	changed    func(name string, runs bool)
+	destroying func(name string, member uint64)
 
 	mu       sync.Mutex // of what follows
 	machines map[string]*machine
@@ -52,7 +54,7 @@ type fleet struct {
 func newFleet(w *world) *fleet {
 	return &fleet{
 		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{},
-		changed: func(string, bool) {}, machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
+		changed: func(string, bool) {}, destroying: func(string, uint64) {}, machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
 	}
 }
 
@@ -94,13 +96,16 @@ func (f *fleet) adopt(p *etcdsim.Process) {
 }
 
 // Destroy implements [driver.Machines].
-func (f *fleet) Destroy(_ context.Context, id string) error {
+func (f *fleet) Destroy(ctx context.Context, id string) error {
 	f.mu.Lock()
 	m := f.machines[id]
 	delete(f.machines, id)
 	last := m != nil && f.disks[m.name] == m
 	f.mu.Unlock()
 	if last {
+		if etcdsim.ResourceOf(ctx) != "" && m.process != nil {
+			f.destroying(m.name, m.process.ID())
+		}
 		f.set(func() { m.gone = true })
 		f.end(m)
 	}

@@ -1,0 +1,300 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// oracle looks at the members after every request, and whenever Terraform destroys a
+// machine. It judges each change by what the resource that made it could know: a member
+// counts as alive while its process works, and if it answered the last question of that
+// resource. So a fault that follows the observation excuses the change, and a fault that
+// the observation shows does not.
+//
+// These must not happen:
+//   - a change, or the end of a machine, takes the quorum;
+//   - a member gets a vote and is not alive, or its failure would take the quorum;
+//   - a member is removed that led when it was observed, and others could lead;
+//   - a second voter is replaced while another one has not come back;
+//   - a run changes a member that another workspace added, or that nobody manages;
+//   - a member that Terraform added is neither in a state nor on record nor reported.
+type oracle struct {
+	w *world
+
+	mu sync.Mutex // of what follows; not every request is alone
+	// down are the names of processes that do not work, wanted those that a
+	// configuration has. faulty is true if something failed during the command.
+	down, wanted map[string]bool
+	faulty       bool
+
+	before []*pb.Member
+	leader *etcdsim.Process
+	// owners are the workspaces that added or imported members, by ID.
+	owners map[uint64]string
+	// sent is who sent the last request to change a member, by ID or peer URL.
+	sent     map[any]string
+	answered map[[2]string]bool // by who and address
+	led      map[string]uint64  // the leader in the last answer, by who
+	out      map[string]int     // voters when a member made room, until it votes again
+	wrongs   int
+}
+
+// watch makes an oracle look after every request. All members belong to the workspace.
+func watch(w *world, f *fleet, workspace string) *oracle {
+	o := &oracle{
+		w: w, down: map[string]bool{}, wanted: map[string]bool{}, owners: map[uint64]string{}, before: w.cluster.Members(), leader: w.cluster.Leader(),
+		sent: map[any]string{}, answered: map[[2]string]bool{}, led: map[string]uint64{}, out: map[string]int{},
+	}
+	for _, m := range o.before {
+		o.owners[m.ID] = workspace
+	}
+	f.changed, f.destroying = func(name string, runs bool) { o.mark(name, !runs) }, o.destroyed
+	before := w.network.Before
+	w.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+		err := before(ctx, c)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		switch r := c.Request.(type) {
+		case *pb.MemberAddRequest:
+			o.sent[r.PeerURLs[0]] = whoOf(ctx, c)
+		case *pb.MemberPromoteRequest:
+			o.sent[r.ID] = whoOf(ctx, c)
+		case *pb.MemberRemoveRequest:
+			o.sent[r.ID] = whoOf(ctx, c)
+		}
+		return err
+	}
+	after := w.network.After
+	w.network.After = func(ctx context.Context, c etcdsim.Call, answer proto.Message, err error) error {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if _, ok := c.Request.(*pb.StatusRequest); ok {
+			s, _ := answer.(*pb.StatusResponse)
+			who, leads := whoOf(ctx, c), err == nil && s.GetLeader() != 0
+			o.answered[[2]string{who, c.Address}] = leads
+			if leads {
+				o.led[who] = s.Leader
+			}
+		}
+		o.look()
+		if after != nil {
+			err = after(ctx, c, answer, err)
+		}
+		return err
+	}
+	return o
+}
+
+// whoOf is the run and the resource that make a request.
+func whoOf(ctx context.Context, c etcdsim.Call) string {
+	return c.Run + " " + etcdsim.ResourceOf(ctx)
+}
+
+// workspaceOf is the workspace of a run: "one" of "one.2 etcd_member.a". A clone is
+// another checkout of the first.
+func workspaceOf(who string) string {
+	name, _, _ := strings.Cut(who, ".")
+	return strings.Replace(name, "clone", "one", 1)
+}
+
+// nodeOf is the name of the node of a member, which may not have started.
+func nodeOf(m *pb.Member) string {
+	u, _ := url.Parse(m.PeerURLs[0])
+	return strings.TrimSuffix(u.Hostname(), ".example")
+}
+
+// mark says whether a process works.
+func (o *oracle) mark(name string, down bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.down[name] = down
+}
+
+// works reports whether a process works.
+func (o *oracle) works(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.down[name]
+}
+
+// begin begins a command: these names are in a configuration.
+func (o *oracle) begin(wanted []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.wanted, o.faulty = map[string]bool{}, false
+	for _, name := range wanted {
+		o.wanted[name] = true
+	}
+	for name := range o.out {
+		if !o.wanted[name] {
+			delete(o.out, name)
+		}
+	}
+}
+
+func (o *oracle) alive(m *pb.Member, who string) bool {
+	name := nodeOf(m)
+	return !o.down[name] || o.answered[[2]string{who, etcdsim.ClientURL(name)}]
+}
+
+// count is the number of voters, and how many of them are alive.
+func (o *oracle) count(list []*pb.Member, who string) (voters, living int) {
+	for _, m := range list {
+		if !m.IsLearner {
+			voters++
+			if o.alive(m, who) {
+				living++
+			}
+		}
+	}
+	return voters, living
+}
+
+func find(list []*pb.Member, id uint64) *pb.Member {
+	for _, m := range list {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+func (o *oracle) look() {
+	now := o.w.cluster.Members()
+	for _, m := range now {
+		if was := find(o.before, m.ID); was == nil {
+			o.owners[m.ID] = workspaceOf(o.sent[m.PeerURLs[0]])
+		} else if was.IsLearner && !m.IsLearner {
+			o.promoted(was, o.sent[m.ID], now)
+		}
+	}
+	for _, m := range o.before {
+		if find(now, m.ID) == nil {
+			o.removed(m, o.sent[m.ID], now)
+		}
+	}
+	o.before, o.leader = now, o.w.cluster.Leader()
+}
+
+func (o *oracle) wrong(who, format string, args ...any) {
+	o.wrongs++
+	o.w.Errorf("request %d of %s: %s", o.w.calls, who, fmt.Sprintf(format, args...))
+}
+
+func (o *oracle) promoted(m *pb.Member, who string, now []*pb.Member) {
+	name := nodeOf(m)
+	delete(o.out, name)
+	switch voters, living := o.count(o.before, who); {
+	case !o.alive(m, who):
+		o.wrong(who, "%s was given a vote, and is not alive", name)
+	case voters > 1 && 2*living <= voters+1:
+		o.wrong(who, "%s was given a vote, and if it failed %d of %d voters would be alive", name, living, voters+1)
+	}
+	o.changed(m, who, now)
+}
+
+func (o *oracle) removed(m *pb.Member, who string, now []*pb.Member) {
+	if strings.HasPrefix(who, "etcdctl") {
+		return
+	}
+	name := nodeOf(m)
+	others, _ := o.count(now, who)
+	known := o.led[who] == 0 || o.led[who] == m.ID // an election after the observation excuses it
+	if o.leader != nil && o.leader.ID() == m.ID && known && others > 0 && !o.down[name] {
+		o.wrong(who, "%s was removed while it led", name)
+	}
+	o.takesRoom(m, who)
+	o.changed(m, who, now)
+}
+
+// takesRoom notes that a voter is replaced.
+func (o *oracle) takesRoom(m *pb.Member, who string) {
+	name := nodeOf(m)
+	if !o.wanted[name] || m.IsLearner {
+		return
+	}
+	voters, living := o.count(o.before, who)
+	for other, was := range o.out {
+		if other != name && living < was && o.alive(m, who) {
+			o.wrong(who, "%s makes room before %s has come back", name, other)
+		}
+	}
+	o.out[name] = voters
+}
+
+func (o *oracle) changed(m *pb.Member, who string, now []*pb.Member) {
+	if owner := o.owners[m.ID]; owner != workspaceOf(who) {
+		o.wrong(who, "it changed %s, which belongs to %q", nodeOf(m), owner)
+	}
+	had, living := o.count(o.before, who)
+	if voters, alive := o.count(now, who); 2*living > had && 2*alive <= voters {
+		o.wrong(who, "%d of %d voters are alive after the change of %s", alive, voters, nodeOf(m))
+	}
+}
+
+// destroyed judges the end of a machine by Terraform, which nothing at apply can stop. A
+// fault during the command excuses it.
+func (o *oracle) destroyed(name string, id uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := o.w.cluster.Members()
+	m := find(list, id)
+	if m == nil || m.IsLearner || o.down[name] || o.faulty {
+		return
+	}
+	o.before = list
+	if voters, living := o.count(list, ""); 2*living > voters && 2*(living-1) <= voters {
+		o.wrong("Terraform", "with the machine of %s %d of %d voters stay", name, living-1, voters)
+	}
+	o.takesRoom(m, "Terraform")
+}
+
+// known fails the test if a member that a workspace added is neither in its state, nor on
+// record in the cluster, nor named by the result of its last command.
+func (o *oracle) known(ws *driver.Workspace, name string, r driver.Result) {
+	text := fmt.Sprint(r.Diagnostics, o.records())
+	for _, address := range ws.Addresses() {
+		text += driver.Attribute(ws.State(address).Value, "id")
+	}
+	for _, m := range o.w.cluster.Members() {
+		if o.owners[m.ID] == name && !strings.Contains(text, membership.MemberID(m.ID).String()) && !strings.Contains(text, m.PeerURLs[0]) {
+			o.wrong(name, "%s (%x) is in the cluster, and nothing says so", nodeOf(m), m.ID)
+		}
+	}
+}
+
+// records are the values of the keys in the cluster.
+func (o *oracle) records() (out []string) {
+	for _, p := range o.w.cluster.Processes() {
+		if !o.works(p.Name) {
+			continue
+		}
+		c := o.w.network.Run("test").Client(p.ClientURL, p.ClientURL)
+		ctx, end := context.WithTimeout(o.w.Context(), 10*time.Second)
+		all, err := c.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithSerializable())
+		end()
+		if err != nil {
+			continue
+		}
+		for _, kv := range all.Kvs {
+			out = append(out, string(kv.Value))
+		}
+		return out
+	}
+	return nil
+}
