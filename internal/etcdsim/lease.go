@@ -82,7 +82,7 @@ func (p *Process) leaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (prot
 		c.leases.last++
 		id = c.leases.last
 	}
-	return p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
+	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
 		if err := s.accepts(r); err != nil {
 			return nil, err
 		}
@@ -96,8 +96,8 @@ func (p *Process) leaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (prot
 		if s == c.leader.state {
 			c.leases.expiry[id] = time.Now().Add(seconds(ttl))
 		}
-		return &pb.LeaseGrantResponse{Header: p.header(true), ID: id, TTL: ttl}, nil
-	})
+		return &pb.LeaseGrantResponse{Header: &pb.ResponseHeader{Revision: s.rev}, ID: id, TTL: ttl}, nil
+	}))
 }
 
 func (p *Process) leaseRevoke(ctx context.Context, r *pb.LeaseRevokeRequest) (proto.Message, error) {

@@ -44,6 +44,8 @@ type fleet struct {
 	// before Terraform destroys the machine that ran a member.
 	changed    func(name string, runs bool)
 	destroying func(name string, member uint64)
+	// acts is called before a machine is made or destroyed.
+	acts func()
 
 	mu       sync.Mutex // of what follows
 	machines map[string]*machine
@@ -54,12 +56,14 @@ type fleet struct {
 func newFleet(w *world) *fleet {
 	return &fleet{
 		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{},
-		changed: func(string, bool) {}, destroying: func(string, uint64) {}, machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
+		changed: func(string, bool) {}, destroying: func(string, uint64) {}, acts: func() {},
+		machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
 	}
 }
 
 // Create implements [driver.Machines].
 func (f *fleet) Create(_ context.Context, values map[string]string) (string, error) {
+	f.acts()
 	m := &machine{name: values["name"], state: rules.Wait}
 	if data := values["user_data"]; data == "" {
 		m.env = environment(m.name, "a b c d e f g", true)
@@ -103,6 +107,7 @@ func (f *fleet) Destroy(ctx context.Context, id string) error {
 	last := m != nil && f.disks[m.name] == m
 	f.mu.Unlock()
 	if last {
+		f.acts()
 		if etcdsim.ResourceOf(ctx) != "" && m.process != nil {
 			f.destroying(m.name, m.process.ID())
 		}

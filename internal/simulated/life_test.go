@@ -5,96 +5,156 @@ package simulated
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// stage is one apply of a life: an edit, and the members afterwards.
+// stage is one apply of the life of a cluster that has formed, and its members afterwards.
 type stage struct {
-	edit func(ws *driver.Workspace)
-	want string
+	name, names, image string
+	opts               []driver.Option
+	want               string
 }
 
-// The life of a cluster: join and promote, remove the leader, change peer URLs, remove.
+// The stages. In the first one the cluster forms.
 var life = []stage{
-	{func(ws *driver.Workspace) { ws.Resources = members("a b c") }, "a b c"},
-	{func(ws *driver.Workspace) { ws.Resources = ws.Resources[1:] }, "b c"},
-	{func(ws *driver.Workspace) { ws.Resources[0].Values["peer_urls"] = []any{"http://b.example:3380"} }, "b c"},
-	{func(ws *driver.Workspace) { ws.Resources = ws.Resources[:1] }, "b"},
+	{"form", "a b c", "one", nil, "a b c"},
+	{"grow", "a b c d", "one", nil, "a b c d"},
+	{"roll", "a b c", "two", nil, "a b c"},
+	{"replace", "a b c", "one", []driver.Option{driver.Replace(`machine.node["b"]`)}, "a b c"},
+	{"replace and grow", "a b c d", "one", []driver.Option{driver.Replace(`machine.node["a"]`)}, "a b c d"},
+	{"shrink", "b c", "one", nil, "b c"},
+	{"destroy", "a b c", "one", []driver.Option{driver.Destroy}, ""},
 }
 
-// live carries out a life. If Terraform and its provider are killed at a request,
-// another run of Terraform finishes the stage, and the life ends there. It returns
-// the number of requests.
-func live(t *testing.T, kill int) (calls int) {
-	simulate(t, 1, "a b", func(w *world) {
-		ws := w.adopt("a b")
-		ws.Provider = w.provider("b c")
-		w.boot("c")
-		w.calls = 0
+// moment is one at which a run may be killed: before a request, or before its answer.
+// Machines are made and destroyed at moments, too.
+type moment struct {
+	after bool
+	n     int
+}
+
+// live carries out a stage. The run is killed at a moment, and plain applies finish it.
+// It returns the moments at which something changes, and the number of all.
+func live(t *testing.T, s stage, at moment) (changing []moment, all int) {
+	simulate(t, 1, "", func(w *world) {
+		l := newSite(w)
+		if s.name != "form" {
+			l.apply("form", "a b c", "one", "a b c")
+			l.rest(time.Hour) // no window is open
+		}
 		ctx, end := context.WithCancel(w.Context())
 		defer end()
 		killed := false
-		w.each = func(run string) error {
-			if w.calls == kill {
+		pass := func(now moment) error {
+			if now == at {
 				killed = true
 				end()
 			}
-			if killed && run < "second" {
+			if killed {
 				return errKilled
 			}
 			return nil
 		}
-		for i, s := range life {
-			time.Sleep(10 * time.Second) // etcd refuses some changes while a member is new
-			s.edit(ws)
-			_, r := ws.Up(ctx, w.start("first"))
-			if killed {
-				_, r = ws.Up(w.Context(), w.start("second"))
+		n := 0
+		before := w.network.Before
+		w.network.Before = func(c context.Context, call etcdsim.Call) error {
+			err := before(c, call)
+			if !strings.HasPrefix(call.Run, "killed.") {
+				return err
 			}
-			if r.Err() != nil {
-				t.Errorf("killed at request %d: stage %d: %v", kill, i, r.Err())
+			if n++; changes(call.Request) || writes(call.Request) {
+				changing = append(changing, moment{false, n}, moment{true, n})
 			}
-			if got := w.list(); got != s.want {
-				t.Errorf("killed at request %d: stage %d: members %q, want %q", kill, i, got, s.want)
-			}
-			if killed {
-				break
-			}
+			return pass(moment{false, n})
 		}
-		if plan, r := ws.Plan(w.Context(), w.start("second")); r.Err() != nil || len(plan.Actions()) > 0 {
-			t.Errorf("killed at request %d: the next plan is not empty: %v %v", kill, r, plan)
-		}
-		time.Sleep(2 * claim.LockTTL) // a new leader renews the lock of the killed run once
-		for _, key := range w.keys() {
-			// An ownership record may outlive its member: the next join of that name replaces it.
-			if !strings.HasSuffix(key, "/members/name:c") {
-				t.Errorf("killed at request %d: a key remains: %s", kill, key)
+		w.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error {
+			if strings.HasPrefix(call.Run, "killed.") && pass(moment{true, n}) != nil {
+				return errKilled
 			}
+			return err
 		}
-		calls = w.calls
+		l.fleet.acts = func() {
+			n++
+			changing = append(changing, moment{false, n})
+			_ = pass(moment{false, n})
+		}
+		l.ws.Resources = clusterOf(s.names, s.image)
+		_, r := l.ws.Up(ctx, w.start("killed"), s.opts...)
+		l.fleet.acts = func() {}
+		if all = n; at.n == 0 {
+			l.ok(r)
+		}
+		l.finish(s, at)
 	})
-	return calls
+	return changing, all
 }
 
+// finish applies until nothing is to do.
+func (l *site) finish(s stage, at moment) {
+	var opts []driver.Option
+	if s.want == "" {
+		opts = append(opts, driver.Destroy)
+	}
+	var last driver.Result
+	for range 8 {
+		l.rest(2 * claim.LockTTL)
+		plan, r := l.ws.Up(l.Context(), l.start("finish"), opts...)
+		if last = r; r.Err() == nil && len(plan.Actions()) == 0 {
+			break
+		}
+	}
+	if s.want == "" {
+		if left := l.ws.Addresses(); last.Err() != nil || len(left) > 0 {
+			l.Errorf("%s, killed at %v: %v is left: %v", s.name, at, left, last)
+		}
+		return
+	}
+	if got := l.list(); last.Err() != nil || got != s.want {
+		l.Errorf("%s, killed at %v: members %q, want %q: %v", s.name, at, got, s.want, last)
+	}
+	l.empty(s.name)
+	l.rest(2 * claim.LockTTL)
+	for _, key := range l.keys() {
+		// A turn that is over has no effect, and the next one deletes it.
+		if !strings.Contains(key, "/members/node-") && !strings.Contains(key, "/turns/") {
+			l.Errorf("%s, killed at %v: the key %s is left", s.name, at, key)
+		}
+	}
+}
+
+// A run is killed at requests that change something, before and after them, and in the
+// long run at all requests. After each kill plain applies finish.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	requests := live(t, 0)
-	if requests < 100 {
-		t.Fatalf("a whole life took only %d requests", requests)
-	}
-	t.Logf("%d requests", requests)
-	const groups = 4
-	for group := range groups {
-		t.Run(fmt.Sprint(group), func(t *testing.T) {
+	for _, s := range life {
+		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			for kill := 1 + group; kill <= requests && !t.Failed(); kill += groups {
-				live(t, kill)
+			moments, all := live(t, s, moment{})
+			if etcdtest.Full() {
+				moments = nil
+				for n := range all {
+					moments = append(moments, moment{false, n + 1}, moment{true, n + 1})
+				}
+			}
+			t.Logf("%d moments", len(moments))
+			if len(moments) < 6 {
+				t.Error("too few moments")
+			}
+			stride := 1 + len(moments)/20
+			if etcdtest.Full() {
+				stride = 1
+			}
+			for i := 0; i < len(moments) && !t.Failed(); i += stride {
+				live(t, s, moments[i])
 			}
 		})
 	}
