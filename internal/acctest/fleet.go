@@ -10,26 +10,21 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// FleetText is the configuration of the nodes.
+// FleetText is the configuration of a [Fleet].
 //
 //go:embed testdata/fleet.tf
 var FleetText string
-
-// StaticText is the configuration of a bootstrap without a discovery cluster.
-//
-//go:embed testdata/static.tf
-var StaticText string
 
 //go:embed testdata/discovery.tf
 var discoveryText string
@@ -38,91 +33,70 @@ var discoveryText string
 type Node struct {
 	Client  string `json:"client"`
 	Peer    string `json:"peer"`
-	Script  *bool  `json:"script,omitempty"`
-	Image   string `json:"image,omitempty"`
-	Config  string `json:"config,omitempty"`
 	Etcd    string `json:"etcd"`
-	Create  string `json:"create,omitempty"`
-	Delete  string `json:"delete,omitempty"`
 	Joins   string `json:"joins,omitempty"`
 	Promote bool   `json:"promote,omitempty"`
+	Create  string `json:"create,omitempty"`
 
-	// Name is the name of the member if it differs from the key of the node.
-	Name    string   `json:"name,omitempty"`
 	Peers   []string `json:"peers,omitempty"`
 	Clients []string `json:"clients,omitempty"`
-	// Listen is where the member listens for clients, if not at Client.
-	Listen []string `json:"listen,omitempty"`
-	// ListenPeer is where the member listens for peers, if not at Peer.
-	ListenPeer []string `json:"listen_peer,omitempty"`
+	// Listen is where the member listens for clients, if not at Client, and ListenPeer
+	// where it listens for peers, if not at Peer.
+	Listen     string `json:"listen,omitempty"`
+	ListenPeer string `json:"listen_peer,omitempty"`
 }
 
 // dial returns the URL at which the test reaches the member.
-func (n *Node) dial() string {
-	if len(n.Listen) > 0 {
-		return n.Listen[0]
-	}
-	return n.Client
-}
+func (n *Node) dial() string { return cmp.Or(n.Listen, n.Client) }
 
 // FleetOptions configure a [Fleet].
 type FleetOptions struct {
 	// Version is the etcd on the machines, [etcdtest.DefaultVersion] if empty.
 	Version etcdtest.Version
-	// Founders form the cluster; a, b and c if empty.
-	Founders []string
+	// Names are the initial members; a, b and c if empty.
+	Names []string
 	// TLS enables mutual TLS for all connections.
 	TLS *etcdtest.PKI
 	// Password is configured for the provider from the start, with the user
 	// root. The test itself enables authentication.
 	Password string
-	// Protocol is the discovery protocol, v3 if empty. Registry is the version
-	// of the etcd with the tokens, [etcdtest.DefaultVersion] if empty.
+	// Protocol is the discovery protocol: v2, v3 or service. If it is empty, the
+	// cluster forms without discovery. Registry is the version of the etcd with the
+	// tokens, [etcdtest.DefaultVersion] if empty.
 	Protocol string
 	Registry etcdtest.Version
-	// Size is the number of initial members, if they are not named.
-	Size int
 	// Service holds the tokens instead, with the protocol service. RegistryCA
 	// signed its certificate.
 	Service    *etcdtest.DiscoveryService
 	RegistryCA string
-	// Static bootstraps without a discovery cluster.
-	Static bool
-	// Mirror installs the provider with init.
-	Mirror bool
-	// CLI and Provider are those of [WorkspaceOptions].
-	CLI, Provider string
+	// CLI is that of [WorkspaceOptions].
+	CLI string
 }
 
-// Fleet is a workspace with the first configuration of the documentation: each
-// node has a machine, which is a directory with a supervised etcd. Change Nodes
-// and Founders between runs; Plan, Apply, Destroy and Start write the
-// variables.
+// Fleet is a workspace with an etcd_cluster, its members, and their machines, each of
+// which is a directory with a supervised etcd. Its fields are the arguments of the next
+// run: Plan, Apply, Destroy and Start write them.
 type Fleet struct {
 	*Workspace
-	Nodes    map[string]*Node
-	Founders []string
+	Nodes map[string]*Node
+	// Release is the argument version, none if empty. See [Fleet.Releases].
+	Release string
+	// Image is in revision, After is replace_unreachable_after.
+	Image, After string
+	Rebuild      map[string]string
 	// Machines is the directory of the machines. Each existing machine has a
 	// subdirectory, and files for its events and its log, which stay.
 	Machines string
-	// Registry holds the discovery tokens; nil with a static bootstrap.
+	// Registry holds the discovery tokens; nil without one.
 	Registry *etcdtest.Cluster
-	// RegistryURL is the URL of the discovery cluster, if not its own address.
-	RegistryURL string
 
-	// AuthEnabled reports whether clients of the test need the password.
-	AuthEnabled bool
+	Options    FleetOptions
+	MachineEnv map[string]string
 
-	Options       FleetOptions
-	Layout        func() // rewrites the configuration, or nil
-	MachineScript string // the path of machine.sh
-	MachineEnv    map[string]string
-
-	// clients caches the clients of the test by endpoints. If it is nil, each
-	// call creates a new client.
-	clients map[string]*clientv3.Client
-	clocks  map[string]time.Duration // offset of a node's clock
-	named   map[string]bool          // client URLs; see nameMembers
+	machineScript string // the path of machine.sh
+	binaries      map[string]string
+	authEnabled   bool // clients of the test need the password
+	clients       map[string]*clientv3.Client
 }
 
 // NewFleet writes the configuration and starts only the discovery cluster. The
@@ -134,72 +108,82 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		tb.Fatal(err)
 	}
 	f := &Fleet{
-		Workspace: NewWorkspace(tb, WorkspaceOptions{Mirror: o.Mirror, CLI: o.CLI, Provider: o.Provider}),
-		Nodes:     map[string]*Node{}, Founders: o.Founders, Options: o, named: map[string]bool{},
-		MachineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+		Workspace: NewWorkspace(tb, WorkspaceOptions{CLI: o.CLI}),
+		Nodes:     map[string]*Node{}, Options: o, Image: "one", clients: map[string]*clientv3.Client{},
+		machineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
 	maps.Copy(f.MachineEnv, etcdtest.Frugal())
-	if len(f.Founders) == 0 {
-		f.Founders = []string{"a", "b", "c"}
-	}
 	f.Machines = filepath.Join(filepath.Dir(f.Dir), "machines")
 	if err := os.Mkdir(f.Machines, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(f.LogMachines)
+	tb.Cleanup(f.logMachines)
+	broken := filepath.Join(f.Machines, "broken.etcd")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	f.binaries = map[string]string{"broken": broken}
 	f.Write("main.tf", FleetText)
-	f.Write("provider.tf", f.providerBlock())
-	switch {
-	case o.Static:
-		f.Write("bootstrap.tf", StaticText)
-	case o.Service != nil:
-		f.Write("bootstrap.tf", discoveryText)
-		if o.RegistryCA != "" {
-			// etcd has no option for the CA of a discovery URL.
-			f.MachineEnv["SSL_CERT_FILE"], f.MachineEnv["CURL_CA_BUNDLE"] = o.RegistryCA, o.RegistryCA
-		}
-	default:
-		v2 := o.Registry == etcdtest.V34 || o.Registry == etcdtest.V35
-		f.Registry = etcdtest.Start(tb, 1, etcdtest.Options{Names: []string{"registry"}, Version: o.Registry, V2: v2})
-		f.Write("bootstrap.tf", discoveryText)
+	f.Write("provider.tf", f.providerBlock(o.certificate()))
+	f.discover()
+	f.secure()
+	names := o.Names
+	if len(names) == 0 {
+		names = []string{"a", "b", "c"}
 	}
-	if o.TLS != nil {
-		maps.Copy(f.MachineEnv, map[string]string{
-			"ETCD_CERT_FILE": o.TLS.Server.CertFile, "ETCD_KEY_FILE": o.TLS.Server.KeyFile,
-			"ETCD_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_CLIENT_CERT_AUTH": "true",
-			"ETCD_PEER_CERT_FILE": o.TLS.Peer.CertFile, "ETCD_PEER_KEY_FILE": o.TLS.Peer.KeyFile,
-			"ETCD_PEER_TRUSTED_CA_FILE": o.TLS.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH": "true",
-		})
-	}
-	if o.Password != "" {
-		f.TakeAuth()
-	}
-	if f.password() != "" {
-		f.MachineEnv["ETCD_BCRYPT_COST"] = "4" // the minimum
-	}
-	f.Add(f.Founders...)
+	f.Add(names...)
 	f.checkSecrets()
-	tb.Cleanup(f.mustHaveAuth)
-	if o.Mirror {
-		f.Save()
-		f.Init()
-	}
 	return f
 }
 
-// providerBlock has the key inline, so that leaks of it are found.
-func (f *Fleet) providerBlock() string {
-	var cert etcdtest.Cert
-	if t := f.Options.TLS; t != nil {
-		cert = t.Client("root")
+// discover writes how the cluster forms.
+func (f *Fleet) discover() {
+	f.TB.Helper()
+	if f.Options.Protocol == "" {
+		f.Write("discovery.tf", "locals {\n  discovery = null\n}\n")
+		return
 	}
-	return f.providerBlockWith(cert)
+	f.Write("discovery.tf", discoveryText)
+	if f.Options.Service == nil {
+		v2 := f.Options.Registry == etcdtest.V34 || f.Options.Registry == etcdtest.V35
+		f.Registry = etcdtest.Start(f.TB, 1, etcdtest.Options{Names: []string{"registry"}, Version: f.Options.Registry, V2: v2})
+		return
+	}
+	if ca := f.Options.RegistryCA; ca != "" {
+		// etcd has no option for the CA of a discovery URL.
+		f.MachineEnv["SSL_CERT_FILE"], f.MachineEnv["CURL_CA_BUNDLE"] = ca, ca
+	}
 }
 
-func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
+// secure sets the certificates of the machines.
+func (f *Fleet) secure() {
+	if t := f.Options.TLS; t != nil {
+		maps.Copy(f.MachineEnv, map[string]string{
+			"ETCD_CERT_FILE": t.Server.CertFile, "ETCD_KEY_FILE": t.Server.KeyFile,
+			"ETCD_TRUSTED_CA_FILE": t.CAFile, "ETCD_CLIENT_CERT_AUTH": "true",
+			"ETCD_PEER_CERT_FILE": t.Peer.CertFile, "ETCD_PEER_KEY_FILE": t.Peer.KeyFile,
+			"ETCD_PEER_TRUSTED_CA_FILE": t.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH": "true",
+		})
+	}
+	if f.Options.Password != "" {
+		f.MachineEnv["ETCD_BCRYPT_COST"] = "4" // the minimum
+	}
+}
+
+// certificate is that of the provider.
+func (o FleetOptions) certificate() (cert etcdtest.Cert) {
+	if o.TLS != nil {
+		cert = o.TLS.Client("root")
+	}
+	return cert
+}
+
+// providerBlock has the key inline, so that leaks of it are found.
+func (f *Fleet) providerBlock(cert etcdtest.Cert, extra ...string) string {
+	f.TB.Helper()
 	var b strings.Builder
-	b.WriteString("provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : node.client]\n")
+	b.WriteString("provider \"etcd\" {\n")
 	if t := f.Options.TLS; t != nil {
 		key, err := os.ReadFile(cert.KeyFile)
 		if err != nil {
@@ -210,13 +194,12 @@ func (f *Fleet) providerBlockWith(cert etcdtest.Cert) string {
 	if p := f.Options.Password; p != "" {
 		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)
 	}
-	b.WriteString(f.namedMembers())
-	b.WriteString("}\n")
+	b.WriteString(strings.Join(extra, "\n") + "\n}\n")
 	return b.String()
 }
 
-// LogMachines logs the events and logs of the machines if the test failed.
-func (f *Fleet) LogMachines() {
+// logMachines logs the events and logs of the machines if the test failed.
+func (f *Fleet) logMachines() {
 	if !f.TB.Failed() {
 		return
 	}
@@ -231,8 +214,23 @@ func (f *Fleet) LogMachines() {
 	}
 }
 
-// Version returns the version of the etcd on the machines.
-func (f *Fleet) Version() etcdtest.Version { return cmp.Or(f.Options.Version, etcdtest.DefaultVersion) }
+// Releases makes the etcd of the machines that of the argument version, and returns the
+// versions with three numbers.
+func (f *Fleet) Releases(versions ...etcdtest.Version) (releases []string) {
+	f.TB.Helper()
+	for _, v := range versions {
+		path := etcdtest.Binary(f.TB, v)
+		out, err := exec.Command(path, "--version").Output()
+		if err != nil {
+			f.TB.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(out), "\n")
+		release := strings.TrimPrefix(first, "etcd Version: ")
+		f.binaries[release] = path
+		releases = append(releases, release)
+	}
+	return releases
+}
 
 // Add adds nodes with new ports.
 func (f *Fleet) Add(names ...string) {
@@ -245,7 +243,7 @@ func (f *Fleet) Add(names ...string) {
 		f.Nodes[name] = &Node{
 			Client: fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.TB)),
 			Peer:   fmt.Sprintf("%s://127.0.0.1:%d", scheme, etcdtest.ReservePort(f.TB)),
-			Etcd:   etcdtest.Binary(f.TB, f.Version()),
+			Etcd:   etcdtest.Binary(f.TB, cmp.Or(f.Options.Version, etcdtest.DefaultVersion)),
 		}
 	}
 }
@@ -257,33 +255,41 @@ func (f *Fleet) Drop(names ...string) {
 	}
 }
 
-// Save writes the variables.
+// names are those of the nodes in the configuration.
+func (f *Fleet) names() []string { return slices.Sorted(maps.Keys(f.Nodes)) }
+
+// Save writes the variables that the configuration has.
 func (f *Fleet) Save() {
 	f.TB.Helper()
-	vars := map[string]any{
-		"nodes": f.Nodes, "founders": f.Founders, "machines": f.Machines, "machine_sh": f.MachineScript, "environment": f.MachineEnv,
-	}
-	switch {
-	case f.Registry != nil:
-		vars["registry"], vars["protocol"] = cmp.Or(f.RegistryURL, f.Registry.Endpoints()[0]), cmp.Or(f.Options.Protocol, "v3")
-	case f.Options.Service != nil:
-		vars["protocol"], vars["service_url"] = "service", f.Options.Service.URL
-		if f.Options.RegistryCA != "" {
-			vars["registry_ca"] = f.Options.RegistryCA
+	cluster := map[string]any{"revision": map[string]string{"image": f.Image}, "rebuild": f.Rebuild}
+	for key, value := range map[string]string{"version": f.Release, "after": f.After} {
+		if value != "" {
+			cluster[key] = value
 		}
 	}
-	if f.Options.Size > 0 {
-		vars["size"] = f.Options.Size
+	vars := map[string]any{
+		"nodes": f.Nodes, "cluster": cluster, "machines": f.Machines, "machine_sh": f.machineScript, "environment": f.MachineEnv, "binaries": f.binaries,
 	}
+	if o := f.Options; o.Protocol != "" {
+		discovery := map[string]any{"protocol": o.Protocol, "size": cmp.Or(len(o.Names), 3)}
+		switch {
+		case f.Registry != nil:
+			discovery["endpoint"] = f.Registry.Endpoints()[0]
+		case o.RegistryCA != "":
+			discovery["ca"] = o.RegistryCA
+			fallthrough
+		default:
+			discovery["service_url"] = o.Service.URL
+		}
+		vars["discovery"] = discovery
+	}
+	configuration := f.Read("main.tf") + f.Read("discovery.tf")
+	maps.DeleteFunc(vars, func(name string, _ any) bool { return !strings.Contains(configuration, "variable \""+name+"\"") })
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {
 		f.TB.Fatal(err)
 	}
 	f.Write("terraform.tfvars.json", string(text))
-	f.nameMembers()
-	if f.Layout != nil {
-		f.Layout()
-	}
 }
 
 // Plan makes a plan; see [Workspace.Plan].
@@ -292,11 +298,7 @@ func (f *Fleet) Plan(args ...string) *Plan { f.TB.Helper(); f.Save(); return f.W
 // Apply runs apply; see [Workspace.Apply].
 func (f *Fleet) Apply(args ...string) *Outcome {
 	f.TB.Helper()
-	out := f.Start(append([]string{"apply"}, args...)...).Wait()
-	if out.ExitCode == 0 {
-		f.authFollows()
-	}
-	return out
+	return f.Start(append([]string{"apply"}, args...)...).Wait()
 }
 
 // Destroy runs destroy; see [Workspace.Destroy].
@@ -312,17 +314,29 @@ func (f *Fleet) Start(args ...string) *Running {
 	return f.Workspace.Start(args...)
 }
 
-// Form applies the configuration with the initial members.
-func (f *Fleet) Form() *Outcome { f.TB.Helper(); return f.Apply().MustSucceed() }
+// Form applies the configuration. All its nodes are voters then.
+func (f *Fleet) Form(args ...string) *Outcome {
+	f.TB.Helper()
+	o := f.Apply(args...).MustSucceed()
+	f.MustVote(f.names()...)
+	return o
+}
+
+// Settled fails the test unless another plan changes nothing and says nothing.
+func (f *Fleet) Settled() {
+	f.TB.Helper()
+	p := f.Plan()
+	p.MustBeEmpty()
+	p.MustBeQuiet()
+}
 
 // Sibling returns the same fleet in another directory with a copy of the
 // current state: that of another person with the same configuration.
 func (f *Fleet) Sibling() *Fleet {
 	f.TB.Helper()
 	g := *f
-	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{})
-	g.Trusted = f.Trusted
-	g.clients, g.named = nil, maps.Clone(f.named)
+	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{CLI: f.cli})
+	g.clients = map[string]*clientv3.Client{}
 	g.Nodes = map[string]*Node{}
 	for name, node := range f.Nodes {
 		own := *node
@@ -333,15 +347,7 @@ func (f *Fleet) Sibling() *Fleet {
 		f.TB.Fatal(err)
 	}
 	for _, path := range append(files, filepath.Join(f.Dir, "terraform.tfstate")) {
-		if name := filepath.Base(path); name != "provider_override.tf" { // only one of them has a tap
-			g.Write(name, f.Read(name))
-		}
+		g.Write(filepath.Base(path), f.Read(filepath.Base(path)))
 	}
 	return &g
-}
-
-// DeadEndpoint returns an endpoint that refuses connections.
-func DeadEndpoint(t *testing.T) string {
-	t.Helper()
-	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 }

@@ -4,7 +4,7 @@
 package acctest
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,51 +39,6 @@ func (f *Fleet) Events(name string) []Event {
 			f.TB.Fatalf("event of %s: %q", name, line)
 		}
 		out = append(out, Event{time.UnixMilli(ms), fields[2]})
-	}
-	return out
-}
-
-// LogLine is a line of etcd's own log.
-type LogLine struct {
-	At     time.Time
-	Msg    string
-	Fields map[string]any
-}
-
-// SetClock sets the offset of the wall clock of a node's next etcd, which waits
-// for open, as with [Fleet.Gate].
-func (f *Fleet) SetClock(name string, offset time.Duration) (open func()) {
-	f.TB.Helper()
-	if f.clocks == nil {
-		f.clocks = map[string]time.Duration{}
-	}
-	f.clocks[name] = offset
-	f.Nodes[name].Etcd = etcdtest.ClockBinary(f.TB)
-	return f.Gate(name, fmt.Sprintf("CLOCK_OFFSET=%d", int(offset.Seconds())))
-}
-
-// Log returns the log lines of a machine's etcd with the message, over all its starts,
-// also after it was destroyed. Their times are corrected by the offset of its clock.
-func (f *Fleet) Log(name, msg string) []LogLine {
-	f.TB.Helper()
-	text, err := os.ReadFile(filepath.Join(f.Machines, name+".json"))
-	if err != nil {
-		f.TB.Fatal(err)
-	}
-	var out []LogLine
-	for line := range strings.Lines(string(text)) {
-		l := LogLine{Fields: map[string]any{}}
-		if json.Unmarshal([]byte(line), &l.Fields) != nil {
-			continue
-		}
-		l.Msg, _ = l.Fields["msg"].(string)
-		ts, _ := l.Fields["ts"].(string)
-		at, err := time.Parse("2006-01-02T15:04:05.000000Z0700", ts)
-		if err != nil || !strings.Contains(l.Msg, msg) {
-			continue
-		}
-		l.At = at.Add(-f.clocks[name])
-		out = append(out, l)
 	}
 	return out
 }
@@ -158,32 +113,48 @@ func (f *Fleet) Repair(names ...string) {
 	f.TB.Helper()
 	for _, name := range names {
 		dir := filepath.Join(f.Machines, name)
-		env, err := os.ReadFile(filepath.Join(dir, "etcd.env"))
-		if err != nil {
+		env, err1 := os.ReadFile(filepath.Join(dir, "etcd.env"))
+		etcd, err2 := os.Readlink(filepath.Join(dir, "bin", "etcd"))
+		if err := errors.Join(err1, err2); err != nil {
 			f.TB.Fatal(err)
 		}
-		join, _ := os.ReadFile(filepath.Join(dir, "join.sh"))
-		f.RunMachine("up", name, "ETCD_BIN="+f.Nodes[name].Etcd, "MACHINE_ENV="+string(env), MachineJoin(string(join)))
+		join, _ := os.ReadFile(filepath.Join(dir, "join.sh")) // not every machine has one
+		f.boot(name, etcd, string(env), string(join))
 	}
 }
 
-// MachineJoin returns the variable that passes a join script, which may be
-// empty, to machine.sh.
-func MachineJoin(script string) string {
-	if script == "" {
-		return "MACHINE_JOIN="
-	}
-	return "MACHINE_JOIN=" + joinscript.Encode(script)
-}
-
-// RunMachine runs machine.sh for a machine.
-func (f *Fleet) RunMachine(command, name string, env ...string) {
+// boot starts the supervisor of a machine with its etcd.
+func (f *Fleet) boot(name, etcd, env, join string) {
 	f.TB.Helper()
-	cmd := exec.Command("sh", f.MachineScript, command, filepath.Join(f.Machines, name))
-	cmd.Env = append(CleanEnvironment(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		f.TB.Fatalf("machine.sh %s %s: %v\n%s", command, name, err, out)
+	if join != "" {
+		join = joinscript.Encode(join)
 	}
+	cmd := exec.Command("sh", f.machineScript, "up", filepath.Join(f.Machines, name))
+	cmd.Env = append(CleanEnvironment(), "ETCD_BIN="+etcd, "MACHINE_ENV="+env, "MACHINE_JOIN="+join)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		f.TB.Fatalf("machine.sh up %s: %v\n%s", name, err, out)
+	}
+}
+
+// BootByHand starts the machines of all nodes as a cluster that Terraform does not know.
+func (f *Fleet) BootByHand() {
+	f.TB.Helper()
+	var initial []string
+	for name, n := range f.Nodes {
+		initial = append(initial, name+"="+n.Peer)
+	}
+	for name, n := range f.Nodes {
+		env := []string{
+			"ETCD_NAME=" + name, "ETCD_INITIAL_CLUSTER=" + strings.Join(initial, ","), "ETCD_INITIAL_CLUSTER_TOKEN=by-hand",
+			"ETCD_LISTEN_PEER_URLS=" + n.Peer, "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + n.Peer,
+			"ETCD_LISTEN_CLIENT_URLS=" + n.Client, "ETCD_ADVERTISE_CLIENT_URLS=" + n.Client,
+		}
+		for key, value := range f.MachineEnv {
+			env = append(env, key+"="+value)
+		}
+		f.boot(name, n.Etcd, strings.Join(env, "\n"), "")
+	}
+	f.WaitList(f.names()[0], f.names()...)
 }
 
 // MustBeGone fails the test if a process or a directory of a machine is left.
@@ -193,7 +164,7 @@ func (f *Fleet) MustBeGone() {
 	// end it with the service.
 	var left []string
 	for range 40 {
-		if left = ProcessesIn(filepath.Dir(f.Dir)); len(left) == 0 {
+		if left = processesIn(filepath.Dir(f.Dir)); len(left) == 0 {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -219,44 +190,22 @@ func (f *Fleet) MustBeGone() {
 func (f *Fleet) Gate(name string, environment ...string) (open func()) {
 	f.TB.Helper()
 	gate := filepath.Join(f.Machines, name+".open")
-	exports := ""
+	text := "#!/bin/sh\n"
 	for _, e := range environment {
-		exports += fmt.Sprintf("export '%s'\n", e)
+		text += fmt.Sprintf("export '%s'\n", e)
 	}
-	f.wrap(name, exports+fmt.Sprintf("while [ ! -e '%s' ]; do sleep 0.05; done\n", gate))
+	text += fmt.Sprintf("while [ ! -e '%s' ]; do sleep 0.05; done\nexec '%s' \"$@\"\n", gate, f.Nodes[name].Etcd)
+	path := filepath.Join(f.Machines, name+".etcd")
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		f.TB.Fatal(err)
+	}
+	f.Nodes[name].Etcd = path
 	return func() {
 		f.TB.Helper()
 		if err := os.WriteFile(gate, nil, 0o600); err != nil {
 			f.TB.Fatal(err)
 		}
 	}
-}
-
-// Break gives a node an etcd that fails until repair is called.
-func (f *Fleet) Break(name string) (repair func()) {
-	f.TB.Helper()
-	marker := filepath.Join(f.Machines, name+".mended")
-	f.wrap(name, fmt.Sprintf("[ -e '%s' ] || exit 1\n", marker))
-	return func() {
-		f.TB.Helper()
-		if err := os.WriteFile(marker, nil, 0o600); err != nil {
-			f.TB.Fatal(err)
-		}
-	}
-}
-
-// wrap runs shell commands before a node's etcd.
-func (f *Fleet) wrap(name, commands string) {
-	f.TB.Helper()
-	path := filepath.Join(f.Machines, name+".etcd")
-	if f.Nodes[name].Etcd == path {
-		f.TB.Fatalf("acctest: the etcd of %s is wrapped already", name)
-	}
-	text := fmt.Sprintf("#!/bin/sh\n%sexec '%s' \"$@\"\n", commands, f.Nodes[name].Etcd)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		f.TB.Fatal(err)
-	}
-	f.Nodes[name].Etcd = path
 }
 
 // Rewrite changes a machine's etcd.env, line by line, and restarts its etcd. It
@@ -283,4 +232,27 @@ func (f *Fleet) Rewrite(name string, line func(string) string) {
 		}
 		return nil
 	})
+}
+
+// Lose kills the processes of machines and deletes their directories.
+func (f *Fleet) Lose(names ...string) {
+	f.TB.Helper()
+	f.Crash(names...)
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(f.Machines, name)); err != nil {
+			f.TB.Fatal(err)
+		}
+	}
+}
+
+// PIDs returns the process IDs of the nodes' etcd, for a later comparison.
+func (f *Fleet) PIDs(names ...string) map[string]int {
+	f.TB.Helper()
+	out := map[string]int{}
+	for _, name := range names {
+		if out[name] = f.PID(name, "etcd.pid"); out[name] == 0 {
+			f.TB.Fatalf("%s has no etcd.pid", name)
+		}
+	}
+	return out
 }

@@ -5,14 +5,11 @@ package acctest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
-	"testing"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -27,7 +24,7 @@ import (
 // is closed when the test ends.
 func (f *Fleet) Client(names ...string) *clientv3.Client {
 	f.TB.Helper()
-	cfg := f.ClientConfig(names...)
+	cfg := f.clientConfig(names...)
 	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
 		return client
 	}
@@ -38,14 +35,12 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 		return err
 	})
 	f.TB.Cleanup(func() { _ = client.Close() })
-	if f.clients != nil {
-		f.clients[fmt.Sprint(cfg.Endpoints)] = client
-	}
+	f.clients[fmt.Sprint(cfg.Endpoints)] = client
 	return client
 }
 
-// ClientConfig is the configuration of [Fleet.Client].
-func (f *Fleet) ClientConfig(names ...string) clientv3.Config {
+// clientConfig is the configuration of [Fleet.Client].
+func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 	f.TB.Helper()
 	if len(names) == 0 {
 		for name := range f.Nodes {
@@ -56,31 +51,30 @@ func (f *Fleet) ClientConfig(names ...string) clientv3.Config {
 	for _, name := range names {
 		endpoints = append(endpoints, f.Nodes[name].dial())
 	}
-	return f.configOf(endpoints)
-}
-
-// configOf does not read the nodes, which the test may be changing.
-func (f *Fleet) configOf(endpoints []string) clientv3.Config {
-	f.TB.Helper()
+	slices.Sort(endpoints)
 	cfg := clientv3.Config{Endpoints: endpoints, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
 	if t := f.Options.TLS; t != nil {
 		cfg.TLS = t.ClientConfig(t.Client("root"))
 	}
-	return f.Login(cfg)
+	if f.authEnabled {
+		cfg.Username, cfg.Password = "root", f.Options.Password
+		cfg.DialTimeout = 30 * time.Second // for the login, which waits for a member that restarts
+	}
+	return cfg
 }
 
-// EnableAuth creates the user root and turns authentication on.
-func (f *Fleet) EnableAuth() {
+// enableAuth creates the user root and turns authentication on.
+func (f *Fleet) enableAuth() {
 	f.TB.Helper()
 	ctx := etcdtest.WaitContext(f.TB)
 	c := f.Client()
-	_, err1 := c.UserAdd(ctx, "root", f.password())
+	_, err1 := c.UserAdd(ctx, "root", f.Options.Password)
 	_, err2 := c.UserGrantRole(ctx, "root", "root")
 	_, err3 := c.AuthEnable(ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		f.TB.Fatalf("enable auth: %v", err)
 	}
-	f.AuthEnabled = true
+	f.authEnabled = true
 	clear(f.clients) // they have no password
 }
 
@@ -107,7 +101,6 @@ func (f *Fleet) MustVote(want ...string) {
 			return err
 		})
 	}
-	f.authFollows()
 }
 
 // MustList fails the test unless exactly these members are listed. It asks
@@ -187,7 +180,7 @@ func (f *Fleet) WaitList(from string, want ...string) {
 // follows the members.
 func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
 	f.TB.Helper()
-	return etcdtest.NewWriter(f.TB, f.ClientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
+	return etcdtest.NewWriter(f.TB, f.clientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
 }
 
 // MustNotPause stops the writer. It fails the test if no write was acknowledged
@@ -206,91 +199,10 @@ func (f *Fleet) MustNotPause(w *etcdtest.Writer, limit time.Duration, names ...s
 	}
 }
 
-// OwnershipRecord is an ownership record in the cluster.
-type OwnershipRecord struct {
-	Owner string `json:"owner"`
-	Name  string `json:"name"`
-	State string `json:"state"`
-}
-
-// Records returns the ownership records.
-func (f *Fleet) Records() []OwnershipRecord {
-	f.TB.Helper()
-	ctx := etcdtest.WaitContext(f.TB)
-	client := f.Client(f.Founders...)
-	resp, err := client.Get(ctx, metadataKey(ctx, f.TB, client, "members/"), clientv3.WithPrefix())
-	if err != nil {
-		f.TB.Fatal(err)
-	}
-	var out []OwnershipRecord
-	for _, kv := range resp.Kvs {
-		var r OwnershipRecord
-		if err := json.Unmarshal(kv.Value, &r); err != nil {
-			f.TB.Fatalf("%s: %v", kv.Key, err)
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// MustHaveRecords fails the test unless each of these has exactly one ownership
-// record, and no other member has one except initial members.
-func (f *Fleet) MustHaveRecords(names ...string) {
-	f.TB.Helper()
-	got := map[string]int{}
-	for _, record := range f.Records() {
-		if !slices.Contains(f.Founders, record.Name) || record.State != "announced" {
-			got[record.Name]++
-		}
-	}
-	for _, name := range names {
-		if got[name] != 1 {
-			f.TB.Errorf("%d ownership records of %s, want 1", got[name], name)
-		}
-		delete(got, name)
-	}
-	if len(got) > 0 {
-		f.TB.Errorf("ownership records that nobody needs: %v", got)
-	}
-}
-
-// endpoints returns the client URLs in the order of the names.
-func (f *Fleet) endpoints() []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
-		out = append(out, f.Nodes[name].Client)
-	}
-	return out
-}
-
-// Refusals returns the text of diagnostics for endpoints that refuse connections.
-func Refusals(endpoints []string) string {
-	var b strings.Builder
-	b.WriteString("\n\nThe endpoints answered:")
-	sort.Strings(endpoints)
-	for _, e := range endpoints {
-		b.WriteString("\n  - " + e + ": connection refused")
-	}
-	return b.String()
-}
-
-// metadataKey returns the provider's key with that name for the cluster of a
-// client. The key contains the cluster ID.
-func metadataKey(ctx context.Context, tb testing.TB, client *clientv3.Client, name string) string {
-	tb.Helper()
-	list, err := client.MemberList(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return fmt.Sprintf("/_terraform/etcd/%x/%s", list.Header.ClusterId, name)
-}
-
 // lock returns the current lock on membership changes, or nil if it is free.
 func (f *Fleet) lock() *mvccpb.KeyValue {
 	f.TB.Helper()
-	ctx := etcdtest.WaitContext(f.TB)
-	client := f.Client(f.Founders...)
-	resp, err := client.Get(ctx, metadataKey(ctx, f.TB, client, "lock"))
+	resp, err := f.Client().Get(etcdtest.WaitContext(f.TB), "/_terraform/etcd/"+f.ClusterID()+"/lock")
 	if err != nil {
 		f.TB.Fatal(err)
 	}
@@ -300,16 +212,16 @@ func (f *Fleet) lock() *mvccpb.KeyValue {
 	return resp.Kvs[0]
 }
 
-// ExpireLock expires a lock whose holder was killed: it revokes the lease,
+// expireLock expires a lock whose holder was killed: it revokes the lease,
 // which would expire by itself 20 s after the last heartbeat.
-func (f *Fleet) ExpireLock() {
+func (f *Fleet) expireLock() {
 	f.TB.Helper()
 	lock := f.lock()
 	if lock == nil {
 		return
 	}
 	ctx := etcdtest.WaitContext(f.TB)
-	if _, err := f.Client(f.Founders...).Revoke(ctx, clientv3.LeaseID(lock.Lease)); err != nil {
+	if _, err := f.Client().Revoke(ctx, clientv3.LeaseID(lock.Lease)); err != nil {
 		f.TB.Fatal(err)
 	}
 }
@@ -318,3 +230,74 @@ func (f *Fleet) ExpireLock() {
 // longer than elections on a busy machine, which may follow one another. A quorum
 // that is lost does not come back by itself.
 const Pause = 30 * time.Second
+
+// Named formats members as diagnostics do, in the order of their IDs, which is
+// the order of the member list.
+func (f *Fleet) Named(names ...string) string {
+	f.TB.Helper()
+	var out []string
+	for _, m := range f.Members() {
+		if slices.Contains(names, m.Name) {
+			out = append(out, fmt.Sprintf("%s (%x)", m.Name, m.ID))
+		}
+	}
+	if len(out) < 2 {
+		return strings.Join(out, "")
+	}
+	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
+}
+
+// MemberID returns the ID of the listed member with that name.
+func (f *Fleet) MemberID(name string) uint64 {
+	f.TB.Helper()
+	for _, m := range f.Members() {
+		if m.Name == name {
+			return m.ID
+		}
+	}
+	f.TB.Fatalf("no member %s", name)
+	return 0
+}
+
+// MustServe waits until a member answers a linearizable read.
+func (f *Fleet) MustServe(name string) {
+	f.TB.Helper()
+	client := f.Client(name)
+	etcdtest.Eventually(f.TB, name+" serves", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_, err := client.Get(ctx, "acctest")
+		return err
+	})
+}
+
+// MemberIDs returns the members' IDs by name.
+func (f *Fleet) MemberIDs() map[string]uint64 {
+	f.TB.Helper()
+	out := map[string]uint64{}
+	for _, m := range f.Members() {
+		out[m.Name] = m.ID
+	}
+	return out
+}
+
+// MustHaveReplaced fails the test unless exactly the IDs of these members have
+// changed.
+func (f *Fleet) MustHaveReplaced(before map[string]uint64, names ...string) {
+	f.TB.Helper()
+	for name, id := range f.MemberIDs() {
+		if (before[name] != id) != slices.Contains(names, name) {
+			f.TB.Errorf("%s was %x and is %x; only %v were to be replaced", name, before[name], id, names)
+		}
+	}
+}
+
+// ClusterID returns the ID of the cluster in hexadecimal.
+func (f *Fleet) ClusterID() string {
+	f.TB.Helper()
+	list, err := f.Client().MemberList(etcdtest.WaitContext(f.TB))
+	if err != nil {
+		f.TB.Fatal(err)
+	}
+	return fmt.Sprintf("%x", list.Header.ClusterId)
+}

@@ -241,3 +241,28 @@ func MustForgetLast(t *testing.T, o *Outcome, names ...string) {
 		t.Errorf("%d words on the last voter, want 1:\n%s", last, o.Report())
 	}
 }
+
+// Says returns the only diagnostic with that summary.
+func (o *Outcome) Says(summary string) Diagnostic {
+	o.TB.Helper()
+	var found []Diagnostic
+	for _, d := range o.Diagnostics {
+		if d.Summary == summary {
+			found = append(found, d)
+		}
+	}
+	if len(found) != 1 {
+		o.TB.Fatalf("%s: %d times %q, want once, in:\n%s", strings.Join(o.Args, " "), len(found), summary, o.Report())
+	}
+	return found[0]
+}
+
+// MustNotSay fails the test if a summary contains the text.
+func (o *Outcome) MustNotSay(text string) {
+	o.TB.Helper()
+	for _, d := range o.Diagnostics {
+		if strings.Contains(d.Summary, text) {
+			o.TB.Errorf("%s: unexpected %s", strings.Join(o.Args, " "), d)
+		}
+	}
+}

@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Process is an operating system process in /proc.
@@ -45,22 +43,13 @@ func Processes() []Process {
 	return out
 }
 
-// ProcessesIn describes the processes that work in or below dir (Linux only).
-func ProcessesIn(dir string) []string {
+// processesIn describes the processes that work in or below dir (Linux only).
+func processesIn(dir string) []string {
 	var out []string
-	for _, p := range processesIn(dir) {
-		out = append(out, fmt.Sprintf("%d %s in %s", p.PID, filepath.Base(p.exe), p.Dir))
+	for _, p := range Processes() {
+		if p.Dir == dir || strings.HasPrefix(p.Dir, dir+"/") {
+			out = append(out, fmt.Sprintf("%d %s in %s", p.PID, filepath.Base(p.exe), p.Dir))
+		}
 	}
 	return out
-}
-
-func processesIn(dir string) []Process {
-	return slices.DeleteFunc(Processes(), func(p Process) bool { return p.Dir != dir && !strings.HasPrefix(p.Dir, dir+"/") })
-}
-
-// AwaitEnd returns when the processes have ended.
-func AwaitEnd(pids ...int) {
-	for slices.ContainsFunc(Processes(), func(p Process) bool { return slices.Contains(pids, p.PID) }) {
-		time.Sleep(2 * time.Millisecond)
-	}
 }

@@ -39,8 +39,6 @@ type Workspace struct {
 	// CLIConfig is the file of the CLI's own settings.
 	CLIConfig string
 
-	// Auth reports whether providers get the password of [authVariable].
-	Auth bool
 	// Trusted are the addresses that the configuration has named so far.
 	Trusted map[string]bool
 
@@ -79,7 +77,6 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	}
 	guard(tb, base)
 	tb.Cleanup(w.end)
-	w.giveAuth()
 	return w
 }
 
@@ -121,7 +118,7 @@ func guard(tb testing.TB, dir string) {
 		if err := cmd.Wait(); err != nil {
 			tb.Logf("acctest: ending what was left running: %v", err)
 		}
-		for _, p := range ProcessesIn(dir) {
+		for _, p := range processesIn(dir) {
 			tb.Errorf("acctest: still running after the test: %s", p)
 		}
 	})
@@ -141,7 +138,7 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.TB.Helper()
-	w.Trust(text)
+	w.trust(text)
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
 		w.TB.Fatal(err)
 	}
@@ -222,7 +219,10 @@ func (w *Workspace) launch(args []string) *Running {
 	// The CLI starts the provider three or four times, and each time creates
 	// keys and certificates for the connection: half of the cost of a run.
 	r.Cmd.Env = append(r.Cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
-	r.Cmd.Env = append(append(r.Cmd.Env, w.environment()...), w.Env...)
+	if w.recordAt != "" {
+		r.Cmd.Env = append(r.Cmd.Env, recordVariable+"="+w.recordAt)
+	}
+	r.Cmd.Env = append(r.Cmd.Env, w.Env...)
 	r.Cmd.Stdout, r.Cmd.Stderr = &r.stdout, &r.stderr
 	// A provider whose CLI was killed holds the pipes open.
 	r.Cmd.WaitDelay = time.Second

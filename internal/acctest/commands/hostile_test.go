@@ -20,12 +20,12 @@ import (
 func TestAccOddName(t *testing.T) {
 	t.Parallel()
 	const odd = "node(1)"
-	c := acctest.StartCluster(t, 1, etcdtest.Options{Names: []string{odd}})
+	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{odd}})
 	there := acctest.Access{Endpoints: c.Endpoints()}
 	url := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	for _, resource := range []string{
 		member("etcd_member", "new(2)", url), member("etcd_learner", "../x", url),
-		fmt.Sprintf("resource \"etcd_member_config\" \"x\" {\n  name = \"$${IFS}\"\n  peer_urls = [%q]\n}\n", url),
+		fmt.Sprintf("resource \"etcd_cluster\" \"x\" {\n  members = { \"$${IFS}\" = { peer_urls = [%q] } }\n}\n", url),
 	} {
 		configuration(t, there, resource).Run("plan", "-json", "-input=false").MustSay("Invalid member name")
 	}
@@ -48,7 +48,7 @@ func TestAccOddName(t *testing.T) {
 func TestAccNameOnATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
-	c := acctest.StartCluster(t, 1, etcdtest.Options{Names: []string{hostile}})
+	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{hostile}})
 	w := configuration(t, acctest.Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", c.Member(hostile).PeerURL()))
 	out := w.Apply().MustSay("Cannot add member x")
 	if text := out.Summary + out.Detail; strings.ContainsAny(text, "\x1b") || !strings.Contains(text, `m0\x1b[2J`) {
@@ -62,49 +62,54 @@ func TestAccNameOnATerminal(t *testing.T) {
 	}
 }
 
-// One of three members advertises an additional URL with a server that lies:
-// first that another member has moved, then that there are members with code in
-// their names and URLs. While the configuration does not name its URL, it gets
-// no connections. If its URL is trusted, it is outvoted. As the only endpoint
-// it is refused, in printable characters, and nothing is rendered.
+const hostilePassword = "Tr0ub4dor"
+
+// One of three members advertises an additional URL with a server that lies about where
+// the members are, and about their names. While the configuration does not name its URL,
+// it gets no connections. If its URL is trusted, it is outvoted. As the only endpoint it
+// is refused, in printable characters.
 func TestAccHostileEndpoint(t *testing.T) {
 	t.Parallel()
-	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: acctest.AuthPassword})
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Password: hostilePassword})
 	liar := etcdtest.NewLiar(t, "127.0.0.10", etcdtest.Lies{})
 	b.Advertise(t, b.Member("c"), liar.URL)
-	lies := etcdtest.Truth(t, b.Member("c"))
-	moved := lies
-	moved.Members = &pb.MemberListResponse{Header: lies.Members.Header}
-	for _, m := range lies.Members.Members {
+	truth := etcdtest.Truth(t, b.Member("c"))
+	tell := func(members []*pb.Member) {
+		lies := truth
+		lies.Members = &pb.MemberListResponse{Header: truth.Members.Header, Members: members}
+		liar.Tell(lies)
+	}
+	var moved []*pb.Member
+	for _, m := range truth.Members.Members {
 		elsewhere := &pb.Member{ID: m.ID, Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs}
 		if m.Name == "a" {
 			elsewhere.PeerURLs = []string{"http://127.0.0.66:2380"}
 		}
-		moved.Members.Members = append(moved.Members.Members, elsewhere)
+		moved = append(moved, elsewhere)
 	}
-	liar.Tell(moved)
+	tell(moved)
 
-	const resources = "resource \"etcd_member_config\" \"d\" {\n  name = \"d\"\n  peer_urls = [\"http://127.0.0.9:2380\"]\n}\ndata \"etcd_cluster\" \"this\" {}\n"
-	access := acctest.Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: acctest.AuthPassword}
+	resources := member("etcd_learner", "d", "http://127.0.0.9:2380") + "data \"etcd_cluster\" \"this\" {}\n"
+	access := acctest.Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: hostilePassword}
 	for _, trusted := range []bool{false, true} {
 		if trusted {
 			access.Extra = fmt.Sprintf("address_map = { %q = %q }", liar.URL, liar.URL)
 		}
 		w := configuration(t, access, resources)
-		w.TakeAuth()
-		w.Trust(strings.Join(b.Endpoints(), " "))
 		record := w.Record()
 		w.Apply().MustSucceed()
 		if !trusted {
+			w.Write("comment.tf", "# "+strings.Join(b.Endpoints(), " ")+"\n")
 			acctest.CheckSent(t, record(), w.Trusted, false, "password")
 		}
-		rendered := fmt.Sprint(w.State("etcd_member_config.d"))
-		if strings.Contains(rendered, "127.0.0.66") || !strings.Contains(rendered, "a="+b.Member("a").PeerURL()) {
-			t.Errorf("its URL is trusted: %v, and d starts with %s", trusted, rendered)
+		seen := fmt.Sprint(w.State("data.etcd_cluster.this"), w.State("etcd_learner.x")["initial_cluster"])
+		if strings.Contains(seen, "127.0.0.66") || !strings.Contains(seen, "a="+b.Member("a").PeerURL()) {
+			t.Errorf("its URL is trusted: %v, and the state has %s", trusted, seen)
 		}
 		if asked := liar.Accepted() > 0; asked != trusted {
 			t.Errorf("its URL is trusted: %v, and it was asked: %v", trusted, asked)
 		}
+		w.Destroy().MustSucceed()
 	}
 
 	const hostile = "\x1b[2J\nbootcmd: [reboot]\u2028"
@@ -112,18 +117,12 @@ func TestAccHostileEndpoint(t *testing.T) {
 		"name":     {ID: 0xbad, Name: hostile, PeerURLs: []string{"http://127.0.0.66:2380"}},
 		"peer URL": {ID: 0xbad, Name: "x", PeerURLs: []string{"http://127.0.0.66:2380" + hostile}},
 	} {
-		crafted := lies
-		crafted.Members = &pb.MemberListResponse{Header: lies.Members.Header, Members: append(slices.Clone(lies.Members.Members), m)}
-		liar.Tell(crafted)
-		w := configuration(t, acctest.Access{Endpoints: []string{liar.URL}}, resources)
-		w.TakeAuth() // it gets no credentials: it has no authentication
+		tell(append(slices.Clone(truth.Members.Members), m))
+		w := configuration(t, acctest.Access{Endpoints: []string{liar.URL}}, resources) // it gets no credentials
 		out := w.Run("apply", "-no-color", "-input=false", "-auto-approve").MustFail()
 		said := string(out.Stdout) + string(out.Stderr)
 		if strings.ContainsAny(said, "\x1b\u2028") || strings.Contains(said, "\nbootcmd") || !strings.Contains(said, "it lists member bad") {
 			t.Errorf("of the %s is said: %q", what, said)
-		}
-		if s := w.State("etcd_member_config.d"); s != nil {
-			t.Errorf("a configuration was made on its word: %v", s)
 		}
 	}
 }

@@ -1,16 +1,66 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package commands tests what people type and what a plan answers: refused plans
-// and the commands that lead on, imports, moved and lost states, the bootstrap
-// resources, the examples, permissions and snapshots. How members live, fail and
-// are replaced is tested next to the shared parts, in package acctest.
+// Package commands tests what people type and what a plan answers: invalid input,
+// imports, queries, addresses, permissions, and snapshots. How members live, fail and
+// are replaced is tested in package acctest.
 package commands
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
+
+const required = `terraform {
+  required_providers {
+    etcd = {
+      source = "terraform-provider-etcd/etcd"
+    }
+  }
+}
+`
+
+// configuration returns a workspace with that access and these resources.
+func configuration(t *testing.T, access acctest.Access, resources string) *acctest.Workspace {
+	t.Helper()
+	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	w.Write("main.tf", required+access.ProviderConfig()+resources)
+	return w
+}
+
+// member returns an etcd_member or etcd_learner that does not wait.
+func member(resource, name, url string) string {
+	return fmt.Sprintf("resource %q \"x\" {\n  name = %q\n  peer_urls = [%q]\n  wait_until = \"announced\"\n}\n", resource, name, url)
+}
+
+// elsewhere returns a URL at which nothing listens.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
+}
+
+// clusterID returns the ID of a cluster in hexadecimal.
+func clusterID(t *testing.T, c *etcdtest.Cluster) string {
+	t.Helper()
+	list, err := c.Client(t).MemberList(etcdtest.WaitContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", list.Header.ClusterId)
+}
+
+// updates are the actions of a plan that does this to the resources of these nodes, and
+// updates the cluster.
+func updates(action string, names ...string) map[string]string {
+	out := map[string]string{"etcd_cluster.this": "update"}
+	for _, name := range names {
+		out[acctest.Address("terraform_data.machine", name)] = action
+		out[acctest.Address("etcd_member", name)] = action
+	}
+	return out
+}

@@ -112,7 +112,6 @@ func newSecured(t *testing.T, l login, v etcdtest.Version, n int) *secured {
 	o := l.options(t)
 	o.Version, o.Password = v, "Tr0ub4dor"
 	b := &secured{t: t, tls: o.TLS, login: l, Cluster: etcdtest.Start(t, n, o), Workspace: acctest.NewWorkspace(t, acctest.WorkspaceOptions{})}
-	b.TakeAuth()
 	for _, command := range documentedRoles(t) {
 		if command[0] == "user" && command[1] == "add" {
 			command = append([]string{"user", "add"}, l.user(command[2])...)
@@ -177,52 +176,36 @@ func TestAccPermissions(t *testing.T) {
 func (b *secured) membership() {
 	b.t.Helper()
 	b.Write("main.tf", `
-resource "etcd_member_config" "d" {
-  name      = "d"
-  peer_urls = ["http://127.0.0.9:2380"]
-}
 resource "etcd_learner" "d" {
-  config     = etcd_member_config.d
-  machine_id = "d"
+  name       = "d"
+  peer_urls  = ["http://127.0.0.9:2380"]
   wait_until = "announced"
 }
-resource "etcd_rollout" "this" {
-  desired = { d = "one" }
-}
 `)
+	mustHave := func(want int) {
+		b.t.Helper()
+		if n := b.members(); n != want {
+			b.t.Fatalf("%d members, want %d", n, want)
+		}
+	}
 	b.as("planner")
 	b.Apply().MustSay("Cannot add member d").MustContain(b.t, "Cannot add member d", "permission denied", needsRoot)
-	if n := b.members(); n != 1 {
-		b.t.Fatalf("%d members", n)
-	}
+	mustHave(1)
 	b.as("terraform")
 	b.Apply().MustSucceed()
 	b.as("planner")
 	b.Plan().MustBeEmpty()
-	b.as("viewer")
-	got, _ := b.Plan("-refresh-only").Drift()["etcd_rollout.this"].After["reason"].(string)
-	if !strings.Contains(got, "(etcdctl role grant-permission ROLE --prefix=true read /_terraform/etcd/)") {
-		b.t.Errorf("the rollout is held up by %q", got)
-	}
-	b.as("planner")
-	b.Destroy().MustSay("Cannot remove member d").MustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
-	// Only the backstop of the configuration.
-	b.Run("state", "rm", "etcd_learner.d").MustSucceed()
 	for _, user := range []string{"planner", "viewer"} {
 		b.as(user)
 		b.Destroy().MustSay("Cannot remove member d").MustContain(b.t, "Cannot remove member d", "permission denied", needsRoot)
 	}
-	if n := b.members(); n != 2 {
-		b.t.Fatalf("%d members", n)
-	}
+	mustHave(2)
 	b.as("terraform")
 	b.Destroy().MustSucceed()
-	if n := b.members(); n != 1 {
-		b.t.Fatalf("%d members", n)
-	}
+	mustHave(1)
 }
 
-// sight: a user without a role sees that the cluster is healthy.
+// sight: a user without a role sees that the cluster is healthy, and a planner imports it.
 func (b *secured) sight() {
 	b.t.Helper()
 	b.Write("main.tf", `
@@ -241,15 +224,13 @@ resource "terraform_data" "healthy" {
 	b.Apply().MustSucceed().MustBeQuiet()
 	b.Destroy().MustSucceed()
 
-	got, err := b.Cluster.Client(b.t).MemberList(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.Write("main.tf", fmt.Sprintf("resource \"etcd_initial_cluster\" \"this\" {\n  members = { %s = [%q] }\n}\n", got.Members[0].Name, got.Members[0].PeerURLs[0])+
-		acctest.ImportBlock("etcd_initial_cluster.this", fmt.Sprintf("%x", got.Header.ClusterId)))
-	b.Apply().MustSucceed().MustBeQuiet()
+	m := b.Members()[0]
+	b.Write("main.tf", fmt.Sprintf("resource \"etcd_cluster\" \"this\" {\n  members = { %s = { peer_urls = [%q], client_urls = [%q] } }\n}\n", m.Name, m.PeerURL(), m.ClientURL())+
+		fmt.Sprintf("import {\n  to = etcd_cluster.this\n  id = %q\n}\n", clusterID(b.t, b.Cluster)))
+	b.as("planner")
+	b.Apply().MustSucceed()
 	b.Plan().MustBeEmpty()
-	b.Destroy().MustSucceed()
+	b.Run("state", "rm", "etcd_cluster.this").MustSucceed()
 }
 
 // tokens: readwrite permits creating them, read permits reading them.

@@ -4,9 +4,6 @@
 package commands
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,32 +11,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// membersText is for members whose processes Terraform does not start.
-const membersText = `
-terraform {
-  required_providers {
-    etcd = {
-      source = "terraform-provider-etcd/etcd"
-    }
-  }
-}
-
+// strangers are members whose processes Terraform does not start.
+const strangers = `
 variable "nodes" {
   type = map(object({ peer = string, client = string }))
-}
-
-# What a fleet says besides.
-variable "machines" {
-  type = string
-}
-variable "machine_sh" {
-  type = string
-}
-variable "environment" {
-  type = map(string)
-}
-variable "founders" {
-  type = any
 }
 
 import {
@@ -55,119 +30,61 @@ resource "etcd_member" "node" {
 }
 `
 
-// byHand returns a cluster of three that was started by hand and imported.
-func byHand(t *testing.T) *acctest.Fleet {
-	t.Helper()
-	f := acctest.NewFleet(t, acctest.FleetOptions{Static: true})
-	bootAll(f)
-	replaceConfiguration(f, membersText)
-	mustImport(f.Plan(), 3)
-	f.Apply().MustSucceed().MustBeQuiet()
-	f.Plan().MustBeEmpty()
-	return f
-}
-
-// listens returns the change of the environment of a process that gets another
-// peer URL.
-func listens(to string) func(line string) string {
-	return func(line string) string {
-		for _, key := range []string{"ETCD_LISTEN_PEER_URLS=", "ETCD_INITIAL_ADVERTISE_PEER_URLS="} {
-			if strings.HasPrefix(line, key) {
-				return key + to
-			}
-		}
-		return line
-	}
-}
-
-// mustSayRestart fails the test unless the only warnings are the one to restart
-// the member with its new peer URLs, and those of the CLI about -target.
-func mustSayRestart(f *acctest.Fleet, o *acctest.Outcome, name string) {
-	f.TB.Helper()
-	said := 0
-	for _, w := range o.Warnings() {
-		switch w.Summary {
-		case "Resource targeting is in effect", "Applied changes may be incomplete":
-		case "Restart member " + name + " with its new peer URLs":
-			said++
-			w.MustDetail(f.TB, "The cluster now reaches "+name+" at "+f.Nodes[name].Peer+
-				". Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), the others cannot reach it. Restart it now, before anything else changes.")
-		default:
-			f.TB.Errorf("unexpected %s", w)
-		}
-	}
-	if said != 1 {
-		f.TB.Errorf("%d times it is said to restart %s:\n%s", said, name, o.Report())
-	}
-}
-
-// Peer URLs change in place, one member at a time, including the leader. The
-// operator restarts each process.
-func TestAccReaddress(t *testing.T) {
-	t.Parallel()
-	f := byHand(t)
-	before := f.Named("a", "b", "c")
-	old := map[string]string{}
-	for name, n := range f.Nodes {
-		old[name] = n.Peer
-		n.Peer = fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
-	}
-	e := f.Plan().MustSay("Peer URLs of several members would change")
-	e.MustContain(t, e.Summary, "The peer URLs of ", " are all to change.", "Nothing has been changed. Change one, apply, restart its process, then the next.")
-	writer := f.Writer("a", "b", "c")
-	leader := f.Leader("a", "b", "c")
-	for _, name := range []string{leader, "a", "b", "c"} {
-		if old[name] == "" {
-			continue // the leader was first
-		}
-		delete(old, name)
-		target := "-target=" + acctest.Address("etcd_member", name)
-		plan := f.Plan(target)
-		plan.MustDo(map[string]string{acctest.Address("etcd_member", name): "update"})
-		plan.MustNotKnow(acctest.Address("etcd_member", name))
-		mustSayRestart(f, f.Apply(target).MustSucceed(), name)
-		f.Rewrite(name, listens(f.Nodes[name].Peer))
-		f.MustServe(name)
-	}
-	f.MustVote("a", "b", "c")
-	f.MustNotPause(writer, acctest.Pause, "a", "b", "c")
-	t.Logf("longest gap %v", writer.LongestGap())
-	f.Plan().MustBeEmpty()
-	if after := f.Named("a", "b", "c"); after != before {
-		t.Errorf("the members are %s, and were %s", after, before)
-	}
-}
-
-// TLS between the members of a running cluster is enabled: first every process
-// gets certificates, then one after the other listens with TLS.
+// Peer URLs change in place, one member at a time, under writes: TLS between the members
+// of a running cluster is enabled. First every process gets certificates. Then one after
+// the other listens with TLS, and the operator restarts its process.
 func TestAccPeerTLS(t *testing.T) {
 	t.Parallel()
-	f := byHand(t)
+	f := acctest.NewFleet(t, acctest.FleetOptions{})
+	names := []string{"a", "b", "c"}
+	f.BootByHand()
+	f.Write("main.tf", required+strangers)
+	f.Write("provider.tf", acctest.Access{Endpoints: []string{f.Nodes["a"].Client}}.ProviderConfig())
+	mustImport(f.Plan(), 3)
+	f.Form()
+	before := f.MemberIDs()
+
 	pki := etcdtest.NewPKI(t)
-	tls := []string{
+	tls := strings.Join([]string{
 		"ETCD_PEER_CERT_FILE=" + pki.Peer.CertFile, "ETCD_PEER_KEY_FILE=" + pki.Peer.KeyFile,
 		"ETCD_PEER_TRUSTED_CA_FILE=" + pki.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH=true",
-	}
-	names := slices.Sorted(maps.Keys(f.Nodes))
+	}, "\n")
 	writer := f.Writer(names...)
 	for _, name := range names {
 		f.Rewrite(name, func(line string) string {
 			if strings.HasPrefix(line, "ETCD_NAME=") {
-				return line + "\n" + strings.Join(tls, "\n")
+				return line + "\n" + tls
 			}
 			return line
 		})
 		f.MustServe(name)
 	}
+	secured := func(name string) string { return strings.Replace(f.Nodes[name].Peer, "http:", "https:", 1) }
+	plain := map[string]string{}
 	for _, name := range names {
-		f.Nodes[name].Peer = strings.Replace(f.Nodes[name].Peer, "http:", "https:", 1)
+		plain[name], f.Nodes[name].Peer = f.Nodes[name].Peer, secured(name)
+	}
+	f.Plan().MustSay("Peer URLs of several members would change")
+	for _, name := range names {
+		f.Nodes[name].Peer = plain[name]
+	}
+	for _, name := range names {
+		f.Nodes[name].Peer = secured(name)
 		f.Plan().MustDo(map[string]string{acctest.Address("etcd_member", name): "update"})
-		mustSayRestart(f, f.Apply().MustSucceed(), name)
-		f.Rewrite(name, listens(f.Nodes[name].Peer))
+		f.Apply().MustSucceed().Says("Restart member " + name + " with its new peer URLs")
+		f.Rewrite(name, func(line string) string {
+			for _, key := range []string{"ETCD_LISTEN_PEER_URLS=", "ETCD_INITIAL_ADVERTISE_PEER_URLS="} {
+				if strings.HasPrefix(line, key) {
+					return key + f.Nodes[name].Peer
+				}
+			}
+			return line
+		})
 		f.MustServe(name)
 	}
-	f.MustNotPause(writer, acctest.Pause, names...)
 	f.MustVote(names...)
+	f.MustNotPause(writer, acctest.Pause, names...)
+	f.MustHaveReplaced(before)
 	for _, m := range f.Members() {
 		if !strings.HasPrefix(m.PeerURLs[0], "https:") {
 			t.Errorf("%s is reached at %v", m.Name, m.PeerURLs)

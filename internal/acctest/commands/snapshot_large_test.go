@@ -25,7 +25,7 @@ func TestAccSnapshotLarge(t *testing.T) {
 		t.Skip("it writes 3 GiB: set ETCD_TEST_FULL=1")
 	}
 	const most = 80 << 20
-	b := acctest.StartCluster(t, 3, etcdtest.Options{QuotaBytes: 4 << 30, Heartbeat: 200 * time.Millisecond, Election: 4 * time.Second})
+	b := etcdtest.Start(t, 3, etcdtest.Options{QuotaBytes: 4 << 30, Heartbeat: 200 * time.Millisecond, Election: 4 * time.Second})
 	client := b.Client(t)
 	put := func(ops ...clientv3.Op) {
 		t.Helper()

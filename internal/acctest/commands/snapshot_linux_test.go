@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -20,7 +19,7 @@ func TestAccSnapshotReadOnly(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a file system can be mounted by root only")
 	}
-	b := acctest.StartCluster(t, 1, etcdtest.Options{})
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	disk := filepath.Join(s.Dir, "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {

@@ -63,7 +63,7 @@ func (s *snapshots) configure(arguments string) { s.configureAt("etcd.db", argum
 
 func (s *snapshots) configureAt(path, arguments string) {
 	s.t.Helper()
-	s.Write("main.tf", requiredProviders+s.access.ProviderConfig()+fmt.Sprintf("resource \"etcd_snapshot\" \"this\" {\n  path = %q\n%s\n}\n", path, arguments))
+	s.Write("main.tf", required+s.access.ProviderConfig()+fmt.Sprintf("resource \"etcd_snapshot\" \"this\" {\n  path = %q\n%s\n}\n", path, arguments))
 }
 
 // mustHold fails the test unless the file is the complete snapshot that the state
@@ -143,7 +143,7 @@ func TestAccSnapshot(t *testing.T) {
 	for _, v := range etcdtest.Sample(etcdtest.V37) {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
-			b := acctest.StartCluster(t, 3, etcdtest.Options{Version: v})
+			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
 			s := newSnapshots(t, b)
 			s.write(50)
 			s.configure(`triggers = { day = "monday" }`)
@@ -174,7 +174,7 @@ func TestAccSnapshot(t *testing.T) {
 				t.Errorf("revision %d of %s, and %d was acknowledged before", now.Revision, of, before[len(before)-1].Revision)
 			}
 			s.Plan().MustBeEmpty()
-			s.mustKeepTheBetter(acctest.StartCluster(t, 1, etcdtest.Options{Version: v}))
+			s.mustKeepTheBetter(etcdtest.Start(t, 1, etcdtest.Options{Version: v}))
 		})
 	}
 }
@@ -203,7 +203,7 @@ func (s *snapshots) mustKeepTheBetter(other *etcdtest.Cluster) {
 // data is saved if it is selected.
 func TestAccSnapshotOfSurvivor(t *testing.T) {
 	t.Parallel()
-	b := acctest.StartCluster(t, 3, etcdtest.Options{})
+	b := etcdtest.Start(t, 3, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	learner := b.AddLearner(t, "learner1")
 	b.Track(learner)
@@ -242,7 +242,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 		plan := s.Plan()
 		plan.MustDo(map[string]string{theSnapshot: "update"})
 		plan.MustKnow(theSnapshot, "member", want)
-		mustWarn(s.Apply().MustSucceed(), "The snapshot may be behind")
+		s.Apply().MustSucceed().Says("The snapshot may be behind")
 		if status, of := s.mustHold(path); of != want || status.TotalKey < 20 {
 			t.Errorf("of %s %+v was saved", of, status)
 		}
@@ -254,7 +254,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 // The states of the file, and an existing file at its path.
 func TestAccSnapshotFile(t *testing.T) {
 	t.Parallel()
-	b := acctest.StartCluster(t, 1, etcdtest.Options{})
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	path := filepath.Join(s.Dir, "etcd.db")
 	other := func(text string) {
@@ -296,7 +296,7 @@ func TestAccSnapshotFile(t *testing.T) {
 	plan = s.Plan()
 	plan.MustDo(map[string]string{theSnapshot: "update"})
 	plan.MustNotKnow(theSnapshot, ofSnapshot...)
-	mustWarn(plan.Outcome, "The snapshot file has changed")
+	plan.Outcome.Says("The snapshot file has changed")
 	s.Apply("-refresh-only").MustSucceed()
 	s.Plan().MustDo(map[string]string{theSnapshot: "update"})
 	s.Apply().MustSucceed()
@@ -341,7 +341,7 @@ func TestAccSnapshotFile(t *testing.T) {
 // delete it. A file that may not be overwritten blocks the replacement.
 func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 	t.Parallel()
-	b := acctest.StartCluster(t, 1, etcdtest.Options{})
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	const before = "\n  delete_file = true\n  lifecycle {\n    create_before_destroy = true\n  }"
 	s.configure(before)
@@ -363,7 +363,7 @@ func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
 // Invalid paths are refused at plan, and the destroy keeps a file that has changed.
 func TestAccSnapshotRefused(t *testing.T) {
 	t.Parallel()
-	b := acctest.StartCluster(t, 1, etcdtest.Options{})
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	s.configureAt("no/etcd.db", "")
 	s.Plan().MustSay("Cannot save a snapshot").MustDetail(t, "There is no directory no on the machine that runs Terraform. Make it first, or choose another path.")
@@ -391,7 +391,7 @@ func TestAccSnapshotRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "etcd.db"), []byte("another's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustWarn(s.Destroy().MustSucceed(), "The snapshot file was kept")
+	s.Destroy().MustSucceed().Says("The snapshot file was kept")
 	s.mustHaveFiles("etcd.db")
 }
 
@@ -399,7 +399,7 @@ func TestAccSnapshotRefused(t *testing.T) {
 // final name. The next apply removes the remains of a kill.
 func TestAccSnapshotKilled(t *testing.T) {
 	t.Parallel()
-	b := acctest.StartCluster(t, 1, etcdtest.Options{})
+	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	client := b.Client(t)
 	for i := range 16 {
 		if _, err := client.Put(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 1<<20)); err != nil {

@@ -23,15 +23,7 @@ func TestAccNoSecretElsewhere(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: []string{"http://" + plainAt, "https://" + otherAt}})
 	access := acctest.Access{Endpoints: c.Endpoints(), PKI: pki, Cert: pki.Client("run"), Username: "root", Password: password}
-	config := fmt.Sprintf(`
-terraform {
-  required_providers {
-    etcd = {
-      source = "terraform-provider-etcd/etcd"
-    }
-  }
-}
-
+	config := fmt.Sprintf(required+`
 data "etcd_cluster" "one" {}
 
 # The member is asked at its endpoint, whatever else it advertises.
@@ -46,7 +38,6 @@ data "etcd_cluster" "two" {
 }
 `, c.Endpoints()[0])
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	w.TakeAuth()
 	record := w.Record()
 	w.Write("main.tf", config)
 	w.Write("provider.tf", access.ProviderConfig())
@@ -68,32 +59,4 @@ data "etcd_cluster" "two" {
 	if strings.Contains(said, "endpoints =") || other.Load() == 0 || plain.Load() != 0 {
 		t.Errorf("%d connections to the named host, %d in the clear: %s", other.Load(), plain.Load(), said)
 	}
-}
-
-// The host of a new member is known only from its own configuration: its
-// etcd_member sends the password there. For other resources the provider block
-// has to name the URL; one warning says how.
-func TestAccOwnHostIsTrusted(t *testing.T) {
-	t.Parallel()
-	pki := etcdtest.NewPKI(t)
-	f := acctest.NewFleet(t, acctest.FleetOptions{Founders: []string{"a"}, TLS: pki, Password: "Tr0ub4dor", Static: true})
-	access := acctest.Access{Endpoints: []string{f.Nodes["a"].Client}, PKI: pki, Cert: pki.Client("root"), Username: "root", Password: "Tr0ub4dor"}
-	f.Write("provider.tf", access.ProviderConfig())
-	f.Form()
-	f.EnableAuth()
-	f.Add("d")
-	d := f.Nodes["d"]
-	d.Listen, d.ListenPeer = []string{d.Client}, []string{d.Peer}
-	d.Client, d.Peer = strings.Replace(d.Client, "127.0.0.1", "localhost", 1), strings.Replace(d.Peer, "127.0.0.1", "localhost", 1)
-	joined := f.Apply().MustSucceed()
-	if said := fmt.Sprint(joined.Warnings()); strings.Count(said, fmt.Sprintf("  endpoints = [..., %q]", d.Client)) != 1 {
-		t.Errorf("want one warning with the line to add, got %s", said)
-	}
-	f.MustVote("a", "d")
-
-	access.Endpoints = append(access.Endpoints, d.Client)
-	f.Write("provider.tf", access.ProviderConfig())
-	p := f.Plan()
-	p.MustBeEmpty()
-	p.MustBeQuiet()
 }

@@ -1,45 +1,28 @@
-# The registry is another etcd, or a discovery service.
+# The token is in another etcd, or at a discovery service.
 
-variable "registry" {
-  type    = string
-  default = null
-}
-
-variable "registry_ca" {
-  type    = string
-  default = null
-}
-
-variable "protocol" {
-  type    = string
-  default = "v3"
-}
-
-# Instead of the founders' names.
-variable "size" {
-  type    = number
-  default = null
-}
-
-variable "service_url" {
-  type    = string
-  default = null
+variable "discovery" {
+  type = object({
+    endpoint    = optional(string)
+    ca          = optional(string)
+    protocol    = string
+    service_url = optional(string)
+    size        = number
+  })
 }
 
 provider "etcd" {
-  alias     = "registry"
-  endpoints = var.registry == null ? null : [var.registry]
-  ca_cert   = var.registry_ca
+  alias     = "discovery"
+  endpoints = var.discovery.endpoint == null ? null : [var.discovery.endpoint]
+  ca_cert   = var.discovery.ca
 }
 
 resource "etcd_discovery_token" "this" {
-  provider    = etcd.registry
-  founders    = var.size == null ? var.founders : null
-  size        = var.size
-  protocol    = var.protocol
-  service_url = var.service_url
+  provider    = etcd.discovery
+  size        = var.discovery.size
+  protocol    = var.discovery.protocol
+  service_url = var.discovery.service_url
 }
 
 locals {
-  bootstrap = etcd_discovery_token.this.bootstrap
+  discovery = etcd_discovery_token.this.bootstrap
 }

@@ -1,5 +1,4 @@
-# The configuration of the documentation's front page, with machines that are
-# directories on this computer.
+# What a user writes, with machines that are directories on this computer.
 
 terraform {
   required_providers {
@@ -13,33 +12,31 @@ variable "nodes" {
   type = map(object({
     client = string
     peer   = string
-    # The name, where it is not the key.
-    name = optional(string)
-    # More URLs, and what clients are listened for at if not at the advertised.
-    peers   = optional(list(string), [])
-    clients = optional(list(string), [])
-    listen  = optional(list(string))
-    # The same for peers.
-    listen_peer = optional(list(string))
-    script      = optional(bool, true)
-    # A change of image replaces the machine alone, one of config everything.
-    image  = optional(string, "1")
-    config = optional(string, "1")
-    # The etcd that the machine runs.
-    etcd   = string
-    create = optional(string, "90s")
-    delete = optional(string, "60s")
-    # "member", "learner", or anything else for neither.
+    # More URLs, and where the process listens if not at the advertised ones.
+    peers       = optional(list(string), [])
+    clients     = optional(list(string), [])
+    listen      = optional(string)
+    listen_peer = optional(string)
+    # The etcd of the machine, if its image and its version do not decide.
+    etcd = string
+    # "member", "learner" or "none".
     joins   = optional(string, "member")
     promote = optional(bool, false)
+    create  = optional(string, "90s")
   }))
 }
 
-variable "founders" {
-  type = set(string)
+variable "cluster" {
+  type = object({
+    version  = optional(string)
+    revision = optional(map(string))
+    rebuild  = optional(map(string))
+    after    = optional(string)
+  })
 }
 
-# Where the machines are, what runs them, and what all of them have.
+# Where the machines are, what runs them, what all of them have, and the etcd of an
+# image or of a version.
 variable "machines" {
   type = string
 }
@@ -52,26 +49,32 @@ variable "environment" {
   type = map(string)
 }
 
-resource "etcd_member_config" "node" {
-  for_each         = var.nodes
-  name             = coalesce(each.value.name, each.key)
-  peer_urls        = concat([each.value.peer], each.value.peers)
-  client_urls      = concat([each.value.client], each.value.clients)
-  bootstrap        = local.bootstrap
-  triggers_replace = each.value.config
+variable "binaries" {
+  type = map(string)
+}
 
-  listen_client_urls = each.value.listen
-  listen_peer_urls   = each.value.listen_peer
+locals {
+  nodes = { for name, node in var.nodes : name => {
+    peer_urls   = concat([node.peer], node.peers)
+    client_urls = concat([node.client], node.clients)
+    learner     = node.joins == "learner"
+  } }
+}
+
+resource "etcd_cluster" "this" {
+  members                   = local.nodes
+  discovery                 = local.discovery
+  version                   = var.cluster.version
+  revision                  = var.cluster.revision
+  rebuild                   = var.cluster.rebuild
+  replace_unreachable_after = var.cluster.after
 }
 
 resource "terraform_data" "machine" {
-  for_each = var.nodes
-  triggers_replace = [
-    etcd_member_config.node[each.key].id,
-    each.value.image,
-  ]
+  for_each         = local.nodes
+  triggers_replace = [etcd_cluster.this.node[each.key].id, etcd_cluster.this.node[each.key].revision]
   input = {
-    dir = "${var.machines}/${coalesce(each.value.name, each.key)}"
+    dir = "${var.machines}/${each.key}"
     sh  = var.machine_sh
   }
 
@@ -84,11 +87,17 @@ resource "terraform_data" "machine" {
         for k, v in merge(
           { ETCD_LOG_OUTPUTS = "stderr,${var.machines}/${each.key}.json" },
           var.environment,
-          etcd_member_config.node[each.key].environment,
+          etcd_cluster.this.node[each.key].environment,
+          var.nodes[each.key].listen == null ? {} : { ETCD_LISTEN_CLIENT_URLS = var.nodes[each.key].listen },
+          var.nodes[each.key].listen_peer == null ? {} : { ETCD_LISTEN_PEER_URLS = var.nodes[each.key].listen_peer },
         ) : "${k}=${v}"
       ])
-      MACHINE_JOIN = each.value.script ? etcd_member_config.node[each.key].join_script_base64gzip : ""
-      ETCD_BIN     = each.value.etcd
+      MACHINE_JOIN = etcd_cluster.this.node[each.key].join_script_base64gzip
+      ETCD_BIN = try(
+        var.binaries[etcd_cluster.this.node[each.key].revision.image],
+        var.binaries[etcd_cluster.this.node[each.key].version],
+        var.nodes[each.key].etcd,
+      )
     }
   }
 
@@ -104,22 +113,19 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = { for name, node in var.nodes : name => node if node.joins == "member" }
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   timeouts = {
     create = each.value.create
-    delete = each.value.delete
   }
 }
 
 resource "etcd_learner" "node" {
   for_each   = { for name, node in var.nodes : name => node if node.joins == "learner" }
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   promote    = each.value.promote
   timeouts = {
     create = each.value.create
-    update = each.value.create
-    delete = each.value.delete
   }
 }

@@ -1,13 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package onecluster
+package acctest
 
-import (
-	"testing"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
-)
+import "testing"
 
 // step is the end or the start of a change, as a CLI prints it.
 type step struct{ kind, address, action string }
@@ -17,7 +13,7 @@ func begun(address, action string) step { return step{"apply_start", address, ac
 
 // inOrder fails the test unless the run has printed these steps in this order. A step
 // that does not start before another one ends is given with its start.
-func inOrder(o *acctest.Outcome, steps ...step) {
+func inOrder(o *Outcome, steps ...step) {
 	o.TB.Helper()
 	at := -1
 	for _, s := range steps {
@@ -37,32 +33,33 @@ func inOrder(o *acctest.Outcome, steps ...step) {
 }
 
 // A replacement, a removal and a growth do their steps in the order that keeps the
-// guarantees: a member leaves before its machine, and joins after it.
-func TestAccOneClusterOrders(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, acctest.CLI(t), "a b c")
-	s.apply()
+// guarantees: a member is removed before its machine is destroyed, and added after its
+// machine runs.
+func TestAccOrders(t *testing.T) {
+	onEach(t, func(t *testing.T, cli string) {
+		f := NewFleet(t, FleetOptions{CLI: cli})
+		f.Form()
 
-	s.Add("d")
-	inOrder(s.apply(), done(cluster, "update"), begun(machine("d"), "create"), done(machine("d"), "create"), begun(member("d"), "create"), done(member("d"), "create"))
-	s.settled()
+		f.Add("d")
+		inOrder(f.Form(), done(cluster, "update"), begun(machine("d"), "create"), done(machine("d"), "create"), begun(member("d"), "create"), done(member("d"), "create"))
+		f.Settled()
 
-	s.Drop("d")
-	inOrder(s.apply(), done(member("d"), "delete"), begun(machine("d"), "delete"), done(machine("d"), "delete"), begun(cluster, "update"))
-	s.settled()
+		f.Drop("d")
+		inOrder(f.Form(), done(member("d"), "delete"), begun(machine("d"), "delete"), done(machine("d"), "delete"), begun(cluster, "update"))
+		f.Settled()
 
-	s.Image = "two"
-	replaced := replacement("a")
-	inOrder(s.apply(), replaced...)
+		f.Image = "two"
+		inOrder(f.Form(), replacement("a")...)
 
-	// b is next. e joins in the same apply.
-	s.Add("e")
-	o := s.apply()
-	inOrder(o, replacement("b")...)
-	inOrder(o, done(machine("b"), "delete"), done(cluster, "update"), begun(machine("e"), "create"), done(machine("e"), "create"), begun(member("e"), "create"), done(member("e"), "create"))
+		// b is next. e joins in the same apply.
+		f.Add("e")
+		o := f.Form()
+		inOrder(o, replacement("b")...)
+		inOrder(o, done(machine("b"), "delete"), done(cluster, "update"), begun(machine("e"), "create"), done(machine("e"), "create"), begun(member("e"), "create"), done(member("e"), "create"))
 
-	inOrder(s.apply(), replacement("c")...)
-	s.settled()
+		inOrder(f.Form(), replacement("c")...)
+		f.Settled()
+	})
 }
 
 // replacement are the steps of a node that is rebuilt.
