@@ -25,9 +25,9 @@ resource "terraform_data" "machine" {
     environment = {
       MACHINE_SH   = self.input.sh
       MACHINE_DIR  = self.input.dir
-      MACHINE_ENV  = join("\n", [for k, v in merge(var.environment, etcd_member_config.node[each.key].environment) : "${k}=${v}"])
-      MACHINE_JOIN = etcd_member_config.node[each.key].join_script_base64gzip
-      ETCD_BIN     = each.value.etcd
+      MACHINE_ENV  = join("\n", [for k, v in merge(var.environment, etcd_cluster.this.node[each.key].environment) : "${k}=${v}"])
+      MACHINE_JOIN = etcd_cluster.this.node[each.key].join_script_base64gzip
+      ETCD_BIN     = var.nodes[each.key].etcd
     }
   }
 
@@ -49,7 +49,7 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 	if c.whole {
 		boot = 30 * time.Second
 	}
-	f := acctest.NewFleet(t, acctest.FleetOptions{Static: true})
+	f := acctest.NewFleet(t, acctest.FleetOptions{})
 	f.Form()
 	waiting := map[string]bench.Sample{}
 	nodes := 0
@@ -110,7 +110,7 @@ func measureBoot(t *testing.T, c campaign) []bench.Row {
 func etcdctlOf(t *testing.T, f *acctest.Fleet) func(...string) (string, error) {
 	return func(args ...string) (string, error) {
 		var endpoints []string
-		for _, name := range f.Founders {
+		for _, name := range []string{"a", "b", "c"} {
 			endpoints = append(endpoints, f.Nodes[name].Client)
 		}
 		cmd := exec.CommandContext(within(t, time.Minute), etcdtest.EtcdctlBinary(t, etcdtest.DefaultVersion), args...)

@@ -19,22 +19,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-const rolloutText = `
-variable "want" {
-  type = string
-}
-
-resource "etcd_rollout" "this" {
-  desired = { for name, node in var.nodes : name => var.want }
-}
-`
-
-const rolloutOverride = `
-resource "etcd_member_config" "node" {
-  triggers_replace = etcd_rollout.this.effective[each.key]
-}
-`
-
 // measureRollout replaces every machine of a cluster of three, one after the other.
 func measureRollout(t *testing.T, c campaign) []bench.Row {
 	n := 1
@@ -44,17 +28,14 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 	took, gaps, failed, lost := map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}
 	rolling := func(name string, replace func(*testing.T, *acctest.Fleet, string)) side {
 		return side{name, func(t *testing.T) {
-			f := acctest.NewFleet(t, acctest.FleetOptions{Static: true})
-			f.Write("rollout.tf", rolloutText)
-			f.Write("rollout_override.tf", rolloutOverride)
-			f.Write("want.auto.tfvars", "want = \"one\"\n")
+			f := acctest.NewFleet(t, acctest.FleetOptions{})
 			f.Form()
 			pause(t, healthInterval)
 			cfg := clientv3.Config{Endpoints: []string{f.Nodes["a"].Client, f.Nodes["b"].Client, f.Nodes["c"].Client}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
 			w := etcdtest.NewWriter(t, cfg, etcdtest.WriterOptions{Interval: 4 * writeInterval})
 			before := f.Members()
 			begin := time.Now()
-			f.Write("want.auto.tfvars", "want = \"two\"\n")
+			f.Image = "two"
 			for _, node := range []string{"a", "b", "c"}[:n] {
 				replace(t, f, node)
 			}
