@@ -105,7 +105,8 @@ func membersAttribute() schema.MapNestedAttribute {
 		Required: true,
 		MarkdownDescription: "Members by name. The members of the first apply form the cluster, and later ones join it. Names are permanent: another key is another node. " +
 			"`{}` is a member whose machine sets its URLs. Allowed in names: letters, digits and `. _ : @ % + ~ -`.",
-		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
+		Validators:    []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
+		PlanModifiers: []planmodifier.Map{newNames{"names of new members are made of letters, digits and . _ : @ % + ~ -"}},
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"address": schema.StringAttribute{
 				Optional: true,

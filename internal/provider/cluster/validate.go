@@ -13,7 +13,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -42,6 +44,23 @@ func addressValidator() validator.String {
 		}
 		return nil
 	})
+}
+
+// newNames applies [attribute.NewName] to the members that the state does not have: an
+// existing member with such a name can be imported.
+type newNames struct{ attribute.Described }
+
+// PlanModifyMap implements planmodifier.Map.
+func (newNames) PlanModifyMap(ctx context.Context, req planmodifier.MapRequest, resp *planmodifier.MapResponse) {
+	known := req.StateValue.Elements()
+	for name := range req.PlanValue.Elements() {
+		if _, ok := known[name]; ok {
+			continue
+		}
+		var answer planmodifier.StringResponse
+		attribute.NewName().PlanModifyString(ctx, planmodifier.StringRequest{Path: req.Path.AtMapKey(name), PlanValue: types.StringValue(name)}, &answer)
+		resp.Diagnostics.Append(answer.Diagnostics...)
+	}
 }
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call checks
