@@ -4,8 +4,11 @@
 package acctest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,5 +81,61 @@ func (f *Fleet) breakNext(name string) {
 		if address != cluster && !strings.Contains(address, fmt.Sprintf("[%q]", name)) {
 			f.TB.Errorf("%s: %s, while %s does not vote", address, action, name)
 		}
+	}
+}
+
+// A machine that loses its disk never starts again by itself. Without
+// replace_unreachable_after the plan prints the command, with it the plan rebuilds the
+// node.
+func TestAccWipedMachine(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	f.wipe("b")
+	etcdtest.Eventually(t, "the plan names b", func() error {
+		for _, w := range f.Plan().Warnings() {
+			if strings.Contains(w.Detail, "terraform apply -replace='ADDRESS OF THE MACHINE OF b'") {
+				return nil
+			}
+		}
+		return errors.New("no such warning")
+	})
+	before := f.MemberIDs()
+	f.Form("-replace=" + machine("b"))
+	f.MustHaveReplaced(before, "b")
+	f.Settled()
+
+	f.After = "1s"
+	f.Form()
+	before = f.MemberIDs()
+	f.wipe("c")
+	p := f.Plan()
+	p.MustDo(map[string]string{cluster: "update", machine("c"): "delete create", member("c"): "delete create"})
+	f.Form()
+	f.MustHaveReplaced(before, "c")
+	f.Settled()
+}
+
+// wipe deletes the data of a machine and boots it again. It returns when the join script
+// has refused to start.
+func (f *Fleet) wipe(name string) {
+	f.TB.Helper()
+	f.Crash(name)
+	for _, data := range []string{"data", "etcd.log"} {
+		if err := os.RemoveAll(filepath.Join(f.Machines, name, data)); err != nil {
+			f.TB.Fatal(err)
+		}
+	}
+	events := len(f.Events(name))
+	f.Repair(name)
+	etcdtest.Eventually(f.TB, "the join script does not start "+name, func() error {
+		text, err := os.ReadFile(filepath.Join(f.Machines, name, "etcd.log"))
+		if err == nil && !strings.Contains(string(text), "etcd-join: ") {
+			err = fmt.Errorf("the log: %s", text)
+		}
+		return err
+	})
+	if now := f.Events(name); len(now) != events {
+		f.TB.Errorf("etcd was started: %v", now[events:])
 	}
 }

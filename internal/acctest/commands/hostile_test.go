@@ -89,7 +89,7 @@ func TestAccHostileEndpoint(t *testing.T) {
 	}
 	tell(moved)
 
-	resources := member("etcd_learner", "d", "http://127.0.0.9:2380") + "data \"etcd_cluster\" \"this\" {}\n"
+	const resources = "data \"etcd_cluster\" \"this\" {}\n"
 	access := acctest.Access{Endpoints: b.Endpoints()[:2], Username: "root", Password: hostilePassword}
 	for _, trusted := range []bool{false, true} {
 		if trusted {
@@ -102,14 +102,12 @@ func TestAccHostileEndpoint(t *testing.T) {
 			w.Write("comment.tf", "# "+strings.Join(b.Endpoints(), " ")+"\n")
 			acctest.CheckSent(t, record(), w.Trusted, false, "password")
 		}
-		seen := fmt.Sprint(w.State("data.etcd_cluster.this"), w.State("etcd_learner.x")["initial_cluster"])
-		if strings.Contains(seen, "127.0.0.66") || !strings.Contains(seen, "a="+b.Member("a").PeerURL()) {
+		if seen := fmt.Sprint(w.State("data.etcd_cluster.this")); strings.Contains(seen, "127.0.0.66") || !strings.Contains(seen, b.Member("a").PeerURL()) {
 			t.Errorf("its URL is trusted: %v, and the state has %s", trusted, seen)
 		}
 		if asked := liar.Accepted() > 0; asked != trusted {
 			t.Errorf("its URL is trusted: %v, and it was asked: %v", trusted, asked)
 		}
-		w.Destroy().MustSucceed()
 	}
 
 	const hostile = "\x1b[2J\nbootcmd: [reboot]\u2028"

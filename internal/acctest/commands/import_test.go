@@ -35,12 +35,10 @@ import {
 
 // imported is the rule for machines that Terraform has not created.
 const imported = `
-resource "terraform_data" "machine" {
   lifecycle {
     ignore_changes       = [triggers_replace]
     replace_triggered_by = [etcd_cluster.this.node[each.key].id]
   }
-}
 `
 
 // A cluster that runs is imported: nothing is touched, and the next plan is empty. A
@@ -55,7 +53,8 @@ func TestAccImport(t *testing.T) {
 			f.BootByHand()
 			before, processes := f.MemberIDs(), f.PIDs("a", "b", "c")
 			f.Write("provider.tf", acctest.Access{Endpoints: []string{f.Nodes["a"].Client}}.ProviderConfig())
-			f.Write("machine_override.tf", imported)
+			const created = "node[each.key].revision]\n"
+			f.Write("main.tf", strings.Replace(acctest.FleetText, created, created+imported, 1))
 			f.Write("import.tf", fmt.Sprintf(imports, f.ClusterID()))
 			p := f.Plan()
 			for address, action := range p.Actions() {

@@ -18,7 +18,7 @@ const fiveNodes = required + `
 provider "etcd" {}
 
 locals {
-  nodes = { for i, name in split(" ", var.names) : name => { address = "10.0.1.${10 + i}" } }
+  nodes = { for i, name in split(" ", var.names) : name => { address = "127.0.0.${10 + i}" } }
 }
 
 variable "names" {
@@ -99,7 +99,7 @@ func TestAccPlansAreReadable(t *testing.T) {
 	w.Init()
 	p := printPlan(t, w, "five new nodes")
 	p.mustHaveAtMost(250)
-	p.mustShow(`# etcd_cluster\.this will be created`, `"10\.0\.1\.14"`, `# etcd_member\.node\["e"\] will be created`)
+	p.mustShow(`# etcd_cluster\.this will be created`, `"127\.0\.0\.14"`, `# etcd_member\.node\["e"\] will be created`)
 
 	f.Settled()
 	f.Image = "two"

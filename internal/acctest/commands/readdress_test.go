@@ -64,7 +64,7 @@ func TestAccPeerTLS(t *testing.T) {
 	for _, name := range names {
 		plain[name], f.Nodes[name].Peer = f.Nodes[name].Peer, secured(name)
 	}
-	f.Plan().MustSay("Peer URLs of several members would change")
+	f.Plan().MustSay(acctest.Endangered)
 	for _, name := range names {
 		f.Nodes[name].Peer = plain[name]
 	}

@@ -1,0 +1,132 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// Three people remove one member each, from three directories, at the same
+// time. The rules allow two removals, one after the other, and the last voter
+// is forgotten. The remaining cluster of one has a leader.
+func TestAccThreeDestroysAtOnce(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	fleets := map[string]*Fleet{"a": f, "b": f.Sibling(), "c": f.Sibling()}
+	runs := map[string]*Running{}
+	for name, g := range fleets {
+		runs[name] = g.Start("destroy", "-target="+member(name))
+	}
+	var last []string
+	for name, run := range runs {
+		out := run.Wait().MustSucceed()
+		for _, w := range out.Warnings() {
+			if w.Summary == "Member "+name+" was the last voter" {
+				last = append(last, name)
+			}
+		}
+		if fleets[name].State(member(name)) != nil {
+			t.Errorf("%s is still in the state", name)
+		}
+	}
+	if len(last) != 1 {
+		t.Fatalf("the last voter was %v", last)
+	}
+	f.MustVote(last...)
+	if lock := f.lock(); lock != nil {
+		t.Errorf("the lock is held: %s", lock.Value)
+	}
+}
+
+// Two people add one member each, from two directories, at the same time. Both
+// members join, one after the other, and the run that waited names the lock holder.
+func TestAccTwoAppliesAtOnce(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	g := f.Sibling()
+	f.Add("d")
+	open := f.Gate("d")
+	g.Add("e")
+	first := f.Start("apply")
+	f.WaitList("a", "a", "b", "c", "? (learner)")
+	holder := claim.HolderOf(claim.Entry{Value: string(f.lock().Value)})
+	second := g.Start("apply")
+	const waits = "Waited for another run before changing member e"
+	etcdtest.Eventually(t, "the machine of e runs its join script", func() error {
+		if g.PID("e", "supervisor.pid") == 0 {
+			return errors.New("it has no supervisor")
+		}
+		return nil
+	})
+	if first.Ended() || second.Ended() {
+		t.Error("a run has ended")
+	}
+	f.MustList("a", "b", "c", "? (learner)")
+	open()
+	first.Wait().MustSucceed().MustBeQuiet()
+	for _, w := range second.Wait().MustSucceed().Warnings() { // if it waited for long
+		w.MustContain(t, waits, holder.String())
+	}
+	if holder.Who == "" || holder.Doing != "add member d" {
+		t.Errorf("the holder was %+v", holder)
+	}
+	maps.Copy(f.Nodes, map[string]*Node{"e": g.Nodes["e"]})
+	f.MustVote("a", "b", "c", "d", "e")
+	if lock := f.lock(); lock != nil {
+		t.Errorf("the lock is held: %s", lock.Value)
+	}
+	f.Drop("e")
+	for _, p := range []*Plan{f.Plan(), g.Plan()} { // each state lacks the other's node
+		if p.ExitCode == 1 || slices.Contains(slices.Collect(maps.Keys(p.Actions())), member("a")) {
+			t.Errorf("the plan: %v\n%s", p.Actions(), p.Report())
+		}
+	}
+}
+
+// A run that is frozen for longer than its lock lives continues after another run has
+// taken the lock. It notices this, stops before its next step, and reports it. The next
+// apply does the rest.
+func TestAccFrozenRun(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	other := f.Sibling()
+	f.Add("d")
+	open := f.Gate("d")
+	run := f.Start("apply")
+	f.WaitList("a", "a", "b", "c", "? (learner)")
+	frozen := run.Providers()
+	for _, pid := range frozen {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	f.WaitList("a", "a", "b", "c", "d (learner)")
+	// Its lock blocks other runs until it expires. Then the next run starts.
+	other.Destroy("-target=" + member("c")).MustSucceed()
+	f.WaitList("a", "a", "b", "d (learner)")
+	for _, pid := range frozen {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	e := run.Wait().MustSay("Cannot add member d")
+	e.MustContain(t, e.Summary, "lost the lock on membership changes")
+	f.MustList("a", "b", "d (learner)")
+
+	f.Drop("c") // as in the other directory
+	f.Form()
+	if p := f.Plan(); p.ExitCode != 0 {
+		t.Error(fmt.Sprint(p.Actions()) + p.Report())
+	}
+}

@@ -1,0 +1,82 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// A life with mutual TLS and a password, which is configured before authentication is on
+// and required afterwards. Credentials go to the members only, and even the trace log
+// contains no secrets.
+func TestAccLifeWithTLSAndPassword(t *testing.T) {
+	t.Parallel()
+	const password = "Wq9zLkT4-not-to-be-seen"
+	pki := etcdtest.NewPKI(t)
+	f := NewFleet(t, FleetOptions{TLS: pki, Password: password})
+	trace := filepath.Join(filepath.Dir(f.Dir), "trace.log")
+	f.Env = append(f.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+trace)
+	f.Form().MustBeQuiet()
+	f.enableAuth()
+	f.Settled()
+	f.Add("d")
+	f.Form().MustBeQuiet()
+	f.Image = "two"
+	before := f.MemberIDs()
+	f.Form()
+	f.MustHaveReplaced(before, "a")
+	f.Image = "one"
+	f.Form()
+	f.Drop("d")
+	f.Form()
+	f.Settled()
+	states := f.Read("terraform.tfstate") + f.Read("terraform.tfstate.backup")
+	MustForgetLast(t, f.Destroy().MustSucceed(), f.names()...)
+	f.MustBeGone()
+
+	log, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(log, []byte("[TRACE]")) || !bytes.Contains(log, []byte("etcd_member")) {
+		t.Fatal("the log is not the trace log")
+	}
+	mustNotHold(t, "the log", log, password, pki)
+	for _, r := range f.runs {
+		o := r.outcome()
+		if o.Args[0] != "show" { // the CLI itself repeats the configuration there
+			mustNotHold(t, "the output of "+o.Args[0], append(o.Stdout, o.Stderr...), password, pki)
+		}
+	}
+	mustNotHold(t, "the state", []byte(states), password, pki)
+}
+
+// mustNotHold fails the test if the text contains the password or a line of a
+// private key.
+func mustNotHold(t *testing.T, what string, text []byte, password string, pki *etcdtest.PKI) {
+	t.Helper()
+	secrets := []string{password}
+	for _, cert := range []etcdtest.Cert{pki.Client("root"), pki.Server, pki.Peer} {
+		key, err := os.ReadFile(cert.KeyFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(key)) {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") && len(line) >= 20 {
+				secrets = append(secrets, line)
+			}
+		}
+	}
+	for i, secret := range secrets {
+		if at := bytes.Index(text, []byte(secret)); at >= 0 {
+			t.Errorf("%s contains secret %d: …%s…", what, i, text[max(0, at-300):min(len(text), at+60)])
+		}
+	}
+}
