@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +36,6 @@ func TestGettingStartedPlan(t *testing.T) {
 	binaries, env := standIns(t)
 	w := copyStarted(t, acctest.WorkspaceOptions{Mirror: true, Others: binaries})
 	w.Env = append(w.Env, env)
-	setVariables(t, w, map[string]any{"etcd": etcdtest.Binary(t, etcdtest.V36)})
 	w.Init()
 	w.Run("validate", "-json").MustSucceed()
 	plan := w.Plan()
@@ -58,21 +55,17 @@ func TestGettingStartedPlan(t *testing.T) {
 func TestGettingStarted(t *testing.T) {
 	t.Parallel()
 	w := copyStarted(t, acctest.WorkspaceOptions{Mirror: true})
-	pki := etcdtest.NewPKI(t)
-	ports := map[string]any{}
-	for _, name := range []string{"a", "b", "c", "d"} {
-		ports[name] = map[string]int{"client_port": etcdtest.ReservePort(t), "peer_port": etcdtest.ReservePort(t)}
+	f := &fleet{
+		Workspace: w, Version: release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
+		machines: filepath.Join(filepath.Dir(w.Dir), "machines-of-started"), ports: map[string]ports{},
 	}
-	set := func(image string, names ...string) {
-		nodes := map[string]any{}
-		for _, name := range names {
-			nodes[name] = ports[name]
-		}
+	f.write = func() {
 		setVariables(t, w, map[string]any{
-			"nodes": nodes, "image": image, "etcd": etcdtest.Binary(t, etcdtest.V36),
-			"directory": filepath.Join(filepath.Dir(w.Dir), "machines-of-started"),
+			"nodes": f.nodes(), "image": f.Image, "etcd_version": f.Version, "etcd": map[string]string{f.Version: etcdtest.Binary(t, etcdtest.V36)},
+			"directory": f.machines,
 		})
 	}
+	pki := etcdtest.NewPKI(t)
 	root := pki.Client("root")
 	w.Write("certificates.tf", fmt.Sprintf(`
 locals {
@@ -80,50 +73,31 @@ locals {
   certificates = { for name in local.names : name => file(name == "root" ? %q : %q) }
   keys         = { for name in local.names : name => file(name == "root" ? %q : %q) }
 }`, pki.CAFile, root.CertFile, pki.Peer.CertFile, root.KeyFile, pki.Peer.KeyFile))
-	w.Write("main.tf", regexp.MustCompile(`(?m)^ *tls +=.*\n`).ReplaceAllString(w.Read("main.tf"), ""))
-
-	empty := func() {
-		t.Helper()
-		if plan := w.Plan(); plan.ExitCode != 0 {
-			t.Errorf("the plan is not empty:\n%s", plan)
-		}
-	}
-	id := func(name string) any { return w.State("etcd_member.node[" + strconv.Quote(name) + "]")["id"] }
-
-	set("one", "a", "b", "c")
+	w.Write("main.tf", regexp.MustCompile(`(?m)^ *tls += \{ source.*\n`).ReplaceAllString(w.Read("main.tf"), ""))
+	f.write()
 	w.Init()
-	w.Apply().MustSucceed()
-	empty()
+
+	f.apply(f.Names)
+	f.settled()
+	files := filepath.Join(f.machines+"-pki", "root")
 	ctl := exec.Command(etcdtest.EtcdctlBinary(t, etcdtest.V36), "member", "list", "--command-timeout=1m")
-	files := filepath.Join(filepath.Dir(w.Dir), "machines-of-started-pki", "root")
 	ctl.Env = append(os.Environ(), "ETCDCTL_ENDPOINTS="+outputs(t, w)["endpoints"].(string), "no_proxy=*",
 		"ETCDCTL_CACERT="+filepath.Join(files, "ca.pem"), "ETCDCTL_CERT="+filepath.Join(files, "cert.pem"), "ETCDCTL_KEY="+filepath.Join(files, "key.pem"))
 	if list, err := ctl.CombinedOutput(); err != nil || strings.Count(string(list), "started") != 3 {
 		t.Errorf("etcdctl member list (%v):\n%s", err, list)
 	}
-	if plan := w.Plan("-replace=module.machine[\"b\"].terraform_data.machine"); plan.ExitCode != 1 || !strings.Contains(plan.String(), "would be replaced alone") {
-		t.Errorf("the plan that is not safe has exit code %d:\n%s", plan.ExitCode, plan)
-	}
 
-	set("one", "a", "b", "c", "d")
-	w.Apply().MustSucceed()
+	f.Names = append(f.Names, "d")
+	f.apply([]string{"d"})
+	f.Image = "two"
+	f.roll()
 
-	set("two", "a", "b", "c", "d")
-	for _, name := range []string{"a", "b", "c", "d"} {
-		old := id(name)
-		w.Apply().MustSucceed()
-		if id(name) == old {
-			t.Errorf("the apply did not replace %s", name)
-		}
-	}
-	empty()
+	refused := w.Plan("-replace="+f.machine("b"), "-replace="+f.machine("c"))
+	refused.MustFail()
+	refused.MustSay(acctest.Endangered)
+	f.apply([]string{"b"}, "-replace="+f.machine("b"))
 
-	set("two", "a", "b", "c")
-	w.Apply().MustSucceed()
-	w.Destroy().MustSucceed()
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(w.Dir), "machines-of-started*", "*"))
-	left = slices.DeleteFunc(left, func(file string) bool { return strings.HasSuffix(file, ".events") })
-	if err != nil || len(left) != 0 {
-		t.Errorf("destroy left %q (%v)", left, err)
-	}
+	f.Names = f.Names[:3]
+	f.apply(nil)
+	f.end()
 }

@@ -8,9 +8,11 @@
 #   machine.sh down DIR
 #
 # up      writes etcd.env (from MACHINE_ENV, KEY=value lines) and join.sh (from
-#         MACHINE_JOIN, its gzip in base64; may be empty) and starts the supervisor, detached. A
-#         machine that is up with the same contents is left alone; one with
-#         other contents is taken down first.
+#         MACHINE_JOIN, its gzip in base64; may be empty) and the files in
+#         MACHINE_FILES (lines of a path, which is below DIR then, and the
+#         contents in base64), and starts the supervisor, detached. A machine
+#         that is up with the same contents is left alone; one with other
+#         contents is taken down first.
 # new     is down, and then up: a machine with an empty disk. Terraform creates
 #         machines with it, because it runs no destroy provisioner for one that
 #         is tainted.
@@ -209,9 +211,12 @@ up() {
 		printf '%s\n' "$MACHINE_ENV" >"$dir/etcd.env"
 		rm -f "$dir/join.sh"
 		[ -z "${MACHINE_JOIN:-}" ] || printf '%s\n' "$MACHINE_JOIN" >"$dir/join.sh"
+		printf '%s\n' "${MACHINE_FILES:-}" | while read -r path content; do
+			[ -z "$path" ] || { mkdir -p "$dir${path%/*}" && printf %s "$content" | base64 -d >"$dir$path"; } || exit
+		done
 	) || exit 1
 	rm -f "$dir/never" "$dir/supervisor.pid"
-	unset MACHINE_ENV MACHINE_JOIN
+	unset MACHINE_ENV MACHINE_JOIN MACHINE_FILES
 	# Nothing of the caller's stays open, or Terraform would wait for its end;
 	# and a session of its own, so that the caller's Ctrl-C does not reach it.
 	if command -v setsid >/dev/null; then
