@@ -1,5 +1,5 @@
 # A cluster on this computer. Its machines are directories in which machine.sh
-# runs a real etcd; everything else is as it would be with virtual machines.
+# runs a real etcd. Everything else is as it would be with virtual machines.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -11,25 +11,25 @@ terraform {
 locals {
   directory = abspath(var.directory)
   script    = abspath("${path.module}/machine.sh")
-  machines  = merge(var.nodes, var.learners)
 
-  client_url = { for name, machine in local.machines : name => "http://127.0.0.1:${machine.client_port}" }
-  peer_url   = { for name, machine in local.machines : name => "http://127.0.0.1:${machine.peer_port}" }
+  members = { for name, ports in merge(var.nodes, var.learners) : name => {
+    peer_urls   = ["http://127.0.0.1:${ports.peer_port}"]
+    client_urls = ["http://127.0.0.1:${ports.client_port}"]
+    learner     = contains(keys(var.learners), name)
+  } }
 
   registry_client_url = "http://127.0.0.1:${var.registry.client_port}"
   registry_peer_url   = "http://127.0.0.1:${var.registry.peer_port}"
 }
 
-provider "etcd" {
-  endpoints = values(local.client_url)
-}
+provider "etcd" {} # the nodes know their addresses
 
 provider "etcd" { # the discovery cluster is another etcd
   alias     = "registry"
   endpoints = [local.registry_client_url]
 }
 
-# Where the founders meet. Usually it is there already; here it is one more
+# Where the initial members meet. Usually it is there already. Here it is one more
 # machine, so that one apply does it all.
 resource "terraform_data" "registry" {
   input = { script = local.script, directory = "${local.directory}/registry", parent = local.directory }
@@ -67,23 +67,21 @@ resource "terraform_data" "registry" {
 
 resource "etcd_discovery_token" "this" {
   provider   = etcd.registry
-  founders   = var.founders
+  size       = length(var.nodes) # no effect once the cluster has formed
   depends_on = [terraform_data.registry]
 }
 
-resource "etcd_member_config" "node" {
-  for_each    = local.machines
-  name        = each.key
-  peer_urls   = [local.peer_url[each.key]]
-  client_urls = [local.client_url[each.key]]
-  bootstrap   = etcd_discovery_token.this.bootstrap
+resource "etcd_cluster" "this" {
+  members   = local.members
+  discovery = etcd_discovery_token.this.bootstrap
+  revision  = { image = var.image, etcd = var.etcd } # a change is applied to one node in each apply
 }
 
 # Stands for a virtual machine. What cloud-init would write to files is handed
 # over in two variables.
 resource "terraform_data" "machine" {
-  for_each         = local.machines
-  triggers_replace = etcd_member_config.node[each.key].id # other user data, another machine
+  for_each         = local.members
+  triggers_replace = etcd_cluster.this.node[each.key].id # other user data, another machine
 
   # A provisioner that runs at destroy sees nothing but this.
   input = { script = local.script, directory = "${local.directory}/${each.key}" }
@@ -92,10 +90,10 @@ resource "terraform_data" "machine" {
     command = "sh \"${self.input.script}\" new \"${self.input.directory}\""
     environment = {
       no_proxy       = "*"
-      ETCD_BIN       = var.etcd
+      ETCD_BIN       = etcd_cluster.this.node[each.key].revision.etcd
       MACHINE_EVENTS = "${local.directory}.events"
-      MACHINE_ENV    = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
-      MACHINE_JOIN   = etcd_member_config.node[each.key].join_script_base64gzip
+      MACHINE_ENV    = join("\n", [for key, value in etcd_cluster.this.node[each.key].environment : "${key}=${value}"])
+      MACHINE_JOIN   = etcd_cluster.this.node[each.key].join_script_base64gzip
     }
   }
 
@@ -107,14 +105,14 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id # the member is removed before its machine
   timeouts   = { create = "2m", delete = "2m" }
 }
 
 resource "etcd_learner" "this" {
   for_each   = var.learners
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   promote    = each.value.promote
   timeouts   = { create = "2m", update = "2m", delete = "2m" }

@@ -12,5 +12,5 @@ output "members" {
 
 output "endpoints" {
   description = "For ETCDCTL_ENDPOINTS."
-  value       = join(",", values(local.client_url))
+  value       = join(",", etcd_cluster.this.endpoints)
 }

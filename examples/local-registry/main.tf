@@ -1,4 +1,4 @@
-# The etcd in which the founders of a cluster find each other, on this computer.
+# The etcd in which the initial members of a cluster find each other, on this computer.
 # Usually there is one already.
 
 variable "client_port" {

@@ -157,15 +157,16 @@ func TestDemo(t *testing.T) {
 	out := p.end(t, 0)
 	const id, rest = `[0-9a-f]{8,16}`, ` +3\.6\.\d+ +yes +http://127\.0\.0\.1:\d+$`
 	inOrder(t, out,
-		`^1  Three machines from nothing`, `plan   11 to add, 0 to change, 0 to destroy +\d+\.\d s$`, `apply  11 added, 0 changed, 0 destroyed`,
+		`^1  Three machines from nothing`, `plan   9 to add, 0 to change, 0 to destroy +\d+\.\d s$`, `apply  9 added, 0 changed, 0 destroyed`,
 		`NAME  ID  +ROLE +LEADER  VERSION  ALIVE  ENDPOINT$`,
 		`^   a +`+id+` +voter +(leader)?`+rest, `^   b +`+id+` +voter +(leader)?`+rest, `^   c +`+id+` +voter +(leader)?`+rest,
 		`3 voters, quorum 2: 1 may fail\.`,
 		`^2  `, `plan   no changes`,
-		`^3  `, `plan   3 to add, 0 to change, 0 to destroy`, `^   d +`+id+` +learner +`+rest, `3 voters, quorum 2: 1 may fail\.`,
-		`^4  `, `plan   0 to add, 1 to change, 0 to destroy`, `^   d +`+id+` +voter +`+rest, `4 voters, quorum 3: 1 may fail\.`, `d has the data that was written before it joined\.`,
-		`^5  `, `plan   0 to add, 0 to change, 3 to destroy`, `3 voters, quorum 2`, `the cluster has removed [abc]$`, `the process of [abc] has ended$`,
-		`^6  `, `apply  0 added, 0 changed, 11 destroyed`, `Warning: Member [abcd] was the last voter$`, `All \d+ processes have ended`,
+		`^3  `, `plan   2 to add, 1 to change, 2 to destroy`, `Node a is rebuilt`, `Node b is rebuilt`, `Node c is rebuilt`, `3 voters, quorum 2: 1 may fail\.`, `plan   no changes`,
+		`^4  `, `plan   2 to add, 1 to change, 0 to destroy`, `^   d +`+id+` +learner +`+rest, `3 voters, quorum 2: 1 may fail\.`,
+		`^5  `, `plan   0 to add, 1 to change, 0 to destroy`, `^   d +`+id+` +voter +`+rest, `4 voters, quorum 3: 1 may fail\.`, `d has the data that was written before it joined\.`,
+		`^6  `, `plan   0 to add, 1 to change, 2 to destroy`, `3 voters, quorum 2`, `the cluster has removed [abc]$`, `the process of [abc] has ended$`,
+		`^7  `, `apply  0 added, 0 changed, 9 destroyed`, `Warning: Member [abcd] was the last voter$`, `All \d+ processes have ended`,
 		`^All as it should be, in \d+\.\d s\.$`)
 	if strings.Contains(out, "\x1b") {
 		t.Error("there are escape sequences in what is no terminal")

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Demo runs examples/local-cluster with a real Terraform (or OpenTofu), the
-// built provider and real etcd: it forms a cluster, adds a learner, promotes
-// it, removes a member and destroys everything. Each step prints its actions
+// built provider and real etcd: it forms a cluster, gives each machine another
+// image, adds a learner, promotes it, removes a member and destroys everything. Each step prints its actions
 // and checks their result by asking the cluster. The exit code is 0 only if all
 // checks succeed. In every case the demo leaves neither processes nor files
 // behind.

@@ -29,6 +29,7 @@ type variables struct {
 	Registry  ports            `json:"registry"`
 	Directory string           `json:"directory"`
 	Etcd      string           `json:"etcd"`
+	Image     string           `json:"image"`
 }
 
 // story is the state of the demo.
@@ -50,7 +51,7 @@ func tell(ctx context.Context, tb etcdtest.TB, o options, r *report) error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.form, s.again, s.learn, s.promote, s.leave, s.destroy} {
+	for _, step := range []func(context.Context) error{s.form, s.again, s.roll, s.learn, s.promote, s.leave, s.destroy} {
 		if err := step(ctx); err != nil {
 			return s.withLogs(err)
 		}
@@ -80,6 +81,7 @@ func prepare(ctx context.Context, tb etcdtest.TB, o options, r *report) (*story,
 			Registry:  port(),
 			Directory: root + "/machines",
 			Etcd:      o.etcd,
+			Image:     "one",
 		},
 	}
 	var err error
@@ -197,7 +199,7 @@ const key, value = "greeting", "written by the first members"
 
 func (s *story) form(ctx context.Context) error {
 	s.r.begin("Three machines from nothing: they find each other through a discovery token")
-	if err := s.apply(ctx, counts{add: 11}); err != nil {
+	if err := s.apply(ctx, counts{add: 9}); err != nil {
 		return err
 	}
 	if err := s.look(ctx, map[string]string{"a": "voter", "b": "voter", "c": "voter"}); err != nil {
@@ -208,6 +210,10 @@ func (s *story) form(ctx context.Context) error {
 
 func (s *story) again(ctx context.Context) error {
 	s.r.begin("The same configuration again: nothing to do")
+	return s.settled(ctx)
+}
+
+func (s *story) settled(ctx context.Context) error {
 	said, err := s.plan(ctx)
 	if err != nil {
 		return err
@@ -218,10 +224,24 @@ func (s *story) again(ctx context.Context) error {
 	return nil
 }
 
+func (s *story) roll(ctx context.Context) error {
+	s.r.begin("Another image: each apply replaces one member and its machine")
+	s.vars.Image, s.ids = "two", map[string]string{}
+	for range s.vars.Nodes {
+		if err := s.apply(ctx, counts{add: 2, change: 1, destroy: 2}); err != nil {
+			return err
+		}
+	}
+	if err := s.look(ctx, map[string]string{"a": "voter", "b": "voter", "c": "voter"}); err != nil {
+		return err
+	}
+	return s.settled(ctx)
+}
+
 func (s *story) learn(ctx context.Context) error {
 	s.r.begin("A fourth machine, d, joins as a learner: it has all the data and no vote")
 	s.vars.Learners["d"] = s.spare
-	if err := s.apply(ctx, counts{add: 3}); err != nil {
+	if err := s.apply(ctx, counts{add: 2, change: 1}); err != nil {
 		return err
 	}
 	return s.look(ctx, map[string]string{"a": "voter", "b": "voter", "c": "voter", "d": "learner"})
@@ -265,7 +285,7 @@ func (s *story) leave(ctx context.Context) error {
 	for other := range s.vars.Nodes {
 		roles[other] = "voter"
 	}
-	if err := s.apply(ctx, counts{destroy: 3}); err != nil {
+	if err := s.apply(ctx, counts{change: 1, destroy: 2}); err != nil {
 		return err
 	}
 	if err := s.look(ctx, roles); err != nil {
@@ -297,7 +317,7 @@ func (s *story) leave(ctx context.Context) error {
 func (s *story) destroy(ctx context.Context) error {
 	s.r.begin("Everything is destroyed, down to the last member")
 	pids := s.machines.pids()
-	if err := s.apply(ctx, counts{destroy: 11}, "-destroy"); err != nil {
+	if err := s.apply(ctx, counts{destroy: 9}, "-destroy"); err != nil {
 		return err
 	}
 	if err := s.machines.nothingLeft(pids); err != nil {
