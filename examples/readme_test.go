@@ -4,13 +4,10 @@
 package examples
 
 import (
-	"maps"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -18,102 +15,118 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// quickStart matches the block of README.md that a test runs.
-var quickStart = regexp.MustCompile("(?s)<!-- A test runs this block as it stands here. -->\n```hcl\n(.*?)```\n")
+// shown is the block of README.md that a test runs as it stands there.
+var shown = regexp.MustCompile("(?s)<!-- A test runs this block as it stands here\\. -->\n```hcl\n(.*?)\n```\n")
 
-// TestReadme runs the quick start of README.md, with other ports: the cluster forms,
-// grows, gets another version and another image, loses a machine, shrinks and is
-// destroyed. After each step the plan is empty.
+// The configuration of the front page forms a cluster, grows, gets another version and
+// another image, loses a machine, shrinks and is destroyed. After each step the plan is
+// empty. An override file has other ports, and what the reader changes.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	found := quickStart.FindStringSubmatch(read(t, "../README.md"))
+	found := shown.FindStringSubmatch(read(t, "../README.md"))
 	if found == nil {
-		t.Fatal("README.md has no such block")
+		t.Fatalf("README.md has no block that matches %s", shown)
 	}
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
-	root := w.Dir
-	if err := os.CopyFS(filepath.Join(root, "examples"), os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
-	v36, v37 := etcdtest.Binary(t, etcdtest.V36), etcdtest.Binary(t, etcdtest.V37)
-	if err := os.Symlink(filepath.Dir(v36), filepath.Join(root, "bin")); err != nil {
-		t.Fatal(err)
-	}
-	w.Dir = filepath.Join(root, "examples", "mine")
-	if err := os.Mkdir(w.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllStringFunc(found[1], func(string) string {
-		return "127.0.0.1:" + strconv.Itoa(etcdtest.ReservePort(t))
-	})
-	change := func(from, to string) {
-		t.Helper()
-		if strings.Count(text, from) != 1 {
-			t.Fatalf("the block has %q %d times", from, strings.Count(text, from))
-		}
-		text = strings.Replace(text, from, to, 1)
-		w.Write("main.tf", text)
-	}
-	members := func() map[string]any {
-		ids := map[string]any{}
-		for _, name := range []string{"a", "b", "c", "d"} {
-			if member := w.State("etcd_member.node[" + strconv.Quote(name) + "]"); member != nil {
-				ids[name] = member["id"]
+	for name, cli := range commands(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat(cli); err != nil {
+				t.Skipf("no %s: make tools builds it", name)
 			}
-		}
-		return ids
+			readme(t, found[1], cli)
+		})
 	}
-	// apply applies until the plan is empty, and returns how often it did. No apply
-	// changes more than one member that was there before.
-	apply := func(args ...string) (times int) {
-		t.Helper()
-		for ; times == 0 || w.Plan().ExitCode != 0; times++ {
-			before := members()
-			w.Apply(args...).MustSucceed()
-			args = nil
-			after := members()
-			if changed := slices.DeleteFunc(slices.Collect(maps.Keys(before)), func(name string) bool {
-				return after[name] == nil || after[name] == before[name]
-			}); times > 5 || len(changed) > 1 {
-				t.Fatalf("apply %d has replaced %q", times+1, changed)
-			}
-		}
-		return times
-	}
-	expect := func(what string, got, want int) {
-		t.Helper()
-		if got != want {
-			t.Errorf("%s takes %d applies, want %d", what, got, want)
-		}
-	}
-
-	w.Write("main.tf", text)
-	w.Init()
-	expect("the first cluster", apply(), 1)
-	fourth := "\n    d = { peer_urls = [\"http://127.0.0.1:" + strconv.Itoa(etcdtest.ReservePort(t)) + "\"], client_urls = [\"http://127.0.0.1:" + strconv.Itoa(etcdtest.ReservePort(t)) + "\"] }"
-	change("  nodes = {", "  nodes = {"+fourth)
-	expect("a fourth member", apply(), 1)
-	change(strconv.Quote(release(t, v36)), strconv.Quote(release(t, v37)))
-	expect("another version", apply(), 4)
-	change(`"one"`, `"two"`)
-	expect("another image", apply(), 4)
-	before := members()
-	expect("another machine", apply(`-replace=module.machine["b"].terraform_data.machine`), 1)
-	if after := members(); after["b"] == before["b"] || after["a"] != before["a"] {
-		t.Errorf("the members were %v and are %v", before, after)
-	}
-	change(fourth, "")
-	expect("a name less", apply(), 1)
-	w.Destroy().MustSucceed()
 }
 
-// release is the version that an etcd answers.
-func release(t *testing.T, etcd string) string {
+// commands are the CLI of the run, and OpenTofu if that is another one.
+func commands(t *testing.T) map[string]string {
 	t.Helper()
-	out, err := exec.Command(etcd, "--version").Output()
-	found := regexp.MustCompile(`etcd Version: (\S+)`).FindSubmatch(out)
-	if err != nil || found == nil {
-		t.Fatalf("%s: %v", out, err)
+	cli := acctest.CLI(t)
+	out := map[string]string{filepath.Base(cli): cli}
+	if !strings.Contains(filepath.Base(cli), "tofu") {
+		tofu, err := filepath.Abs("../bin/tofu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out["tofu"] = tofu
 	}
-	return string(found[1])
+	return out
+}
+
+func readme(t *testing.T, configuration, cli string) {
+	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true, CLI: cli})
+	// The reader's directory is below examples, and the programs are in bin.
+	root := w.Dir
+	w.Dir = filepath.Join(root, "examples", "mine")
+	if err := os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(w.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	w.Write("main.tf", configuration)
+	f := &fleet{
+		Workspace: w, Version: release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
+		machines: filepath.Join(w.Dir, "machines"), ports: map[string]ports{},
+	}
+	for _, line := range []string{fmt.Sprintf("= %q", f.Version), fmt.Sprintf("{ image = %q }", f.Image)} {
+		if !strings.Contains(configuration, line) {
+			t.Errorf("README.md has no line with %s", line)
+		}
+	}
+	f.write = func() {
+		var nodes strings.Builder
+		for name, p := range f.nodes() {
+			fmt.Fprintf(&nodes, "    %s = { peer_urls = [\"http://127.0.0.1:%d\"], client_urls = [\"http://127.0.0.1:%d\"] }\n", name, p.Peer, p.Client)
+		}
+		text := fmt.Sprintf("locals {\n  nodes = {\n%s  }\n}\nresource \"etcd_cluster\" \"this\" {\n", &nodes)
+		if f.Version != release(t, etcdtest.V36) {
+			text += fmt.Sprintf("  version = %q\n", f.Version)
+		}
+		if f.Image != "one" {
+			text += fmt.Sprintf("  revision = { image = %q }\n", f.Image)
+		}
+		if f.After != "" {
+			text += fmt.Sprintf("  replace_unreachable_after = %q\n", f.After)
+		}
+		w.Write("override.tf", text+"}\n")
+	}
+	f.write()
+	w.Init()
+	f.life(release(t, etcdtest.V37))
+}
+
+func (f *fleet) life(newer string) {
+	f.TB.Helper()
+	f.apply(f.Names)
+	f.settled()
+
+	f.Version = newer
+	f.roll()
+	for _, name := range f.Names {
+		if v := f.member(name)["version"]; v != newer {
+			f.TB.Errorf("%s runs %v, want %s", name, v, newer)
+		}
+	}
+
+	f.Names = append(f.Names, "d")
+	f.apply([]string{"d"})
+	f.settled()
+
+	f.Image = "two"
+	f.roll()
+
+	f.After = "1s"
+	f.apply(nil)
+	f.lose("b")
+	f.apply([]string{"b"})
+	f.settled()
+
+	f.Names = f.Names[:3]
+	f.apply(nil)
+	f.settled()
+	f.end()
 }

@@ -5,10 +5,8 @@ package examples
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -132,120 +130,4 @@ func release(t *testing.T, v etcdtest.Version) string {
 	}
 	first, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimPrefix(first, "etcd Version: ")
-}
-
-// shown is the block of README.md that a test runs as it stands there.
-var shown = regexp.MustCompile("(?s)<!-- A test runs this block as it stands here\\. -->\n```hcl\n(.*?)\n```\n")
-
-// The configuration of the front page forms a cluster, grows, gets another version and
-// another image, loses a machine, shrinks and is destroyed. After each step the plan is
-// empty. An override file has other ports, and what the reader changes.
-func TestReadme(t *testing.T) {
-	t.Parallel()
-	found := shown.FindStringSubmatch(read(t, "../README.md"))
-	if found == nil {
-		t.Fatalf("README.md has no block that matches %s", shown)
-	}
-	for name, cli := range commands(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := os.Stat(cli); err != nil {
-				t.Skipf("no %s: make tools builds it", name)
-			}
-			readme(t, found[1], cli)
-		})
-	}
-}
-
-// commands are the CLI of the run, and OpenTofu if that is another one.
-func commands(t *testing.T) map[string]string {
-	t.Helper()
-	cli := acctest.CLI(t)
-	out := map[string]string{filepath.Base(cli): cli}
-	if !strings.Contains(filepath.Base(cli), "tofu") {
-		tofu, err := filepath.Abs("../bin/tofu")
-		if err != nil {
-			t.Fatal(err)
-		}
-		out["tofu"] = tofu
-	}
-	return out
-}
-
-func readme(t *testing.T, configuration, cli string) {
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true, CLI: cli})
-	// The reader's directory is below examples, and the programs are in bin.
-	root := w.Dir
-	w.Dir = filepath.Join(root, "examples", "mine")
-	if err := os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(w.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")); err != nil {
-		t.Fatal(err)
-	}
-	w.Write("main.tf", configuration)
-	f := &fleet{
-		Workspace: w, Version: release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
-		machines: filepath.Join(w.Dir, "machines"), ports: map[string]ports{},
-	}
-	for _, line := range []string{fmt.Sprintf("= %q", f.Version), fmt.Sprintf("{ image = %q }", f.Image)} {
-		if !strings.Contains(configuration, line) {
-			t.Errorf("README.md has no line with %s", line)
-		}
-	}
-	f.write = func() {
-		var nodes strings.Builder
-		for name, p := range f.nodes() {
-			fmt.Fprintf(&nodes, "    %s = { peer_urls = [\"http://127.0.0.1:%d\"], client_urls = [\"http://127.0.0.1:%d\"] }\n", name, p.Peer, p.Client)
-		}
-		text := fmt.Sprintf("locals {\n  nodes = {\n%s  }\n}\nresource \"etcd_cluster\" \"this\" {\n", &nodes)
-		if f.Version != release(t, etcdtest.V36) {
-			text += fmt.Sprintf("  version = %q\n", f.Version)
-		}
-		if f.Image != "one" {
-			text += fmt.Sprintf("  revision = { image = %q }\n", f.Image)
-		}
-		if f.After != "" {
-			text += fmt.Sprintf("  replace_unreachable_after = %q\n", f.After)
-		}
-		w.Write("override.tf", text+"}\n")
-	}
-	f.write()
-	w.Init()
-	f.life(release(t, etcdtest.V37))
-}
-
-func (f *fleet) life(newer string) {
-	f.TB.Helper()
-	f.apply(f.Names)
-	f.settled()
-
-	f.Version = newer
-	f.roll()
-	for _, name := range f.Names {
-		if v := f.member(name)["version"]; v != newer {
-			f.TB.Errorf("%s runs %v, want %s", name, v, newer)
-		}
-	}
-
-	f.Names = append(f.Names, "d")
-	f.apply([]string{"d"})
-	f.settled()
-
-	f.Image = "two"
-	f.roll()
-
-	f.After = "1s"
-	f.apply(nil)
-	f.lose("b")
-	f.apply([]string{"b"})
-	f.settled()
-
-	f.Names = f.Names[:3]
-	f.apply(nil)
-	f.settled()
-	f.end()
 }
