@@ -27,7 +27,7 @@ const hostileInputs = 10_000
 // Hostile names, URLs, tokens, paths, users, registrations and member lists are
 // refused, or become user data with exactly the keys, files and variables that
 // harmless ones give, in each template and by cloud_config. The provider itself
-// validates and makes the configurations of one in five (ETCD_TEST_FULL=1: of
+// validates and makes the nodes of one in five (ETCD_TEST_FULL=1: of
 // all); of the others environment_file alone stands before the templates.
 func TestHostileUserData(t *testing.T) {
 	t.Parallel()

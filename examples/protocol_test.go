@@ -33,7 +33,8 @@ func newProvider(t *testing.T) *etcd {
 	for name, schema := range schemas.ResourceSchemas {
 		p.schemas[name] = schema.ValueType()
 	}
-	config := p.dynamic(object(schemas.Provider.ValueType(), nil))
+	// With unknown endpoints it asks no server.
+	config := p.dynamic(unknownWhere(object(schemas.Provider.ValueType(), nil), "endpoints"))
 	configured, err := p.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.11.0", Config: config})
 	if err != nil || refusedBy(configured.Diagnostics) != "" {
 		t.Fatal(err, refusedBy(configured.Diagnostics))
@@ -41,14 +42,12 @@ func newProvider(t *testing.T) *etcd {
 	return p
 }
 
-// environment returns the variables of a founder's machine, nil if the provider
-// refuses to make them.
+// environment returns the variables of the machine of an initial member, nil if the
+// provider refuses to make them.
 func (p *etcd) environment(in input) map[string]string {
 	p.t.Helper()
 	access := map[string]any{"ca_cert": in.Path, "cert": in.Path, "key": in.Path, "username": in.User}
-	if p.refuses("etcd_discovery_token", map[string]any{
-		"founders": []string{in.Name}, "token": in.Token, "advertised_endpoints": []string{in.Endpoint}, "machine_access": access,
-	}) {
+	if p.refuses("etcd_discovery_token", map[string]any{"size": 1, "advertised_endpoints": []string{in.Endpoint}, "machine_access": access}) {
 		return nil
 	}
 	variables := in.variables()
@@ -64,13 +63,13 @@ func (p *etcd) environment(in input) map[string]string {
 		delete(variables, "ETCD_DISCOVERY")
 	}
 	config := map[string]any{
-		"name": in.Name, "peer_urls": []string{in.PeerURL},
-		"bootstrap": map[string]any{"protocol": "v3", "founders": in.Name, "complete": false, "environment": variables},
+		"members":   map[string]any{in.Name: map[string]any{"peer_urls": []string{in.PeerURL}}},
+		"discovery": map[string]any{"size": 1, "complete": false, "environment": variables},
 	}
-	if p.refuses("etcd_member_config", config) {
+	if p.refuses("etcd_cluster", config) {
 		return nil
 	}
-	return p.create("etcd_member_config", config)
+	return p.create(config)[in.Name]
 }
 
 func (p *etcd) refuses(resource string, config map[string]any) bool {
@@ -84,16 +83,17 @@ func (p *etcd) refuses(resource string, config map[string]any) bool {
 	return refusedBy(resp.Diagnostics) != ""
 }
 
-// create plans and makes a resource, and returns its environment; nil if it is
-// refused.
-func (p *etcd) create(resource string, config map[string]any) map[string]string {
+// create plans and makes an etcd_cluster, and returns the environment of each node; nil
+// if it is refused.
+func (p *etcd) create(config map[string]any) map[string]map[string]string {
 	p.t.Helper()
+	const resource = "etcd_cluster"
 	typ := p.schemas[resource]
 	given := object(typ, config)
 	null := p.dynamic(tftypes.NewValue(typ, nil))
 	planned, err := p.server.PlanResourceChange(p.t.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: resource, PriorState: null, Config: p.dynamic(given),
-		ProposedNewState: p.dynamic(unknownWhere(given, "id", "founder", "environment", "initial_cluster", "join_script_base64gzip", "user_data_format", "status")),
+		ProposedNewState: p.dynamic(unknownWhere(given, "id", "node", "status", "endpoints", "cluster_id", "complete", "pending", "reason")),
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -114,20 +114,25 @@ func (p *etcd) create(resource string, config map[string]any) map[string]string 
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	var attributes, environment map[string]tftypes.Value
-	if err := state.As(&attributes); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := attributes["environment"].As(&environment); err != nil {
-		p.t.Fatal(err)
-	}
-	out := map[string]string{}
-	for name, value := range environment {
-		var s string
-		if err := value.As(&s); err != nil {
-			p.t.Fatal(err)
+	out := map[string]map[string]string{}
+	for name, node := range p.fields(p.fields(state)["node"]) {
+		out[name] = map[string]string{}
+		for key, value := range p.fields(p.fields(node)["environment"]) {
+			var s string
+			if err := value.As(&s); err != nil {
+				p.t.Fatal(err)
+			}
+			out[name][key] = s
 		}
-		out[name] = s
+	}
+	return out
+}
+
+// fields are the elements of an object or a map.
+func (p *etcd) fields(v tftypes.Value) (out map[string]tftypes.Value) {
+	p.t.Helper()
+	if err := v.As(&out); err != nil {
+		p.t.Fatal(err)
 	}
 	return out
 }
@@ -154,9 +159,9 @@ func (p *etcd) cloudConfig(environment map[string]string) (userData, refused str
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	config := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"environment": texts, "join_script_base64gzip": tftypes.String, "user_data_format": tftypes.Number}}
+	config := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"environment": texts, "join_script_base64gzip": tftypes.String, "format": tftypes.Number, "version": tftypes.String}}
 	return p.call("cloud_config", p.dynamic(object(config, map[string]any{
-		"environment": environment, "join_script_base64gzip": joinscript.Static().Base64Gzip, "user_data_format": 1,
+		"environment": environment, "join_script_base64gzip": joinscript.Static().Base64Gzip, "format": 1,
 	})), &given)
 }
 
@@ -209,6 +214,13 @@ func object(typ tftypes.Type, given map[string]any) tftypes.Value {
 func value(typ tftypes.Type, v any) tftypes.Value {
 	switch v := v.(type) {
 	case map[string]any:
+		if elements, is := typ.(tftypes.Map); is {
+			out := map[string]tftypes.Value{}
+			for name, e := range v {
+				out[name] = value(elements.ElementType, e)
+			}
+			return tftypes.NewValue(typ, out)
+		}
 		return object(typ, v)
 	case map[string]string:
 		elements := map[string]tftypes.Value{}

@@ -4,41 +4,42 @@ terraform {
   }
 }
 
+provider "etcd" { # the nodes know their addresses
+  ca_cert = "pki/ca.pem"
+  cert    = "pki/root.pem"
+  key     = "pki/root-key.pem"
+}
+
 locals {
-  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
+  nodes = { a = { address = "10.0.1.10" }, b = { address = "10.0.1.11" }, c = { address = "10.0.1.12" } }
 }
 
-provider "etcd" {
-  endpoints = [for ip in values(local.nodes) : "https://${ip}:2379"]
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
+variable "image" {
+  type    = string
+  default = "debian-12"
 }
 
-resource "etcd_initial_cluster" "this" {
-  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
+resource "etcd_cluster" "this" {
+  members                   = local.nodes           # those of the first apply form the cluster, later ones join it
+  version                   = "3.6.16"              # a change is applied to one node in each apply
+  revision                  = { image = var.image } # so is a change of whatever recreates a machine
+  replace_unreachable_after = "10m"                 # optional
 }
 
-resource "etcd_member_config" "node" {
-  for_each  = local.nodes
-  name      = each.key
-  address   = each.value
-  bootstrap = etcd_initial_cluster.this.bootstrap
-}
-
-# Replace this with your machine resource. Its user data installs the environment,
-# the join script and the systemd unit of etcd.
+# Replace this with your machine resource, its image and its user data.
 resource "terraform_data" "machine" {
   for_each         = local.nodes
-  triggers_replace = etcd_member_config.node[each.key].id
-  input = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = { path = "/usr/bin" } # what the image has
-    tls  = { ca = "/etc/etcd/pki/ca.pem", cert = "/etc/etcd/pki/server.pem", key = "/etc/etcd/pki/server-key.pem" }
-  })
+  triggers_replace = etcd_cluster.this.node[each.key].id
+  input = {
+    image = etcd_cluster.this.node[each.key].revision.image
+    user_data = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], {
+      tls = { ca = "/etc/etcd/pki/ca.pem", cert = "/etc/etcd/pki/server.pem", key = "/etc/etcd/pki/server-key.pem" }
+    })
+  }
 }
 
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id # the member is removed before its machine
 }

@@ -1,7 +1,13 @@
 # The discovery cluster is not the cluster that is to form.
 resource "etcd_discovery_token" "this" {
   provider = etcd.registry
-  founders = ["a", "b", "c"] # the initial members; or set only size = 3
+  size     = 3 # the number of initial members
+}
+
+# The addresses of the members are not known: each machine sets its own URLs.
+resource "etcd_cluster" "this" {
+  members   = { a = {}, b = {}, c = {} }
+  discovery = etcd_discovery_token.this.bootstrap
 }
 
 # The machines reach the discovery cluster at another address than Terraform

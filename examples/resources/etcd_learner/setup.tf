@@ -5,6 +5,4 @@ terraform {
   }
 }
 
-provider "etcd" {
-  endpoints = ["https://10.0.1.10:2379", "https://10.0.1.11:2379", "https://10.0.1.12:2379"]
-}
+provider "etcd" {}

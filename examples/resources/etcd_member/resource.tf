@@ -1,6 +1,6 @@
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id # if the machine is replaced, the member is removed first
 }
 

@@ -9,28 +9,15 @@ provider "etcd" {
   endpoints = ["https://10.0.1.10:2379", "https://10.0.1.11:2379", "https://10.0.1.12:2379"]
 }
 
-provider "etcd" {
-  alias     = "registry"
-  endpoints = ["https://registry.example.com:2379"]
-}
-
 locals {
-  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
+  nodes = { a = { address = "10.0.1.10" }, b = { address = "10.0.1.11" }, c = { address = "10.0.1.12" } }
 }
 
-resource "etcd_discovery_token" "this" {
-  provider = etcd.registry
-  founders = ["a", "b", "c"]
-}
-
-resource "etcd_member_config" "node" {
-  for_each  = local.nodes
-  name      = each.key
-  address   = each.value
-  bootstrap = etcd_discovery_token.this.bootstrap
+resource "etcd_cluster" "this" {
+  members = local.nodes
 }
 
 resource "terraform_data" "machine" {
   for_each         = local.nodes
-  triggers_replace = etcd_member_config.node[each.key].id
+  triggers_replace = etcd_cluster.this.node[each.key].id
 }

@@ -1,4 +1,4 @@
 import {
-  to = etcd_initial_cluster.this
+  to = etcd_cluster.this
   id = "3f1c2ab45d6e7f80"
 }

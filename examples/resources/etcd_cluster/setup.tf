@@ -5,10 +5,6 @@ terraform {
   }
 }
 
-locals {
-  nodes = { a = "10.0.1.10", b = "10.0.1.11", c = "10.0.1.12" }
-}
-
 provider "etcd" {
-  endpoints = [for ip in values(local.nodes) : "https://${ip}:2379"]
+  endpoints = ["https://10.0.1.10:2379", "https://10.0.1.11:2379", "https://10.0.1.12:2379"]
 }

@@ -1,0 +1,3 @@
+list "etcd_cluster" "this" {
+  provider = etcd
+}

@@ -1,0 +1,3 @@
+list "etcd_learner" "all" {
+  provider = etcd
+}

@@ -1,0 +1,3 @@
+list "etcd_member" "all" {
+  provider = etcd
+}
