@@ -38,6 +38,7 @@ func cloud(t *testing.T, example string, o acctest.WorkspaceOptions) *acctest.Wo
 	if err := os.CopyFS(w.Dir, os.DirFS(example)); err != nil {
 		t.Fatal(err)
 	}
+	offline(t, w.Dir)
 	setVariables(t, w, clouds[example])
 	return w
 }

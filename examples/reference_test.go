@@ -5,6 +5,7 @@ package examples
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,80 +73,146 @@ func TestReferencePages(t *testing.T) {
 	}
 }
 
-// What no CLI of the tests can plan, actions and lists, has the arguments that the
-// documentation shows.
+// What no CLI of the tests can plan has the arguments that the documentation and the
+// examples show: actions, lists, and imports by identity.
 func TestActionsAndListsShown(t *testing.T) {
 	t.Parallel()
-	schemas, err := providerserver.NewProtocol6(provider.New("test")())().GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := map[string]*tfprotov6.Schema{}
-	for name, s := range schemas.ActionSchemas {
-		known["action "+name] = s.Schema
-	}
-	for name, s := range schemas.ListResourceSchemas {
-		known["list "+name] = s
-	}
+	known := newerBlocks(t)
 	shown := map[string]bool{}
-	err = filepath.WalkDir("../docs", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".md" {
-			return err
-		}
-		for _, found := range block.FindAllStringSubmatch(content(t, path), -1) {
-			if !strings.Contains(found[1], `action "`) && !strings.Contains(found[1], `list "`) {
-				continue
+	for _, dir := range []string{"../docs", "list-resources", "resources"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
 			}
-			file, diags := hclsyntax.ParseConfig([]byte(found[1]), path, hcl.InitialPos)
-			if diags.HasErrors() {
-				t.Errorf("%s: %s", path, diags)
-				continue
+			var blocks []string
+			switch name := filepath.Base(path); {
+			case filepath.Ext(name) == ".md":
+				for _, found := range block.FindAllStringSubmatch(content(t, path), -1) {
+					if strings.Contains(found[1], `action "`) || strings.Contains(found[1], `list "`) || strings.Contains(found[1], "identity = {") {
+						blocks = append(blocks, found[1])
+					}
+				}
+			case strings.HasSuffix(name, ".tfquery.hcl") || name == "import-by-identity.tf":
+				blocks = append(blocks, content(t, path))
 			}
-			body, ok := file.Body.(*hclsyntax.Body)
-			if !ok {
-				t.Fatalf("%s: %T", path, file.Body)
-			}
-			for _, b := range body.Blocks {
-				if b.Type == "action" || b.Type == "list" {
-					name := b.Type + " " + b.Labels[0]
+			for _, text := range blocks {
+				for name, b := range newerIn(t, path, text) {
 					shown[name] = true
 					for _, problem := range problems(known[name], b) {
 						t.Errorf("%s: %s %s", path, name, problem)
 					}
 				}
 			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for name := range known {
 		if !shown[name] {
-			t.Errorf("no page shows %s", name)
+			t.Errorf("no page and no example shows %s", name)
+		}
+		if list, is := strings.CutPrefix(name, "list "); is {
+			content(t, filepath.Join("list-resources", list, "list-resource.tfquery.hcl"))
 		}
 	}
 }
 
-// problems compares the config block of an action or a list with its schema.
-func problems(schema *tfprotov6.Schema, b *hclsyntax.Block) (out []string) {
-	if schema == nil {
+// arguments are those of a block: all, and those that are required.
+type arguments struct{ all, required []string }
+
+// newerBlocks are the actions, the lists and the identities of the provider.
+func newerBlocks(t *testing.T) map[string]*arguments {
+	t.Helper()
+	server := providerserver.NewProtocol6(provider.New("test")())()
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	identities, err := server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]*arguments{}
+	add := func(name string, s *tfprotov6.Schema) {
+		known[name] = &arguments{}
+		for _, a := range s.Block.Attributes {
+			known[name].add(a.Name, a.Required)
+		}
+	}
+	for name, s := range schemas.ActionSchemas {
+		add("action "+name, s.Schema)
+	}
+	for name, s := range schemas.ListResourceSchemas {
+		add("list "+name, s)
+	}
+	for name, s := range identities.IdentitySchemas {
+		known["identity "+name] = &arguments{}
+		for _, a := range s.IdentityAttributes {
+			known["identity "+name].add(a.Name, a.RequiredForImport)
+		}
+	}
+	return known
+}
+
+func (a *arguments) add(name string, required bool) {
+	a.all = append(a.all, name)
+	if required {
+		a.required = append(a.required, name)
+	}
+}
+
+// newerIn returns the arguments that a text gives to actions, lists and identities.
+func newerIn(t *testing.T, path, text string) map[string][]string {
+	t.Helper()
+	file, diags := hclsyntax.ParseConfig([]byte(text), path, hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Errorf("%s: %s", path, diags)
+		return nil
+	}
+	body, ok := file.Body.(*hclsyntax.Body)
+	if !ok {
+		t.Fatalf("%s: %T", path, file.Body)
+	}
+	out := map[string][]string{}
+	for _, b := range body.Blocks {
+		switch b.Type {
+		case "action", "list":
+			var given []string
+			for _, config := range b.Body.Blocks {
+				given = slices.AppendSeq(given, maps.Keys(config.Body.Attributes))
+			}
+			out[b.Type+" "+b.Labels[0]] = given
+		case "import":
+			if identity, is := b.Body.Attributes["identity"]; is {
+				of := b.Body.Attributes["to"].Expr.Variables()[0].RootName()
+				value, diags := identity.Expr.Value(nil)
+				if diags.HasErrors() {
+					t.Errorf("%s: %s", path, diags)
+					continue
+				}
+				out["identity "+of] = slices.Collect(maps.Keys(value.AsValueMap()))
+			}
+		}
+	}
+	return out
+}
+
+// problems compares the arguments of a block with those that there are.
+func problems(a *arguments, given []string) (out []string) {
+	if a == nil {
 		return []string{"does not exist"}
 	}
-	given := map[string]bool{}
-	for _, config := range b.Body.Blocks {
-		for name := range config.Body.Attributes {
-			given[name] = true
+	for _, name := range a.required {
+		if !slices.Contains(given, name) {
+			out = append(out, "lacks "+name)
 		}
 	}
-	for _, a := range schema.Block.Attributes {
-		if a.Required && !given[a.Name] {
-			out = append(out, "lacks "+a.Name)
+	for _, name := range given {
+		if !slices.Contains(a.all, name) {
+			out = append(out, "has no argument "+name)
 		}
-		delete(given, a.Name)
-	}
-	for name := range given {
-		out = append(out, "has no argument "+name)
 	}
 	return out
 }
