@@ -26,15 +26,13 @@ const hostileInputs = 10_000
 
 // Hostile names, URLs, tokens, paths, users, registrations and member lists are
 // refused, or become user data with exactly the keys, files and variables that
-// harmless ones give, in each template and by cloud_config. The provider itself
+// harmless ones give, in the template and by cloud_config. The provider itself
 // validates and makes the nodes of one in five (ETCD_TEST_FULL=1: of
-// all); of the others environment_file alone stands before the templates.
+// all); of the others environment_file alone stands before the template.
 func TestHostileUserData(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	templates := []*userData{
-		newUserData(t, "ignition/etcd.bu.tftpl", "storage.files", "path"),
-	}
+	u := newButane(t)
 	harmless, _ := p.mustKeepItsKeys(t, map[string]string{"ETCD_NAME": "a"})
 	random := rand.New(rand.NewPCG(17, 3))
 	inputs, full := hostileInputs/5, os.Getenv("ETCD_TEST_FULL") != ""
@@ -64,9 +62,7 @@ func TestHostileUserData(t *testing.T) {
 		if got := readEnvironment(t, file); !reflect.DeepEqual(got, env) {
 			t.Fatalf("%d: %+v: written as\n%s\nand read as %q, want %q", i, in, file, got, env)
 		}
-		for _, u := range templates {
-			u.mustHaveItsKeys(t, file, hostileText(random))
-		}
+		u.mustHaveItsKeys(t, file)
 		written, inFile := p.mustKeepItsKeys(t, env)
 		if !reflect.DeepEqual(written, harmless) {
 			t.Fatalf("%d: %+v:\ngot  %v\nwant %v", i, in, written, harmless)
@@ -81,7 +77,7 @@ func TestHostileUserData(t *testing.T) {
 	// and harmless enough for some to be taken.
 	naive := mustParse(t, "naive", "write_files:\n  - path: /etc/etcd/member.env\n    content: |\n      ETCD_NAME=${member_env}\nruncmd: []\n")
 	for range inputs / 10 {
-		text := naive.render(t, hostileText(random), "")
+		text := naive.render(t, hostileText(random))
 		var parsed map[string]any
 		if yaml.Unmarshal(text, &parsed) != nil || len(parsed) != 2 {
 			broken++
@@ -118,13 +114,13 @@ func (p *etcd) mustKeepItsKeys(t *testing.T, env map[string]string) (parsed map[
 // Butane takes what the template gives, and makes the files of it.
 func TestHostileUserDataButane(t *testing.T) {
 	t.Parallel()
-	butane, err := exec.LookPath(filepath.Join("..", "bin", "butane"))
+	program, err := exec.LookPath(filepath.Join("..", "bin", "butane"))
 	if err != nil {
 		t.Fatalf("%v: make bin/butane builds it", err)
 	}
-	u := newUserData(t, "ignition/etcd.bu.tftpl", "storage.files", "path")
+	u := newButane(t)
 	paths := func(text []byte) (out []string) {
-		cmd := exec.Command(butane, "--strict")
+		cmd := exec.Command(program, "--strict")
 		cmd.Stdin = bytes.NewReader(text)
 		ignition, err := output(cmd)
 		if err != nil {
@@ -145,16 +141,16 @@ func TestHostileUserDataButane(t *testing.T) {
 		}
 		return out
 	}
-	want := paths(u.template.render(t, "ETCD_NAME=a\n", "https://releases.example.com/etcd.tar.gz"))
+	want := paths(u.template.render(t, "ETCD_NAME=a\n"))
 	random := rand.New(rand.NewPCG(17, 4))
 	for tried := 0; tried < 20; {
-		file, archive := hostileText(random), hostileText(random)
+		file := hostileText(random)
 		if _, unfit := environment.Unfit(file); unfit {
 			continue // environment_file refuses it
 		}
 		tried++
-		if got := paths(u.template.render(t, file, archive)); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q, %q: %q, want %q", file, archive, got, want)
+		if got := paths(u.template.render(t, file)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: %q, want %q", file, got, want)
 		}
 	}
 }

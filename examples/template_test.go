@@ -4,8 +4,6 @@
 package examples
 
 import (
-	"encoding/base64"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -32,24 +30,11 @@ func mustParse(t *testing.T, name, text string) template {
 	return template{parsed}
 }
 
-func (e template) render(t *testing.T, memberEnv, archive string) []byte {
+func (e template) render(t *testing.T, memberEnv string) []byte {
 	t.Helper()
-	encode := func(f func(string) string) function.Function {
-		return function.New(&function.Spec{
-			Params: []function.Parameter{{Name: "text", Type: cty.String}}, Type: function.StaticReturnType(cty.String),
-			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-				return cty.StringVal(f(args[0].AsString())), nil
-			},
-		})
-	}
-	b64 := encode(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) })
-	zip64 := encode(joinscript.Encode)
 	v, diags := e.Value(&hcl.EvalContext{
-		Functions: map[string]function.Function{"base64encode": b64, "base64gzip": zip64, "jsonencode": stdlib.JSONEncodeFunc},
-		Variables: map[string]cty.Value{
-			"member_env": cty.StringVal(memberEnv), "join_script_base64gzip": cty.StringVal(joinscript.Discovery().Base64Gzip),
-			"archive": cty.ObjectVal(map[string]cty.Value{"url": cty.StringVal(archive), "sha256": cty.StringVal("0000")}),
-		},
+		Functions: map[string]function.Function{"jsonencode": stdlib.JSONEncodeFunc},
+		Variables: map[string]cty.Value{"member_env": cty.StringVal(memberEnv), "join_script_base64gzip": cty.StringVal(joinscript.Discovery().Base64Gzip)},
 	})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -57,82 +42,49 @@ func (e template) render(t *testing.T, memberEnv, archive string) []byte {
 	return []byte(v.AsString())
 }
 
-// userData is a template with what it gives for harmless values.
-type userData struct {
-	name     string
+// butane is the template of the ignition example with what it gives for harmless values.
+type butane struct {
 	template template
 	harmless any
-	files    string
-	path     string
 }
 
-func newUserData(t *testing.T, name, files, path string) *userData {
+func newButane(t *testing.T) *butane {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &userData{name: name, template: mustParse(t, name, string(text)), files: files, path: path}
-	u.harmless = u.parse(t, "ETCD_NAME=a\n", "https://releases.example.com/etcd.tar.gz")
+	u := &butane{template: mustParse(t, "etcd.bu.tftpl", read(t, "ignition/etcd.bu.tftpl"))}
+	u.harmless = u.parse(t, "ETCD_NAME=a\n")
 	return u
 }
 
-// mustHaveItsKeys fails the test unless user data is what it is for harmless
-// values, but for the contents of the two files that hold those, which must be
-// there as they were given.
-func (u *userData) mustHaveItsKeys(t *testing.T, memberEnv, archive string) {
+// mustHaveItsKeys fails the test unless the result is what it is for harmless values, but
+// for the contents of the file with the environment, which must be there as they were
+// given.
+func (u *butane) mustHaveItsKeys(t *testing.T, memberEnv string) {
 	t.Helper()
-	if got := u.parse(t, memberEnv, archive); !reflect.DeepEqual(got, u.harmless) {
-		t.Fatalf("%s, with %q and %q:\ngot  %v\nwant %v", u.name, memberEnv, archive, got, u.harmless)
+	if got := u.parse(t, memberEnv); !reflect.DeepEqual(got, u.harmless) {
+		t.Fatalf("with %q:\ngot  %v\nwant %v", memberEnv, got, u.harmless)
 	}
 }
 
-// parse reads user data. The contents that hold the two values are replaced by
-// marks, if they hold exactly those.
-func (u *userData) parse(t *testing.T, memberEnv, archive string) any {
+// parse reads the result. The contents of the file with the environment are removed, if
+// they are exactly that.
+func (u *butane) parse(t *testing.T, memberEnv string) any {
 	t.Helper()
-	text := u.template.render(t, memberEnv, archive)
+	text := u.template.render(t, memberEnv)
 	var parsed map[any]any
 	if err := yaml.UnmarshalStrict(text, &parsed); err != nil {
-		t.Fatalf("%s, with %q and %q: %v\n%s", u.name, memberEnv, archive, err, text)
+		t.Fatalf("with %q: %v\n%s", memberEnv, err, text)
 	}
-	at := parsed
-	parts := strings.Split(u.files, ".")
-	for _, part := range parts[:len(parts)-1] {
-		at, _ = at[part].(map[any]any)
-	}
-	files, _ := at[parts[len(parts)-1]].([]any)
-	marked := 0
+	storage, _ := parsed["storage"].(map[any]any)
+	files, _ := storage["files"].([]any)
 	for _, f := range files {
 		file, _ := f.(map[any]any)
-		key, content := "content", file["content"]
-		if contents, ok := file["contents"].(map[any]any); ok {
-			file, key, content = contents, "inline", contents["inline"]
-			if source, ok := contents["source"].(string); ok {
-				file, key, content = contents, "source", strings.TrimPrefix(source, "data:;base64,")
-			}
-		}
-		is, _ := content.(string)
-		if file["encoding"] == "b64" || key == "source" {
-			decoded, err := base64.StdEncoding.DecodeString(is)
-			if err != nil {
-				t.Fatal(err)
-			}
-			is = string(decoded)
-		}
-		switch is {
-		case memberEnv:
-			file[key] = "MEMBER_ENV"
-			marked++
-		case archive + "\n0000\n":
-			file[key] = "ARCHIVE"
-			marked++
+		if contents, _ := file["contents"].(map[any]any); contents["inline"] == memberEnv {
+			delete(contents, "inline")
+			return parsed
 		}
 	}
-	if marked == 0 {
-		t.Fatalf("%s has no file with %q", u.name, memberEnv)
-	}
-	return parsed
+	t.Fatalf("no file has %q:\n%s", memberEnv, text)
+	return nil
 }
 
 // readEnvironment reads a file of environment_file as systemd does, line by

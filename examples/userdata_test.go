@@ -104,12 +104,11 @@ resource "terraform_data" "machine" {
 }
 `
 
-// testUserData applies an example of machines with user data, for a founder
+// testUserData applies an example of machines with user data, for an initial member
 // and then for one more node, and boots the machines from what it hands over.
 func testUserData(t *testing.T, example string, unpack func(t *testing.T, root, userData string)) {
 	t.Helper()
 	pki := etcdtest.NewPKI(t)
-	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36, TLS: pki})
 	archive, sum := archiveServed(t, pki)
 
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
@@ -129,8 +128,8 @@ func testUserData(t *testing.T, example string, unpack func(t *testing.T, root, 
 	machines := filepath.Join(filepath.Dir(w.Dir), "machines")
 	nodes := map[string]any{}
 	vars := map[string]any{
-		"founders": []string{"a"}, "registry": registry.Endpoints(), "pki": filepath.Join(w.Dir, "machine-pki"), "machines": machines,
-		"archive": map[string]string{"url": archive, "sha256": sum}, "nodes": nodes,
+		"pki": filepath.Join(w.Dir, "machine-pki"), "machines": machines, "nodes": nodes,
+		"release": map[string]string{"version": release(t, etcdtest.V36), "url": archive, "sha256": sum},
 	}
 	booted := map[string]*machine{}
 	for i, name := range []string{"a", "d"} {
