@@ -162,7 +162,7 @@ func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
 	files := map[string]any{"ca": "/ca", "cert": "/cert", "key": "/key"}
 	listening := map[string]any{"ETCD_NAME": "a", "ETCD_LISTEN_PEER_URLS": peer, "ETCD_LISTEN_CLIENT_URLS": peer}
 	userData := map[string]any{
-		"config": map[string]any{"environment": listening, "join_script_base64gzip": "eA==", "user_data_format": 1},
+		"node": map[string]any{"environment": listening, "join_script_base64gzip": "eA==", "format": 1, "version": nil},
 		"options": map[string]any{
 			"etcd": map[string]any{"path": "/usr/bin"}, "tls": files, "peer_tls": files, "data_disk": map[string]any{"device": "/dev/vdb"},
 		},

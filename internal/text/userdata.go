@@ -20,12 +20,12 @@ func UserDataOption(e *userdata.OptionError) Message {
 		userdata.NotPath:          " Expected an absolute path of letters, digits and the characters _ . / : + @ -.",
 		userdata.NotPEM:           " Expected the text of a PEM file with certificates, or with one unencrypted private key, or an absolute path on the machine.",
 		userdata.NotPair:          " The private key is not the key of the certificate.",
-		userdata.NeededForHTTPS:   " The member listens on https:// URLs, which need a certificate. Add the option, or give the node http:// URLs (peer_urls and client_urls in members of the etcd_cluster).",
-		userdata.UnusedForHTTP:    " The member listens on http:// URLs only, which no certificate protects. Remove the option, or give the node https:// URLs (peer_urls and client_urls in members of the etcd_cluster).",
+		userdata.NeededForHTTPS:   " The member listens on https:// URLs, which need a certificate. Add the option, or give the member http:// URLs in members of the etcd_cluster.",
+		userdata.UnusedForHTTP:    " The member listens on http:// URLs only, which no certificate protects. Remove the option, or give the member https:// URLs in members of the etcd_cluster.",
 		userdata.NotFilesystem:    " Expected a file system that the image can make.",
 		userdata.EitherOr:         " Expected one of the two ways to get etcd, not both.",
 		userdata.NotVariable:      " Expected variable names that begin with ETCD_.",
-		userdata.ReservedVariable: " The configuration or another option sets this variable. Remove it from environment.",
+		userdata.ReservedVariable: " The node or another option sets this variable. Remove it from environment.",
 		userdata.Taken:            " The user data has this key already, and it is not a list that can be appended to.",
 	}[e.Problem]
 	is, allowed := " is invalid", ""
@@ -43,10 +43,9 @@ func UserDataOption(e *userdata.OptionError) Message {
 	return newMessage("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
 }
 
-// UserDataFormat returns the error for a configuration that a later version of
-// the provider made.
+// UserDataFormat returns the error for a node that a later version of the
+// provider made.
 func UserDataFormat(format int) Message {
 	return newMessage("Unknown user data format",
-		"user_data_format of the configuration is %d, which this version of the provider does not know. A later version has created the configuration. "+
-			"Use that version or a later one.", format)
+		"format of the node is %d, and this version of the provider does not know it. A later version has built the node. Use that version or a later one.", format)
 }

@@ -15,8 +15,8 @@ import (
 // CloudConfig returns user data for cloud-init on Debian and Ubuntu. Every
 // value is JSON, which is valid YAML, so no value can end its line or begin a
 // key.
-func CloudConfig(c Config, o Options) (string, error) {
-	m, err := newMachine(c, o, "/usr/local/bin")
+func CloudConfig(n Node, o Options) (string, error) {
+	m, err := newMachine(n, o, "/usr/local/bin")
 	if err != nil {
 		return "", err
 	}

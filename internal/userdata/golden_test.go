@@ -17,12 +17,12 @@ import (
 )
 
 // writers maps extensions of golden files to functions.
-var writers = map[string]func(Config, Options) (string, error){".yaml": CloudConfig, ".ign": Ignition}
+var writers = map[string]func(Node, Options) (string, error){".yaml": CloudConfig, ".ign": Ignition}
 
-// member returns a configuration with TLS. Golden files do not contain a real
+// member returns a node with TLS. Golden files do not contain a real
 // script, because that may change.
-func member(format int, script string) Config {
-	return Config{Format: format, JoinScriptBase64Gzip: script, Environment: map[string]string{
+func member(format int, script string) Node {
+	return Node{Format: format, JoinScriptBase64Gzip: script, Environment: map[string]string{
 		"ETCD_NAME":                        "a",
 		"ETCD_ADVERTISE_CLIENT_URLS":       "https://10.0.1.10:2379",
 		"ETCD_LISTEN_CLIENT_URLS":          "https://10.0.1.10:2379",
@@ -91,8 +91,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Test that a configuration of a later version is not written in another
-// format.
+// Test that a node of a later version is not written in another format.
 func TestUnknownFormats(t *testing.T) {
 	t.Parallel()
 	for _, write := range writers {

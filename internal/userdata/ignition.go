@@ -14,8 +14,8 @@ import (
 const ignitionVersion = "3.1.0"
 
 // Ignition returns an Ignition configuration for Fedora CoreOS and Flatcar.
-func Ignition(c Config, o Options) (string, error) {
-	m, err := newMachine(c, o, "/opt/bin") // Flatcar's /usr is read-only
+func Ignition(n Node, o Options) (string, error) {
+	m, err := newMachine(n, o, "/opt/bin") // Flatcar's /usr is read-only
 	if err != nil {
 		return "", err
 	}

@@ -3,8 +3,8 @@
 
 // Package userdata generates the user data of a machine that runs one member,
 // for cloud-init and Ignition. The result depends only on the arguments and on
-// a format number that each configuration keeps from its creation, so the user
-// data of a running machine never changes by itself.
+// a format number that each node keeps from its creation, so the user data of a
+// running machine never changes by itself.
 package userdata
 
 import (
@@ -19,15 +19,15 @@ import (
 const Format = 1
 
 // FormatError is a format number that this version does not support, because a
-// later version made the configuration.
+// later version made the node.
 type FormatError int
 
 // Error implements error.
 func (e FormatError) Error() string { return fmt.Sprintf("userdata: unknown format %d", int(e)) }
 
-// Config holds the parts of an etcd_member_config that user data contains. All
-// are frozen when the configuration is created.
-type Config struct {
+// Node holds the parts of a node of an etcd_cluster that user data contains. All
+// are frozen when the node is built.
+type Node struct {
 	Environment          map[string]string // ETCD_* of the member
 	JoinScriptBase64Gzip string
 	Format               int
@@ -59,14 +59,14 @@ type machine struct {
 
 // newMachine returns the files and the unit of a member. programs is the
 // directory for programs that the user data installs.
-func newMachine(c Config, o Options, programs string) (machine, error) {
-	if c.Format < 1 || c.Format > Format {
-		return machine{}, FormatError(c.Format)
+func newMachine(n Node, o Options, programs string) (machine, error) {
+	if n.Format < 1 || n.Format > Format {
+		return machine{}, FormatError(n.Format)
 	}
 	if o.bin == "" {
 		o.bin = programs
 	}
-	variables := maps.Clone(c.Environment)
+	variables := maps.Clone(n.Environment)
 	if variables == nil {
 		variables = map[string]string{}
 	}
@@ -77,7 +77,7 @@ func newMachine(c Config, o Options, programs string) (machine, error) {
 	if listen := variables["ETCD_LISTEN_PEER_URLS"]; o.peerTLS == nil && (listen == "" || strings.Contains(listen, "https://")) {
 		o.peerTLS = o.tls
 	}
-	files := append([]file{{path: programs + joinName, content: c.JoinScriptBase64Gzip, mode: "0755", base64Gzip: true}}, o.certificates(variables)...)
+	files := append([]file{{path: programs + joinName, content: n.JoinScriptBase64Gzip, mode: "0755", base64Gzip: true}}, o.certificates(variables)...)
 	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
 		if _, taken := variables[name]; taken || reserved(name) {
 			return machine{}, &OptionError{Path: "environment." + name, Problem: ReservedVariable}
@@ -134,8 +134,8 @@ func schemes(variables map[string]string) error {
 	return nil
 }
 
-// reserved reports whether only the configuration may set a variable. The
-// configuration and the join script decide how the member starts.
+// reserved reports whether only the node may set a variable. The node and the
+// join script decide how the member starts.
 func reserved(name string) bool {
 	for _, prefix := range []string{"ETCD_INITIAL_", "ETCD_DISCOVERY", "ETCD_JOIN_", "ETCD_FORCE_NEW_CLUSTER", "ETCD_CONFIG_FILE"} {
 		if strings.HasPrefix(name, prefix) {

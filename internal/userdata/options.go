@@ -15,7 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Options are the settings of a machine that its configuration does not have.
+// Options are the settings of a machine that its node does not have.
 type Options struct {
 	// release is what the machine downloads, or nil if the image has etcd.
 	release *release

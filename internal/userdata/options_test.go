@@ -87,7 +87,7 @@ func FuzzCloudConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, o)
+		text, err := CloudConfig(Node{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, o)
 		if err != nil {
 			return
 		}
@@ -95,7 +95,7 @@ func FuzzCloudConfig(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := CloudConfig(Config{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
+		want, err := CloudConfig(Node{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
 		if err != nil || strings.Count(text, "\n") != strings.Count(want, "\n") {
 			t.Errorf("%q has other lines than\n%s", text, want)
 		}
@@ -122,7 +122,7 @@ func TestExtra(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := CloudConfig(Config{Format: Format}, o)
+		text, err := CloudConfig(Node{Format: Format}, o)
 		var e *OptionError
 		if c.problem == "" && (err != nil || !strings.Contains(text, c.want)) || c.problem != "" && (!errors.As(err, &e) || e.Path != c.problem || e.Problem != Taken) {
 			t.Errorf("%s: %v\n%s", name, err, text)
@@ -149,7 +149,7 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := CloudConfig(Config{Format: Format}, o)
+	text, err := CloudConfig(Node{Format: Format}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 			Config struct{ Merge []struct{ Source string } }
 		}
 	}
-	text, err = Ignition(Config{Format: Format}, o)
+	text, err = Ignition(Node{Format: Format}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 	}
 	// Nothing to merge is no configuration to merge, which would have no version.
 	o.extra = map[string]any{}
-	if text, err := Ignition(Config{Format: Format}, o); err != nil || strings.Contains(text, "merge") {
+	if text, err := Ignition(Node{Format: Format}, o); err != nil || strings.Contains(text, "merge") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

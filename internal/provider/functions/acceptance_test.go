@@ -121,3 +121,46 @@ func message(text string) *regexp.Regexp {
 	}
 	return regexp.MustCompile(strings.Join(words, `[\s│╷╵]+`))
 }
+
+// nodes is a cluster whose machine gets its user data from the whole node, which
+// has more attributes than the parameter, and a node that a user writes.
+const nodes = `
+resource "etcd_cluster" "this" {
+  members = { a = { peer_urls = ["http://127.0.0.1:1"], client_urls = ["http://127.0.0.1:2"] } }
+}
+output "cloud_config" {
+  sensitive = true
+  value     = provider::etcd::cloud_config(etcd_cluster.this.node["a"], { etcd = { path = "/usr/bin" } })
+}
+output "ignition" {
+  value = provider::etcd::ignition(
+    { environment = { ETCD_NAME = "b" }, join_script_base64gzip = "", format = 1, version = null, status = "voter" },
+    { etcd = { path = "/usr/bin" } },
+  )
+}
+`
+
+// Terraform converts a node to the parameter, which has fewer attributes.
+func TestAccUserDataOfNodes(t *testing.T) {
+	t.Parallel()
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{
+			{
+				Config: nodes,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectUnknownOutputValue("cloud_config"),
+					plancheck.ExpectKnownOutputValue("ignition", knownvalue.StringRegexp(regexp.MustCompile(`ETCD_NAME=b`))),
+				}},
+				ConfigStateChecks: []statecheck.StateCheck{
+					statecheck.ExpectKnownOutputValue("cloud_config", knownvalue.StringRegexp(regexp.MustCompile(`ETCD_INITIAL_CLUSTER=.*a=http://127\.0\.0\.1:1`))),
+				},
+			},
+			{
+				Config:      `output "x" { value = provider::etcd::ignition({ environment = {}, join_script_base64gzip = "", version = null }, {}) }`,
+				ExpectError: message(`attribute "format" is required`),
+			},
+			{Config: nodes, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
+		},
+	})
+}

@@ -26,7 +26,7 @@ func newEnvironmentFile() function.Function {
 				function.MapParameter{
 					Name:                "variables",
 					ElementType:         types.StringType,
-					MarkdownDescription: "Values by name, such as the `environment` of an [`etcd_member_config`](../resources/member_config.md).",
+					MarkdownDescription: "Values by name, such as the `environment` of a node of an [`etcd_cluster`](../resources/cluster.md).",
 				},
 			},
 			Return: function.StringReturn{},

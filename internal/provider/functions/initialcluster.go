@@ -30,10 +30,9 @@ func newInitialCluster() function.Function {
 				"kept, because etcd computes the IDs of initial members from it. A trailing slash, which etcd refuses, is removed.",
 			Parameters: []function.Parameter{
 				function.MapParameter{
-					Name:        "members",
-					ElementType: types.SetType{ElemType: types.StringType},
-					MarkdownDescription: "Peer URLs by name of the member. Each value is a set or a list, also of a single URL: " +
-						"`{ a = [\"https://10.0.1.10:2380\"] }`, as the `members` of [`etcd_initial_cluster`](../resources/initial_cluster.md).",
+					Name:                "members",
+					ElementType:         types.SetType{ElemType: types.StringType},
+					MarkdownDescription: "Peer URLs by name of the member. Each value is a set or a list, also of a single URL: `{ a = [\"https://10.0.1.10:2380\"] }`.",
 				},
 			},
 			Return: function.StringReturn{},
@@ -47,17 +46,17 @@ func initialCluster(ctx context.Context, arguments function.ArgumentsData) (any,
 	if err := arguments.Get(ctx, &members); err != nil {
 		return nil, err
 	}
-	founders := map[string][]string{}
+	urlsOf := map[string][]string{}
 	for name, urls := range members {
-		founders[name] = nil
+		urlsOf[name] = nil
 		for _, u := range urls {
 			if u.IsNull() {
 				return nil, errors.New(text.NullPeerURL(name).Detail)
 			}
-			founders[name] = append(founders[name], u.ValueString())
+			urlsOf[name] = append(urlsOf[name], u.ValueString())
 		}
 	}
-	return membership.InitialClusterOf(founders)
+	return membership.InitialClusterOf(urlsOf)
 }
 
 func newParseInitialCluster() function.Function {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
@@ -21,7 +22,7 @@ import (
 // userData is a function that writes the user data of a machine.
 type userData struct {
 	name, summary, about, extra string
-	write                       func(userdata.Config, userdata.Options) (string, error)
+	write                       func(userdata.Node, userdata.Options) (string, error)
 }
 
 func newCloudConfig() function.Function {
@@ -62,17 +63,15 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 			"| `peer_tls` | The same for peers. Default: `tls`. |\n" +
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
 			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
-			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables that the configuration sets are refused. |\n" +
+			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables of the node are refused. |\n" +
 			"| `extra` | More user data, as an object: " + f.extra + ". |\n\n" +
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
 		Parameters: []function.Parameter{
 			function.ObjectParameter{
-				Name: "config",
-				AttributeTypes: map[string]attr.Type{
-					"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "user_data_format": types.Int64Type,
-				},
+				Name:                "node",
+				AttributeTypes:      nodeTypes(),
 				AllowUnknownValues:  true,
-				MarkdownDescription: "The [`etcd_member_config`](../resources/member_config.md) of the member, as a whole.",
+				MarkdownDescription: "Node of an [`etcd_cluster`](../resources/cluster.md), such as `etcd_cluster.this.node[\"a\"]`.",
 			},
 			function.DynamicParameter{
 				Name: "options", AllowUnknownValues: true,
@@ -85,9 +84,9 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 
 // Run implements [function.Function].
 func (f userData) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
-	var config types.Object
+	var argument types.Object
 	var given types.Dynamic
-	if resp.Error = req.Arguments.Get(ctx, &config, &given); resp.Error != nil {
+	if resp.Error = req.Arguments.Get(ctx, &argument, &given); resp.Error != nil {
 		return
 	}
 	options, optionsKnown, err := parseOptions(given)
@@ -95,20 +94,20 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 		resp.Error = optionRefused(err)
 		return
 	}
-	configKnown, ferr := known(ctx, config)
+	nodeKnown, ferr := known(ctx, argument)
 	if resp.Error = ferr; ferr != nil {
 		return
 	}
-	if !optionsKnown || !configKnown {
+	if !optionsKnown || !nodeKnown {
 		resp.Error = resp.Result.Set(ctx, types.StringUnknown())
 		return
 	}
-	c := userDataConfig(config)
-	if t := environment.Problem(c.Environment); t != nil {
+	n := nodeOf(argument)
+	if t := environment.Problem(n.Environment); t != nil {
 		resp.Error = badArgument(0, t.Detail)
 		return
 	}
-	written, err := f.write(c, options)
+	written, err := f.write(n, options)
 	if err != nil {
 		resp.Error = optionRefused(err)
 		return
@@ -137,20 +136,30 @@ func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err erro
 	return o, known, nil
 }
 
-func userDataConfig(config types.Object) userdata.Config {
-	plain, _ := plainOf(config).(map[string]any)
-	c := userdata.Config{Environment: map[string]string{}}
-	c.JoinScriptBase64Gzip, _ = plain["join_script_base64gzip"].(string)
+// nodeTypes are the attributes of a node that user data depends on. Terraform
+// drops the others when it converts the argument.
+func nodeTypes() map[string]attr.Type {
+	of := map[string]attr.Type{}
+	for _, name := range []string{"environment", "join_script_base64gzip", "format", "version"} {
+		of[name] = node.Types[name]
+	}
+	return of
+}
+
+func nodeOf(argument types.Object) userdata.Node {
+	plain, _ := plainOf(argument).(map[string]any)
+	n := userdata.Node{Environment: map[string]string{}}
+	n.JoinScriptBase64Gzip, _ = plain["join_script_base64gzip"].(string)
 	variables, _ := plain["environment"].(map[string]any)
 	for name, value := range variables {
 		if text, ok := value.(string); ok {
-			c.Environment[name] = text
+			n.Environment[name] = text
 		}
 	}
-	if format, ok := plain["user_data_format"].(int64); ok {
-		c.Format = int(format)
+	if format, ok := plain["format"].(int64); ok {
+		n.Format = int(format)
 	}
-	return c
+	return n
 }
 
 func optionRefused(err error) *function.FuncError {

@@ -33,48 +33,47 @@ func valueOf(v any) attr.Value {
 	}
 }
 
-func configOf(environment map[string]attr.Value, script attr.Value, format attr.Value) attr.Value {
-	return types.ObjectValueMust(
-		map[string]attr.Type{"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "user_data_format": types.Int64Type},
-		map[string]attr.Value{"environment": variables(environment), "join_script_base64gzip": script, "user_data_format": format},
-	)
+func nodeWith(environment map[string]attr.Value, script attr.Value, format int64) attr.Value {
+	return types.ObjectValueMust(nodeTypes(), map[string]attr.Value{
+		"environment": variables(environment), "join_script_base64gzip": script, "format": types.Int64Value(format), "version": types.StringNull(),
+	})
 }
 
 func TestUserData(t *testing.T) {
 	t.Parallel()
 	name := map[string]attr.Value{"ETCD_NAME": str("a")}
-	config := configOf(name, str("H4sI"), types.Int64Value(1))
-	unknownConfig := types.ObjectUnknown(config.(types.Object).AttributeTypes(t.Context()))
+	member := nodeWith(name, str("H4sI"), 1)
+	unknownNode := types.ObjectUnknown(nodeTypes())
 	image := map[string]any{"path": "/usr/bin"}
 	release := map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
 	for name, tt := range map[string]struct {
-		config  attr.Value
+		node    attr.Value
 		options any
 		unknown bool
 		fails   string
 		of      int64 // the invalid argument
 	}{
-		"complete":                          {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
-		"a map of options":                  {config: config, options: types.MapValueMust(types.MapType{ElemType: types.StringType}, map[string]attr.Value{"etcd": variables(map[string]attr.Value{"path": str("/usr/bin")})})},
-		"a configuration that is not made":  {config: unknownConfig, options: map[string]any{"etcd": image}, unknown: true},
-		"a script that is not made":         {config: configOf(nil, unknownString, types.Int64Value(1)), options: map[string]any{"etcd": image}, unknown: true},
-		"unknown options":                   {config: config, options: types.DynamicUnknown(), unknown: true},
-		"an unknown option":                 {config: config, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
-		"an unknown checksum":               {config: config, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": unknownString}}, unknown: true},
-		"a wrong key, while all is unknown": {config: unknownConfig, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra", of: 1},
-		"no object":                         {config: config, options: "3.6.16", fails: "Option options is invalid. Expected an object", of: 1},
-		"a wrong checksum":                  {config: unknownConfig, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": "latest"}}, fails: `Option etcd.sha256 is "latest". Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release`, of: 1},
-		"a line break in a variable":        {config: config, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 1},
-		"a line break in the configuration": {config: configOf(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), types.Int64Value(1)), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 0},
-		"a later format":                    {config: configOf(nil, str(""), types.Int64Value(userdata.Format+1)), options: map[string]any{"etcd": image}, fails: "user_data_format of the configuration is 2, which this version of the provider does not know. A later version has created the configuration. Use that version or a later one", of: 0},
+		"complete":                          {node: member, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
+		"a map of options":                  {node: member, options: types.MapValueMust(types.MapType{ElemType: types.StringType}, map[string]attr.Value{"etcd": variables(map[string]attr.Value{"path": str("/usr/bin")})})},
+		"a node that is not built":          {node: unknownNode, options: map[string]any{"etcd": image}, unknown: true},
+		"a script that is not built":        {node: nodeWith(nil, unknownString, 1), options: map[string]any{"etcd": image}, unknown: true},
+		"unknown options":                   {node: member, options: types.DynamicUnknown(), unknown: true},
+		"an unknown option":                 {node: member, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
+		"an unknown checksum":               {node: member, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": unknownString}}, unknown: true},
+		"a wrong key, while all is unknown": {node: unknownNode, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra", of: 1},
+		"no object":                         {node: member, options: "3.6.16", fails: "Option options is invalid. Expected an object", of: 1},
+		"a wrong checksum":                  {node: unknownNode, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": "latest"}}, fails: `Option etcd.sha256 is "latest". Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release`, of: 1},
+		"a line break in a variable":        {node: member, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 1},
+		"a line break in the node":          {node: nodeWith(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), 1), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 0},
+		"a later format":                    {node: nodeWith(nil, str(""), userdata.Format+1), options: map[string]any{"etcd": image}, fails: "format of the node is 2, and this version of the provider does not know it. A later version has built the node. Use that version or a later one", of: 0},
 		"no certificate": {
-			config:  configOf(map[string]attr.Value{"ETCD_LISTEN_PEER_URLS": str("https://10.0.0.1:2380")}, str(""), types.Int64Value(1)),
-			options: map[string]any{"etcd": image}, fails: `Option peer_tls is missing. The member listens on https:// URLs, which need a certificate. Add the option, or set scheme = "http" in the etcd_member_config`, of: 1,
+			node:    nodeWith(map[string]attr.Value{"ETCD_LISTEN_PEER_URLS": str("https://10.0.0.1:2380")}, str(""), 1),
+			options: map[string]any{"etcd": image}, fails: `Option peer_tls is missing. The member listens on https:// URLs, which need a certificate. Add the option, or give the member http:// URLs in members of the etcd_cluster`, of: 1,
 		},
 		"certificates for nothing": {
-			config:  configOf(map[string]attr.Value{"ETCD_LISTEN_CLIENT_URLS": str("http://10.0.0.1:2379")}, str(""), types.Int64Value(1)),
+			node:    nodeWith(map[string]attr.Value{"ETCD_LISTEN_CLIENT_URLS": str("http://10.0.0.1:2379")}, str(""), 1),
 			options: map[string]any{"etcd": image, "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}},
-			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or set scheme = "https" in the etcd_member_config`, of: 1,
+			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or give the member https:// URLs in members of the etcd_cluster`, of: 1,
 		},
 	} {
 		for _, f := range []userData{newCloudConfig().(userData), newIgnition().(userData)} {
@@ -85,7 +84,7 @@ func TestUserData(t *testing.T) {
 				} else {
 					options = types.DynamicValue(options)
 				}
-				got, err := run(t, f, tt.config, options)
+				got, err := run(t, f, tt.node, options)
 				switch {
 				case tt.fails != "":
 					if err == nil || err.Text != tt.fails || err.FunctionArgument == nil || *err.FunctionArgument != tt.of {
@@ -113,7 +112,7 @@ func TestExtraAsGiven(t *testing.T) {
 		"bootcmd": types.TupleValueMust(nil, nil), "growpart": map[string]any{}, "hostname": str(""), "small": number("1e-7"), "large": number("18446744073709551615"), "power": number("1e21"),
 		"set": types.SetValueMust(types.StringType, nil), "minus": number("-0.5"), "map": types.MapValueMust(types.StringType, nil),
 	}}
-	got, err := run(t, newCloudConfig(), configOf(nil, str("H4sI"), types.Int64Value(1)), types.DynamicValue(valueOf(options)))
+	got, err := run(t, newCloudConfig(), nodeWith(nil, str("H4sI"), 1), types.DynamicValue(valueOf(options)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +136,11 @@ func TestUserDataIsThatOfThePackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := userdata.CloudConfig(userdata.Config{Environment: map[string]string{"ETCD_NAME": "a"}, JoinScriptBase64Gzip: "H4sI", Format: 1}, o)
+	want, err := userdata.CloudConfig(userdata.Node{Environment: map[string]string{"ETCD_NAME": "a"}, JoinScriptBase64Gzip: "H4sI", Format: 1}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, ferr := run(t, newCloudConfig(), configOf(map[string]attr.Value{"ETCD_NAME": str("a")}, str("H4sI"), types.Int64Value(1)), types.DynamicValue(valueOf(given)))
+	got, ferr := run(t, newCloudConfig(), nodeWith(map[string]attr.Value{"ETCD_NAME": str("a")}, str("H4sI"), 1), types.DynamicValue(valueOf(given)))
 	if ferr != nil || !got.Equal(str(want)) {
 		t.Errorf("gave %s, %v\nwant %s", got, ferr, want)
 	}
