@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,26 @@ func archive(t *testing.T, programs map[string]string) (text []byte, sum string)
 	return b.Bytes(), hex.EncodeToString(digest[:])
 }
 
+// machine returns the name of this machine's architecture in the names of archives.
+func machine(t *testing.T) string {
+	t.Helper()
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("the archives of the test are for amd64 and arm64")
+	}
+	return runtime.GOARCH
+}
+
+// sums returns the SHA256SUMS of a release, in which the archive of this machine has
+// the given sum and each other one another.
+func sums(t *testing.T, sum string) string {
+	t.Helper()
+	other := strings.Repeat("ab", 32)
+	of := map[string]string{"amd64": other, "arm64": other}
+	of[machine(t)] = sum
+	return other + "  etcd-v3.6.0-darwin-amd64.zip\n" + of["amd64"] + "  etcd-v3.6.0-linux-amd64.tar.gz\n" + of["arm64"] + "  etcd-v3.6.0-linux-arm64.tar.gz\n" +
+		other + "  etcd-v3.6.0-linux-ppc64le.tar.gz\n" + other + "  etcd-v3.6.0-linux-s390x.tar.gz\n"
+}
+
 // command runs the script with an argument.
 func (sh shell) command(t *testing.T, argument string, env ...string) (output string, code int) {
 	t.Helper()
@@ -80,6 +101,16 @@ func TestInstall(t *testing.T) {
 			_, _ = w.Write(old)
 		case "/broken":
 			_, _ = w.Write(broken)
+		case "/v3.6.0/etcd-v3.6.0-linux-" + machine(t) + ".tar.gz":
+			_, _ = w.Write(good)
+		case "/v3.6.0/SHA256SUMS":
+			_, _ = io.WriteString(w, sums(t, sum))
+		case "/v3.6.1/etcd-v3.6.1-linux-" + machine(t) + ".tar.gz":
+			_, _ = w.Write(good)
+		case "/v3.6.1/SHA256SUMS": // it lacks the archive
+			_, _ = io.WriteString(w, sums(t, sum))
+		case "/v3.6.2/etcd-v3.6.2-linux-" + machine(t) + ".tar.gz":
+			_, _ = w.Write(good)
 		case "/away":
 			http.Redirect(w, r, "http://127.0.0.1:2/good", http.StatusFound)
 		default:
@@ -106,6 +137,10 @@ func TestInstall(t *testing.T) {
 				{name: "a release without etcdutl", path: "/old", sum: oldSum, want: []string{"etcd", "etcdctl"}},
 				{name: "an empty program is there", path: "/good", sum: sum, before: map[string]string{"etcd": ""}, want: []string{"etcd", "etcdctl", "etcdutl"}},
 				{name: "it is there", path: "/none", sum: sum, before: map[string]string{"etcd": program}, want: []string{"etcd"}},
+				{name: "a directory of archives", path: "/v3.6.0", want: []string{"etcd", "etcdctl", "etcdutl"}},
+				{name: "a directory whose checksums lack the archive", path: "/v3.6.1"},
+				{name: "a directory without checksums", path: "/v3.6.2"},
+				{name: "a directory that does not exist", path: "/v3.6.3"},
 				{name: "another checksum", path: "/good", sum: oldSum},
 				{name: "a program that does not run", path: "/broken", sum: brokenSum},
 				{name: "not found", path: "/none", sum: sum},

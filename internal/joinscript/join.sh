@@ -5,9 +5,10 @@
 #
 #   etcd-join          prints how etcd may start
 #   etcd-join start    asks itself, and becomes etcd
-#   etcd-join install  downloads the release of ETCD_JOIN_RELEASE_URL, whose
+#   etcd-join install  downloads the archive at ETCD_JOIN_RELEASE_URL, whose
 #                      SHA-256 is ETCD_JOIN_RELEASE_SHA256, to ETCD_JOIN_BIN,
-#                      if no etcd runs there
+#                      if no etcd runs there. Without a SHA-256, the URL is that
+#                      of a release, ".../v3.6.0", with archives and SHA256SUMS
 #
 # Let systemd run "etcd-join start" as its ExecStart and not as an ExecStartPre:
 # it heeds RestartPreventExitStatus=78 for the main process only (systemd#11868).
@@ -72,8 +73,14 @@ install)
 	rm -rf "$bin"/.etcd-*
 	work=$(mktemp -d "$bin/.etcd-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
-	download 2097152 "$ETCD_JOIN_RELEASE_URL" "$work/archive" --proto =https --max-time 900
-	printf '%s  %s\n' "$ETCD_JOIN_RELEASE_SHA256" "$work/archive" | sha256sum -c - >/dev/null
+	from=$ETCD_JOIN_RELEASE_URL sum=${ETCD_JOIN_RELEASE_SHA256:-}
+	if [ -z "$sum" ]; then
+		file=etcd-${from##*/}-linux-$(uname -m | sed 's/x86_/amd/;s/aarch/arm/').tar.gz
+		sum=$(download 99 "$from/SHA256SUMS" - --proto =https --max-time 900 | sed -n "s/  $file$//p")
+		from=$from/$file
+	fi
+	download 2097152 "$from" "$work/archive" --proto =https --max-time 900
+	printf '%s  %s\n' "$sum" "$work/archive" | sha256sum -c - >/dev/null
 	tar -xzof "$work/archive" -C "$work" --strip-components=1
 	chmod 755 "$work"/etcd*
 	"$work/etcd" --version >/dev/null
@@ -304,9 +311,9 @@ length(text) < 65536 { text = text substr($0, 1, 65536) " " }
 '
 
 # One answer, as lines that others can be mixed with:
-#   M asked cluster id learner started urls name    a member
-#   E asked cluster members                         the end of the list
-#   F asked lives reason                            no usable answer
+#   M asked cluster id learner started urls    a member
+#   E asked cluster members                    the end of the list
+#   F asked lives reason                       no usable answer
 members='
 END {
 	asked = ENVIRON["ASKED"]
@@ -323,9 +330,7 @@ END {
 			list = list (i > 1 ? "," : "") u
 		}
 		if (V[p ".id"] !~ /^[0-9]+$/ || list == "") { print "F " asked " 1 its members cannot be read"; exit }
-		who = V[p ".name"]
-		if (who !~ /^[A-Za-z0-9._-]+$/) who = "-"
-		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " list " " who
+		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " list
 	}
 	if (n == 0) print "F " asked " 1 it lists no members"
 	for (i = 0; i < n; i++) print out[i]
@@ -452,15 +457,10 @@ END {
 	} else if (formed == "") {
 		print "forming " (listed ? 1 : 0)
 	} else if (!majority) {
-		print "wait only " best_ours + 0 " of its " of + 0 " other voters give the same list of members" (best > best_ours ? ", and " best - best_ours " that ETCD_JOIN_PEERS lacks" : "") (silence == "" ? "" : "; no answer from " silence)
+		print "wait only " best_ours + 0 " of its " of + 0 " other voters give the same list of members" (silence == "" ? "" : "; no answer from " silence)
 	} else {
 		us = 0
-		near = ""
-		for (i = 1; i <= count[view]; i++) {
-			if (urls[view, i] == ENVIRON["OWN"]) { us = i; continue }
-			n = split(urls[view, i], a, ",")
-			for (j = 1; j <= n; j++) if (index("," ENVIRON["OWN"] ",", "," a[j] ",")) near = raw[view, i]
-		}
+		for (i = 1; i <= count[view]; i++) if (urls[view, i] == ENVIRON["OWN"]) us = i
 		if (us && started[id[view, us]]) print "ran"
 		else if (us && !learner[view, us] && missing) print "wait not listed by all other voters"
 		else if (us) {
@@ -473,8 +473,7 @@ END {
 				for (j = 1; j <= n; j++) if (a[j] != "") { list = list sep label "=" a[j]; sep = "," }
 			}
 			print (learner[view, us] ? "join " : "vote ") list
-		} else if (near != "") print "absent a member was added with the peer URLs " near ", this one has " ENVIRON["OWN_RAW"]
-		else print "absent not added yet: no member of the cluster has the peer URLs " ENVIRON["OWN_RAW"]
+		} else print "absent not added yet: no member of the cluster has the peer URLs " ENVIRON["OWN_RAW"]
 	}
 	print learn
 	print ok

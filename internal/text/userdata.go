@@ -4,6 +4,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
@@ -23,6 +24,8 @@ func UserDataOption(e *userdata.OptionError) Message {
 		userdata.NeededForHTTPS:   " The member listens on https:// URLs, which need a certificate. Add the option, or give the member http:// URLs in members of the etcd_cluster.",
 		userdata.UnusedForHTTP:    " The member listens on http:// URLs only, which no certificate protects. Remove the option, or give the member https:// URLs in members of the etcd_cluster.",
 		userdata.NotFilesystem:    " Expected a file system that the image can make.",
+		userdata.NoVersion:        " The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster.",
+		userdata.NotVersion:       " Without the option, the machine downloads the official release of the node's version. Expected three numbers, such as 3.6.16.",
 		userdata.EitherOr:         " Expected one of the two ways to get etcd, not both.",
 		userdata.NotVariable:      " Expected variable names that begin with ETCD_.",
 		userdata.ReservedVariable: " The node or another option sets this variable. Remove it from environment.",
@@ -32,7 +35,9 @@ func UserDataOption(e *userdata.OptionError) Message {
 	switch {
 	case e.Problem == userdata.UnknownOption:
 		is = " does not exist"
-	case e.Problem == userdata.MissingOption, e.Problem == userdata.NeededForHTTPS:
+	case e.Problem == userdata.NotVersion:
+		is = sprintf(" is missing, and version of the node is %q", e.Value)
+	case slices.Contains([]userdata.Problem{userdata.MissingOption, userdata.NeededForHTTPS, userdata.NoVersion}, e.Problem):
 		is = " is missing"
 	case e.Value != "":
 		is = sprintf(" is %q", e.Value)

@@ -42,7 +42,7 @@ func CloudConfig(n Node, o Options) (string, error) {
 			[]string{"systemctl", "enable", "--now", "--no-block", unitName},
 		},
 	}
-	if o.release != nil {
+	if o.downloads() {
 		doc["package_update"], doc["packages"] = true, []any{"ca-certificates", "curl"}
 	}
 	if d := o.dataDisk; d != nil {

@@ -22,7 +22,7 @@ var writers = map[string]func(Node, Options) (string, error){".yaml": CloudConfi
 // member returns a node with TLS. Golden files do not contain a real
 // script, because that may change.
 func member(format int, script string) Node {
-	return Node{Format: format, JoinScriptBase64Gzip: script, Environment: map[string]string{
+	return Node{Format: format, JoinScriptBase64Gzip: script, Version: "3.6.16", Environment: map[string]string{
 		"ETCD_NAME":                        "a",
 		"ETCD_ADVERTISE_CLIENT_URLS":       "https://10.0.1.10:2379",
 		"ETCD_LISTEN_CLIENT_URLS":          "https://10.0.1.10:2379",
@@ -51,8 +51,9 @@ func goldens(t *testing.T) map[string]map[string]any {
 		return out
 	}
 	return map[string]map[string]any{
-		"paths": {"etcd": aRelease(), "tls": paths()},
-		"text":  {"etcd": aRelease(), "tls": inline("server")},
+		"paths":    {"etcd": aRelease(), "tls": paths()},
+		"official": {"tls": paths()},
+		"text":     {"etcd": aRelease(), "tls": inline("server")},
 		"all": {
 			"etcd": map[string]any{"path": "/usr/bin"}, "tls": inline("server"), "peer_tls": inline("peer"), "data_dir": "/srv/etcd-data",
 			"data_disk":   map[string]any{"device": "/dev/disk/by-id/data", "filesystem": "xfs"},
@@ -96,7 +97,7 @@ func TestUnknownFormats(t *testing.T) {
 	t.Parallel()
 	for _, write := range writers {
 		for _, format := range []int{-1, 0, Format + 1} {
-			if text, err := write(member(format, ""), Options{}); !errors.Is(err, FormatError(format)) || text != "" {
+			if text, err := write(member(format, ""), Options{bin: "/usr/bin"}); !errors.Is(err, FormatError(format)) || text != "" {
 				t.Errorf("format %d: %v\n%s", format, err, text)
 			}
 		}

@@ -31,6 +31,7 @@ type Node struct {
 	Environment          map[string]string // ETCD_* of the member
 	JoinScriptBase64Gzip string
 	Format               int
+	Version              string // of etcd, or ""
 }
 
 // Names on the machine.
@@ -41,6 +42,7 @@ const (
 	tlsDir         = "/etc/etcd/tls/"
 	unitName       = "etcd.service"
 	defaultDataDir = "/var/lib/etcd"
+	releases       = "https://github.com/etcd-io/etcd/releases/download/v"
 )
 
 // file is a file on the machine.
@@ -63,6 +65,9 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 	if n.Format < 1 || n.Format > Format {
 		return machine{}, FormatError(n.Format)
 	}
+	if err := o.CheckVersion(n.Version); err != nil {
+		return machine{}, err
+	}
 	if o.bin == "" {
 		o.bin = programs
 	}
@@ -71,8 +76,11 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 		variables = map[string]string{}
 	}
 	variables["ETCD_DATA_DIR"], variables["ETCD_JOIN_BIN"] = o.dataDir, o.bin
-	if o.release != nil {
+	switch {
+	case o.release != nil:
 		variables["ETCD_JOIN_RELEASE_URL"], variables["ETCD_JOIN_RELEASE_SHA256"] = o.release.url, o.release.sha256
+	case o.official:
+		variables["ETCD_JOIN_RELEASE_URL"] = releases + n.Version
 	}
 	if listen := variables["ETCD_LISTEN_PEER_URLS"]; o.peerTLS == nil && (listen == "" || strings.Contains(listen, "https://")) {
 		o.peerTLS = o.tls
@@ -90,6 +98,9 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 	files = append(files, file{path: envPath, content: EnvironmentFile(variables), mode: "0600"})
 	return machine{files: files, unit: unit(o, programs)}, nil
 }
+
+// downloads reports whether the machine downloads etcd.
+func (o Options) downloads() bool { return o.release != nil || o.official }
 
 // certificates returns the files of the certificates given as text, and sets
 // the variables of all certificates.
@@ -150,7 +161,7 @@ func reserved(name string) bool {
 // only.
 func unit(o Options, programs string) string {
 	install := "ExecStartPre=+" + programs + joinName + " install\n"
-	if o.release == nil {
+	if !o.downloads() {
 		install = ""
 	}
 	return `[Unit]

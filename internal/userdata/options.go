@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,10 +18,13 @@ import (
 
 // Options are the settings of a machine that its node does not have.
 type Options struct {
-	// release is what the machine downloads, or nil if the image has etcd.
+	// release is what the machine downloads, or nil if the image has etcd or if
+	// the machine downloads the official release of the node's version.
 	release *release
-	// bin is the directory of etcd in the image, or "" with a release.
+	// bin is the directory of etcd in the image, or "" if the machine downloads it.
 	bin string
+	// official is true if the machine downloads the release of the node's version.
+	official bool
 	// tls is for clients and peerTLS for peers. Either may be nil. Peers that
 	// listen on https:// use tls if peerTLS is nil.
 	tls, peerTLS *certificates
@@ -72,6 +76,9 @@ func (t certificates) files() []tlsFile {
 	return all
 }
 
+// isVersion matches the version of a release.
+var isVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+
 // Unknown represents a value that is not known yet.
 type Unknown struct{}
 
@@ -90,6 +97,8 @@ const (
 	NotPEM           Problem = "not_pem"
 	NotPair          Problem = "not_pair"
 	NotFilesystem    Problem = "not_filesystem"
+	NoVersion        Problem = "no_version"
+	NotVersion       Problem = "not_version"
 	EitherOr         Problem = "either_or"
 	NotVariable      Problem = "not_variable"
 	ReservedVariable Problem = "reserved_variable"
@@ -252,8 +261,7 @@ func isPath(s string) bool {
 }
 
 func (r *reader) etcd(o *Options, v any) {
-	if v == nil {
-		r.fail("etcd", MissingOption, "")
+	if o.official = v == nil; o.official {
 		return
 	}
 	m := r.object("etcd", v, "url", "sha256", "path")
@@ -280,6 +288,20 @@ func (r *reader) etcd(o *Options, v any) {
 	if r.is(m["sha256"]) && (len(o.release.sha256) != 64 || strings.Trim(o.release.sha256, "0123456789abcdef") != "") {
 		r.fail("etcd.sha256", NotSHA256, o.release.sha256)
 	}
+}
+
+// CheckVersion returns an error if neither the options nor the version of the node,
+// "" for none, say which etcd the machine runs.
+func (o Options) CheckVersion(version string) error {
+	switch {
+	case !o.official:
+		return nil
+	case version == "":
+		return &OptionError{Path: "etcd", Problem: NoVersion}
+	case !isVersion.MatchString(version):
+		return &OptionError{Path: "etcd", Problem: NotVersion, Value: version}
+	}
+	return nil
 }
 
 func (r *reader) tls(name string, v any, peer bool) *certificates {

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 		"least":                      {given: map[string]any{"etcd": aRelease()}},
 		"of the image":               {given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}},
 		"nulls":                      {given: map[string]any{"etcd": aRelease(), "tls": nil, "peer_tls": nil, "data_dir": nil, "data_disk": nil, "environment": nil, "extra": nil}},
-		"nothing":                    {given: map[string]any{}, path: "etcd", problem: MissingOption},
+		"official release":           {given: map[string]any{}},
 		"misspelt":                   {given: map[string]any{"etcd": aRelease(), "datadir": "/data"}, path: "datadir", problem: UnknownOption},
 		"misspelt, not known":        {given: map[string]any{"etcd": Unknown{}, "datadir": Unknown{}}, path: "datadir", problem: UnknownOption, unknown: true},
 		"misspelt inside":            {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha": "x"}}, path: "etcd.sha", problem: UnknownOption},
@@ -74,6 +74,44 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v, want %s: %s", name, err, c.path, c.problem)
 		case e != nil && strings.Contains(e.Value, "secret"):
 			t.Errorf("%s: shows %q", name, e.Value)
+		}
+	}
+}
+
+// Test that a machine whose options do not say where etcd comes from downloads the
+// release of its version, and that one without a valid version is refused.
+func TestOfficialRelease(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		given   map[string]any
+		version string
+		want    string
+		problem Problem
+	}{
+		{given: map[string]any{}, version: "3.6.16", want: "ETCD_JOIN_RELEASE_URL=https://github.com/etcd-io/etcd/releases/download/v3.6.16\n"},
+		{given: map[string]any{"etcd": nil}, version: "3.7.0-rc.1", want: "ETCD_JOIN_RELEASE_URL=https://github.com/etcd-io/etcd/releases/download/v3.7.0-rc.1\n"},
+		{given: map[string]any{"etcd": aRelease()}, version: "3.6.16", want: "ETCD_JOIN_RELEASE_URL=https://example.com/etcd.tar.gz\n"},
+		{given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}, version: "3.6.16", want: "ETCD_JOIN_BIN=/usr/bin\n"},
+		{given: map[string]any{}, problem: NoVersion},
+		{given: map[string]any{}, version: "3.6", problem: NotVersion},
+		{given: map[string]any{}, version: "3.6.16/../x", problem: NotVersion},
+	} {
+		o, _, err := Parse(c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := newMachine(Node{Format: Format, Version: c.version}, o, "/bin")
+		var e *OptionError
+		if c.problem != "" {
+			if !errors.As(err, &e) || e.Problem != c.problem {
+				t.Errorf("%v with version %q: %v, want %s", c.given, c.version, err, c.problem)
+			}
+			continue
+		}
+		file := m.files[len(m.files)-1]
+		path := c.given["etcd"] != nil && o.bin != ""
+		if err != nil || !strings.Contains(file.content, c.want) || strings.Contains(m.unit, " install\n") == path || path && strings.Contains(file.content, "RELEASE") {
+			t.Errorf("%v with version %q: %v\n%s\n%s", c.given, c.version, err, file.content, m.unit)
 		}
 	}
 }

@@ -160,6 +160,10 @@ func TestAccUserDataOfNodes(t *testing.T) {
 				Config:      `output "x" { value = provider::etcd::ignition({ environment = {}, join_script_base64gzip = "", version = null }, {}) }`,
 				ExpectError: message(`attribute "format" is required`),
 			},
+			{
+				Config:      strings.ReplaceAll(nodes, `etcd = { path = "/usr/bin" }`, ""),
+				ExpectError: message("Option etcd is missing. The node has no version"),
+			},
 			{Config: nodes, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
 		},
 	})

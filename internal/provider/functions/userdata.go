@@ -58,7 +58,8 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 			"and what `options` adds. The result depends on the arguments only, so the user data of an existing machine does not change with another version of the provider. " +
 			"See [cloud-init and Ignition](../guides/cloud-init-and-ignition.md).\n\n" +
 			"| option | value |\n|---|---|\n" +
-			"| `etcd` | Required. `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory in which the image has `etcd`. The image then needs `curl` too. |\n" +
+			"| `etcd` | `{ url, sha256 }`: a release archive, which the machine downloads over HTTPS and checks. Or `{ path }`: the directory in which the image has `etcd`. The image then needs `curl` too. " +
+			"Default: the official release of the node's `version`, from GitHub, which the machine checks against its `SHA256SUMS`. |\n" +
 			"| `tls` | `{ ca, cert, key }`: each the text of a PEM file or the path of a file on the machine. etcd then requires client certificates. |\n" +
 			"| `peer_tls` | The same for peers. Default: `tls`. |\n" +
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
@@ -96,6 +97,13 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 	}
 	nodeKnown, ferr := known(ctx, argument)
 	if resp.Error = ferr; ferr != nil {
+		return
+	}
+	if plain, ok := plainOf(argument).(map[string]any); ok && plain["version"] == nil {
+		err = options.CheckVersion("")
+	}
+	if err != nil {
+		resp.Error = optionRefused(err)
 		return
 	}
 	if !optionsKnown || !nodeKnown {
@@ -156,6 +164,7 @@ func nodeOf(argument types.Object) userdata.Node {
 			n.Environment[name] = text
 		}
 	}
+	n.Version, _ = plain["version"].(string)
 	if format, ok := plain["format"].(int64); ok {
 		n.Format = int(format)
 	}

@@ -39,6 +39,12 @@ func nodeWith(environment map[string]attr.Value, script attr.Value, format int64
 	})
 }
 
+func nodeOfVersion(version, script attr.Value) attr.Value {
+	return types.ObjectValueMust(nodeTypes(), map[string]attr.Value{
+		"environment": variables(nil), "join_script_base64gzip": script, "format": types.Int64Value(1), "version": version,
+	})
+}
+
 func TestUserData(t *testing.T) {
 	t.Parallel()
 	name := map[string]attr.Value{"ETCD_NAME": str("a")}
@@ -57,6 +63,11 @@ func TestUserData(t *testing.T) {
 		"a map of options":                  {node: member, options: types.MapValueMust(types.MapType{ElemType: types.StringType}, map[string]attr.Value{"etcd": variables(map[string]attr.Value{"path": str("/usr/bin")})})},
 		"a node that is not built":          {node: unknownNode, options: map[string]any{"etcd": image}, unknown: true},
 		"a script that is not built":        {node: nodeWith(nil, unknownString, 1), options: map[string]any{"etcd": image}, unknown: true},
+		"an official release":               {node: nodeOfVersion(str("3.6.16"), str("H4sI")), options: map[string]any{}},
+		"a version that is not known":       {node: nodeOfVersion(unknownString, unknownString), options: map[string]any{}, unknown: true},
+		"etcd that is not known":            {node: nodeOfVersion(types.StringNull(), unknownString), options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
+		"no etcd and no version":            {node: nodeOfVersion(types.StringNull(), unknownString), options: map[string]any{}, fails: "Option etcd is missing. The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster", of: 1},
+		"no etcd and a part of a version":   {node: nodeOfVersion(str("3.6"), str("H4sI")), options: map[string]any{}, fails: `Option etcd is missing, and version of the node is "3.6". Without the option, the machine downloads the official release of the node's version. Expected three numbers, such as 3.6.16`, of: 1},
 		"unknown options":                   {node: member, options: types.DynamicUnknown(), unknown: true},
 		"an unknown option":                 {node: member, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
 		"an unknown checksum":               {node: member, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": unknownString}}, unknown: true},
