@@ -74,10 +74,15 @@ func (m member) urls() (peer, client []string, known bool) {
 			}
 		}
 	}
-	if len(peer) == 0 {
-		peer = nil
+	return orNil(peer), orNil(client), true
+}
+
+// orNil returns nil for no URLs: only the machine knows them.
+func orNil(urls []string) []string {
+	if len(urls) == 0 {
+		return nil
 	}
-	return peer, client, true
+	return urls
 }
 
 // at returns the URL at an address. It is empty for an address that the validator refuses.
