@@ -149,20 +149,12 @@ var withoutDefault = map[string]string{
 	"provider.address_map": "",
 
 	"data.etcd_discovery_token.token": "or url", "data.etcd_discovery_token.url": "or token",
-	"etcd_discovery_token.founders":       "or size",
 	"etcd_discovery_token.machine_access": "", "etcd_discovery_token.machine_access.ca_cert": "", "etcd_discovery_token.machine_access.cert": "",
 	"etcd_discovery_token.machine_access.key": "", "etcd_discovery_token.machine_access.username": "",
 	"etcd_member.timeouts": "its attributes have them", "etcd_learner.timeouts": "its attributes have them",
 	"etcd_snapshot.timeouts": "its attributes have them",
 
-	"etcd_member.config": "", "etcd_member.config.peer_urls": "given as a whole",
-	"etcd_learner.config": "", "etcd_learner.config.peer_urls": "given as a whole",
-
-	"etcd_member_config.address": "or peer_urls", "etcd_member_config.triggers_replace": "",
-	"etcd_member_config.bootstrap.cluster_id": "given as a whole", "etcd_member_config.bootstrap.complete": "given as a whole", "etcd_member_config.bootstrap.environment": "given as a whole",
-	"etcd_member_config.bootstrap.founders": "given as a whole", "etcd_member_config.bootstrap.protocol": "given as a whole", "etcd_member_config.bootstrap.replaces_cluster": "given as a whole",
-	"etcd_member_config.bootstrap.registry_endpoints": "given as a whole", "etcd_member_config.bootstrap.retry": "given as a whole", "etcd_member_config.bootstrap.size": "given as a whole",
-	"etcd_member_config.bootstrap.token": "given as a whole", "etcd_member_config.bootstrap.window": "given as a whole",
+	"etcd_cluster.discovery.size": "given as a whole", "etcd_cluster.discovery.complete": "given as a whole", "etcd_cluster.discovery.environment": "given as a whole",
 }
 
 // Invalid durations and IDs are refused in the configuration. ValidateConfig of
@@ -197,7 +189,7 @@ func TestDurationsAndIDsAreValidated(t *testing.T) {
 			}
 		}
 	}
-	if durations < 15 || ids < 2 {
+	if durations < 14 || ids < 1 {
 		t.Errorf("only %d durations and %d IDs were found", durations, ids)
 	}
 }

@@ -172,7 +172,7 @@ func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
 			"endpoints": here, "username": "root", "password": mark, "request_timeout": "1s", "address_map": map[string]any{"http://10.0.0.1:2379": dead},
 			"ca_cert": pki.CAFile, "cert": root.CertFile, "key": root.KeyFile,
 		},
-		"resource etcd_discovery_token": {"founders": []any{"a"}, "timeouts": with(short, []string{"read"}, "50ms")},
+		"resource etcd_discovery_token": {"size": 1},
 		"resource etcd_initial_cluster": {"members": map[string]any{"a": []any{peer}}, "restore": map[string]any{"snapshot": "/b.db", "sha256": sum}},
 		"resource etcd_member_config": {"name": "a", "peer_urls": []any{peer}, "bootstrap": map[string]any{
 			"protocol": "static", "token": "t", "founders": "a", "size": 1, "complete": false, "window": "1h", "environment": variables,

@@ -30,24 +30,8 @@ func DiscoveryPrefixUnusual(prefix string) Message {
 // DiscoverySizeInvalid returns the error for a size outside of 1 to most.
 func DiscoverySizeInvalid(size string, most int) Message {
 	return newMessage("Invalid size",
-		"size = %s; it is the number of members that form the cluster together, from 1 to %d.", size, most)
+		"size is %s. Expected the number of members that form the cluster together, from 1 to %d.", size, most)
 }
-
-// DiscoverySizeMissing is the error if neither founders nor size is set.
-var DiscoverySizeMissing = newMessage("Neither founders nor size",
-	"Set founders to the names of the members that form the cluster together, or size to their number.")
-
-// DiscoverySizeDisagrees returns the error if size is not the number of founders.
-func DiscoverySizeDisagrees(size int, founders []string) Message {
-	return newMessage("size and founders disagree",
-		"size = %d, but founders names %d %s: %s. A token that waits for more members than there are is never complete, and one for fewer turns the rest away. "+
-			"Leave size out.",
-		size, len(founders), plural(len(founders), "member", "members"), sorted(founders))
-}
-
-// DiscoveryFoundersEmpty is the error for an empty set of founders.
-var DiscoveryFoundersEmpty = newMessage("No initial members",
-	"founders is empty; a cluster is formed by at least one member.")
 
 // DiscoverySizeEven returns the warning for an even number of initial members.
 func DiscoverySizeEven(size int) Message {

@@ -4,93 +4,49 @@
 package bootstrap_test
 
 import (
-	"context"
+	"reflect"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
 func TestObjectRoundTrip(t *testing.T) {
-	ctx := context.Background()
 	in := bootstrap.Bootstrap{
-		Protocol: types.StringValue(bootstrap.ProtocolV3),
-		Token:    types.StringUnknown(),
-		Founders: types.SetValueMust(types.StringType, []attr.Value{types.StringValue("b"), types.StringValue("a")}),
-		Size:     types.Int64Value(2),
-		Complete: types.BoolValue(false),
+		Size: types.Int64Value(2), Complete: types.BoolValue(false),
+		Environment: types.MapValueMust(types.StringType, map[string]attr.Value{"ETCD_DISCOVERY_TOKEN": types.StringUnknown()}),
 	}
-	object := in.Object()
 	var diags diag.Diagnostics
-	out := bootstrap.From(ctx, object, &diags)
-	if diags.HasError() {
-		t.Fatal(diags)
+	if out := bootstrap.From(t.Context(), in.Object(), &diags); diags.HasError() || !reflect.DeepEqual(*out, in) {
+		t.Errorf("got %+v, want %+v; %v", out, in, diags)
 	}
-	if !out.Token.IsUnknown() || out.Protocol != in.Protocol || !out.Founders.Equal(in.Founders) || out.Size != in.Size {
-		t.Errorf("got %+v, want %+v", out, in)
-	}
-	if got := object.Attributes()["founders"]; !got.Equal(types.StringValue("a,b")) {
-		t.Errorf("founders are %v, want them in order", got)
-	}
-	// A value that was not set is a null of the right type, not an error.
-	if !out.Environment.IsNull() || !out.RegistryEndpoints.IsNull() || !out.ClusterID.IsNull() {
-		t.Errorf("environment %v, registry_endpoints %v, cluster_id %v: want nulls", out.Environment, out.RegistryEndpoints, out.ClusterID)
-	}
-}
-
-// Founders do not change on the way through the object: null, unknown as a
-// whole or in part, or empty.
-func TestFoundersRoundTrip(t *testing.T) {
-	ctx := context.Background()
-	unknown := types.SetUnknown(types.StringType)
-	for _, c := range []struct{ in, want types.Set }{
-		{types.SetNull(types.StringType), types.SetNull(types.StringType)},
-		{unknown, unknown},
-		{types.SetValueMust(types.StringType, []attr.Value{types.StringValue("a"), types.StringUnknown()}), unknown},
-		{types.SetValueMust(types.StringType, []attr.Value{}), types.SetValueMust(types.StringType, []attr.Value{})},
-	} {
-		var diags diag.Diagnostics
-		out := bootstrap.From(ctx, bootstrap.Bootstrap{Founders: c.in}.Object(), &diags)
-		if diags.HasError() || !out.Founders.Equal(c.want) {
-			t.Errorf("%v comes back as %v, want %v; %v", c.in, out.Founders, c.want, diags)
-		}
-	}
-}
-
-func TestFromNothing(t *testing.T) {
-	ctx := context.Background()
 	for name, object := range map[string]types.Object{
-		"null":    types.ObjectNull(bootstrap.AttrTypes()),
-		"unknown": types.ObjectUnknown(bootstrap.AttrTypes()),
+		"null": types.ObjectNull(bootstrap.AttrTypes()), "unknown": types.ObjectUnknown(bootstrap.AttrTypes()),
 	} {
-		var diags diag.Diagnostics
-		got := bootstrap.From(ctx, object, &diags)
-		if got != nil || diags.HasError() {
+		if got := bootstrap.From(t.Context(), object, &diags); got != nil || diags.HasError() {
 			t.Errorf("%s: got %v, %v", name, got, diags)
 		}
 	}
 }
 
-// The object that one resource produces must be assignable to another.
+// The object that one resource gives must be assignable to the other.
 func TestAttributesHaveTheObjectsType(t *testing.T) {
-	want := bootstrap.Type()
-	if got := bootstrap.ComputedAttribute().GetType(); !got.Equal(want) {
-		t.Errorf("computed attribute: got %s, want %s", got, want)
-	}
-	if got := bootstrap.InputAttribute().GetType(); !got.Equal(want) {
-		t.Errorf("input attribute: got %s, want %s", got, want)
-	}
-	for name, attribute := range bootstrap.ComputedAttribute().Attributes {
-		if !attribute.IsComputed() || attribute.IsOptional() || attribute.GetMarkdownDescription() == "" {
-			t.Errorf("computed attribute %s: want computed only, with a description", name)
+	for name, c := range map[string]struct {
+		schema.SingleNestedAttribute
+		computed bool
+	}{"computed": {bootstrap.ComputedAttribute(), true}, "input": {bootstrap.InputAttribute(), false}} {
+		if got := attribute.TypesOf(c.Attributes); !reflect.DeepEqual(got, bootstrap.AttrTypes()) {
+			t.Errorf("%s: got %v, want %v", name, got, bootstrap.AttrTypes())
 		}
-	}
-	for name, attribute := range bootstrap.InputAttribute().Attributes {
-		if attribute.IsComputed() || !attribute.IsOptional() {
-			t.Errorf("input attribute %s: want optional only", name)
+		for of, a := range c.Attributes {
+			if a.IsComputed() != c.computed || a.IsOptional() == c.computed {
+				t.Errorf("%s attribute %s is computed %t, optional %t", name, of, a.IsComputed(), a.IsOptional())
+			}
 		}
 	}
 }

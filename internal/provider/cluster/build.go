@@ -20,7 +20,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
@@ -198,8 +197,7 @@ type formation struct {
 	discovery *bootstrap.Bootstrap
 }
 
-// formationOf decides which members form the cluster: those of the token if it names
-// them, else all that are not learners.
+// formationOf decides which members form the cluster: all that are not learners.
 func (m model) formationOf(ctx context.Context, want map[string]wanted, token string, diags *diag.Diagnostics) (f formation) {
 	f.discovery = bootstrap.From(ctx, m.Discovery, diags)
 	peers := map[string][]string{}
@@ -210,9 +208,6 @@ func (m model) formationOf(ctx context.Context, want map[string]wanted, token st
 		}
 	}
 	if f.discovery != nil {
-		if names := slices.Sorted(slices.Values(attribute.Texts(f.discovery.Founders))); len(names) > 0 {
-			f.initial = names
-		}
 		if !f.discovery.Environment.IsUnknown() {
 			diags.Append(f.discovery.Environment.ElementsAs(ctx, &f.variables, false)...)
 		}

@@ -6,7 +6,6 @@ package cluster
 import (
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +38,7 @@ func TestURLsOfMember(t *testing.T) {
 		"unknown set":   {member{PeerURLs: types.SetUnknown(types.StringType)}, []string{unknownURL}, []string{unknownURL}, false},
 	} {
 		peer, client, known := tt.member.urls()
-		if !slices.Equal(peer, tt.peer) || !slices.Equal(client, tt.client) || known != tt.known {
+		if !reflect.DeepEqual(peer, tt.peer) || !reflect.DeepEqual(client, tt.client) || known != tt.known {
 			t.Errorf("%s: %q, %q, known %t", name, peer, client, known)
 		}
 	}

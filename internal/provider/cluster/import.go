@@ -87,7 +87,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	null := types.MapNull(types.StringType)
 	m := model{
 		Restore:   noRestore(),
-		Discovery: types.ObjectNull(attribute.TypesOf(bootstrap.InputAttribute().Attributes)), Version: types.StringNull(), Revision: null, Rebuild: null,
+		Discovery: types.ObjectNull(bootstrap.AttrTypes()), Version: types.StringNull(), Revision: null, Rebuild: null,
 		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringValue(defaultWindow),
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
 	}

@@ -100,16 +100,6 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 		bootstrap.AdviseSize(initial, diags)
 	case boot.Complete.ValueBool():
 		report.ErrorOn(diags, "discovery", tokenComplete())
-	case attribute.IsGiven(boot.Founders):
-		var missing []string
-		for _, name := range attribute.Texts(boot.Founders) {
-			if _, there := want[name]; !there {
-				missing = append(missing, name)
-			}
-		}
-		if len(missing) > 0 {
-			report.ErrorOn(diags, "members", wrongFounders(missing))
-		}
 	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
 		report.ErrorOn(diags, "members", wrongSize(boot.Size.ValueInt64(), initial))
 	}
@@ -151,6 +141,7 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 		report.ErrorOn(diags, "members", unknownValues("members, version, revision or rebuild"))
 		return
 	}
+	plan.planDiscovery(ctx, state, diags)
 	has := state.nodes(ctx, diags)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if _, there := has[name]; there && want[name].unknown {
@@ -188,6 +179,20 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 	}
 	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
 		report.Warn(diags, unclaimed(left))
+	}
+}
+
+// planDiscovery keeps discovery as it is in the state if its token is the same, which
+// may be complete since. It refuses another token before the cluster has formed, because
+// the nodes have the former one.
+func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diagnostics) {
+	was, now := bootstrap.From(ctx, state.Discovery, diags), bootstrap.From(ctx, m.Discovery, diags)
+	switch {
+	case was != nil && now != nil && now.Environment.Equal(was.Environment):
+		m.Discovery = state.Discovery
+	case was == nil && m.Discovery.IsNull():
+	case !state.Complete.ValueBool() && (now == nil || !now.Complete.ValueBool()):
+		report.ErrorOn(diags, "discovery", anotherToken)
 	}
 }
 

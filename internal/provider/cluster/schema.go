@@ -29,13 +29,11 @@ const defaultWindow = "15m"
 
 // Schema implements [resource.Resource].
 func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	boot := bootstrap.InputAttribute()
-	boot.MarkdownDescription = "The `bootstrap` of an [`etcd_discovery_token`](discovery_token.md), if the addresses are known only after the machines boot. Default: none, for a static initial cluster."
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Describes the nodes of an etcd cluster: how each member starts, and which node is rebuilt next.",
 		Attributes: map[string]schema.Attribute{
 			"members":   membersAttribute(),
-			"discovery": boot,
+			"discovery": bootstrap.InputAttribute(),
 			"restore":   restoreAttribute(),
 			"version": schema.StringAttribute{
 				Optional: true,

@@ -80,12 +80,6 @@ func unknownValues(what string) text.Message {
 			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
 }
 
-func wrongFounders(missing []string) text.Message {
-	return text.New("Members of the token are missing",
-		"The discovery token waits for %s, and members does not have %s. The cluster would never form. Add them to members, or take them out of founders of the token.",
-		strings.Join(missing, ", "), strings.Join(missing, ", "))
-}
-
 func wrongSize(size int64, initial int) text.Message {
 	return text.New("The token is for another number of members",
 		"The discovery token forms a cluster of %d, and members has %d that take part in the formation. Set size of the token to %d, or learner = true for members that join later.", size, initial, initial)
@@ -96,6 +90,11 @@ func tokenComplete() text.Message {
 		"All members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Import the cluster, or replace the token:\n\n"+
 			"  terraform apply -replace='etcd_discovery_token.this'")
 }
+
+// anotherToken is the error for another discovery token before the cluster has formed.
+var anotherToken = text.New("The discovery token changed too early",
+	"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. Nothing was changed. "+
+		"If the cluster has formed, undo the change of discovery. If it has not formed, build all nodes again:\n\n  terraform apply -replace='etcd_cluster.this'")
 
 func noInitialMember() text.Message {
 	return text.New("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")

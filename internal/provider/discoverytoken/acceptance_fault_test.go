@@ -22,7 +22,7 @@ func TestAccCompletedSinceThePlan(t *testing.T) {
 		ProtoV6ProviderFactories: factories(fakeProvider(fake)),
 		Steps: []resource.TestStep{
 			{
-				Config:           config(registryEndpoints, founders),
+				Config:           config(registryEndpoints, three),
 				ConfigPlanChecks: plan(plancheck.ResourceActionCreate),
 			},
 			{

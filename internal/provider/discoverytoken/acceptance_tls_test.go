@@ -39,7 +39,7 @@ provider "etcd" {
 }
 
 resource "etcd_discovery_token" "this" {
-  founders = ["a", "b", "c"]
+  size = 3
   machine_access = {
     ca_cert  = %q
     cert     = %q

@@ -17,7 +17,7 @@ func TestDestroy(t *testing.T) {
 	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
 		fake := newFake()
 		s := newSession(t, fakeProvider(fake), registryEndpoints)
-		s.up(threeFounders)
+		s.up(ofThree)
 		fake.register(firstToken, registered...)
 		return fake, s
 	}
@@ -85,8 +85,8 @@ func TestDestroy(t *testing.T) {
 func TestCompletedSinceThePlan(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
-	p := s.plan(attributes{"founders": []string{"a", "b", "x"}})
+	s.up(ofThree)
+	p := s.plan(attributes{"size": 5})
 	wantAction(t, p, "replace")
 	fake.register(firstToken, "b", "a", "c")
 	want(t, s.carryOut(p), "error: The discovery token is complete: Token "+firstToken+" was incomplete when this plan was made; since then 3 have registered: a, b and c. "+
@@ -95,7 +95,7 @@ func TestCompletedSinceThePlan(t *testing.T) {
 		t.Errorf("registry %v, state %s: want the token in both", fake.tokens, s.state())
 	}
 	want(t, s.refresh())
-	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "x"}}), "no-op")
+	wantAction(t, s.plan(attributes{"size": 5}), "no-op")
 	want(t, s.destroy())
 }
 
@@ -106,17 +106,13 @@ func TestImport(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	want(t, s.importState("theirs"))
 	for path, value := range map[string]string{
-		"id": "theirs", "token": "theirs", "prefix": "/_etcd/registry", "protocol": "v3", "founders": "", "bootstrap.token": "theirs",
+		"id": "theirs", "token": "theirs", "prefix": "/_etcd/registry", "protocol": "v3", "bootstrap.environment.ETCD_DISCOVERY_TOKEN": "theirs",
 	} {
 		wantAttribute(t, s, value, strings.Split(path, ".")...)
 	}
 	wantAttribute(t, s, `tftypes.Number<"3">`, "size")
-	wantAction(t, s.plan(attributes{"size": 3}), "no-op")
-	// Names for initial members that were only a number do not replace anything.
-	wantAction(t, s.plan(threeFounders), "update")
-	wantAction(t, s.plan(attributes{"founders": []string{"a", "b", "c", "d", "e"}}), "replace")
-	s.up(threeFounders)
-	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAction(t, s.plan(ofThree), "no-op")
+	wantAction(t, s.plan(attributes{"size": 5}), "replace")
 
 	other := newSession(t, fakeProvider(fake), registryEndpoints)
 	want(t, other.importState("/my/registry:theirs"))

@@ -7,8 +7,6 @@ import (
 	"context"
 	"math"
 	"math/big"
-	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -25,7 +23,6 @@ import (
 // model is the resource in Terraform's form: configuration, plan or state.
 type model struct {
 	ID                  types.String `tfsdk:"id"`
-	Founders            types.Set    `tfsdk:"founders"`
 	Size                types.Number `tfsdk:"size"`
 	Protocol            types.String `tfsdk:"protocol"`
 	ServiceURL          types.String `tfsdk:"service_url"`
@@ -43,7 +40,7 @@ type model struct {
 // equal reports whether two models are equal. The comparison costs far less
 // than writing an unchanged model.
 func (m *model) equal(o *model) bool {
-	return m.ID.Equal(o.ID) && m.Founders.Equal(o.Founders) && m.Size.Equal(o.Size) && m.Protocol.Equal(o.Protocol) &&
+	return m.ID.Equal(o.ID) && m.Size.Equal(o.Size) && m.Protocol.Equal(o.Protocol) &&
 		m.ServiceURL.Equal(o.ServiceURL) && m.Prefix.Equal(o.Prefix) && m.Token.Equal(o.Token) &&
 		m.AdvertisedEndpoints.Equal(o.AdvertisedEndpoints) && m.MachineAccess.Equal(o.MachineAccess) && m.URL.Equal(o.URL) &&
 		m.Environment.Equal(o.Environment) && m.Members.Equal(o.Members) && m.Complete.Equal(o.Complete) &&
@@ -82,12 +79,7 @@ func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.
 	m.Members = membersOf(ctx, s, diags)
 	m.Size = number(s.Size)
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
-	if m.Complete.ValueBool() && m.Founders.IsNull() {
-		registered := slices.DeleteFunc(names(s.Members), func(name string) bool { return name == "" })
-		slices.Sort(registered)
-		m.Founders = attribute.SetOf(slices.Compact(registered))
-	}
-	m.setBootstrap(ctx)
+	m.setBootstrap()
 }
 
 // membersOf returns the registrations as the value of the attribute members.
@@ -134,7 +126,7 @@ func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints 
 	made, d := environment.Map(ctx, variables)
 	diags.Append(d...)
 	m.Environment = made
-	m.setBootstrap(ctx)
+	m.setBootstrap()
 }
 
 // place returns the location of the token in the state.
@@ -161,17 +153,8 @@ func (m *model) registryEndpoints(endpoints []string) []string {
 
 // setBootstrap derives bootstrap from the other attributes, including unknown
 // values.
-func (m *model) setBootstrap(ctx context.Context) {
-	m.Bootstrap = bootstrap.Bootstrap{
-		Protocol:          m.Protocol,
-		Token:             m.Token,
-		Founders:          m.Founders,
-		Size:              m.wholeSize(),
-		Complete:          m.Complete,
-		Environment:       m.Environment,
-		ClusterID:         types.StringNull(),
-		RegistryEndpoints: m.dialled(ctx),
-	}.Object()
+func (m *model) setBootstrap() {
+	m.Bootstrap = bootstrap.Bootstrap{Size: m.wholeSize(), Complete: m.Complete, Environment: m.Environment}.Object()
 }
 
 // number returns n as a value of size. The attribute accepts any number, so
@@ -196,32 +179,6 @@ func (m *model) wholeSize() types.Int64 {
 		return types.Int64Null()
 	}
 	return types.Int64Value(int64(m.size()))
-}
-
-// dialled returns the discovery cluster's endpoints in the environment, as they
-// were when the environment was created.
-func (m *model) dialled(ctx context.Context) types.List {
-	unknown := types.ListUnknown(types.StringType)
-	if m.Environment.IsUnknown() {
-		return unknown
-	}
-	var environment map[string]string
-	if m.Environment.ElementsAs(ctx, &environment, false).HasError() {
-		return unknown
-	}
-	endpoints := strings.Split(environment["ETCD_DISCOVERY_ENDPOINTS"], ",")
-	if u, err := url.Parse(environment["ETCD_DISCOVERY"]); err == nil && u.Host != "" {
-		endpoints = []string{u.Scheme + "://" + u.Host}
-	}
-	list, _ := types.ListValueFrom(ctx, types.StringType, endpoints)
-	return list
-}
-
-// founderNames returns the initial members, sorted. ok is false if any is unknown.
-func founderNames(founders types.Set) (names []string, ok bool) {
-	names = attribute.Texts(founders)
-	slices.Sort(names)
-	return names, attribute.IsGiven(founders) && len(names) == len(founders.Elements())
 }
 
 // names returns the names of the registered members.

@@ -20,14 +20,13 @@ func TestModelEqual(t *testing.T) {
 		reflect.TypeFor[types.String](): types.StringValue("other"),
 		reflect.TypeFor[types.Number](): number(7),
 		reflect.TypeFor[types.Bool]():   types.BoolValue(true),
-		reflect.TypeFor[types.Set]():    types.SetUnknown(strings),
 		reflect.TypeFor[types.List]():   types.ListUnknown(strings),
 		reflect.TypeFor[types.Map]():    types.MapUnknown(strings),
 		reflect.TypeFor[types.Object](): types.ObjectUnknown(object),
 	}
 	null := func() *model {
 		return &model{
-			Founders: types.SetNull(strings), AdvertisedEndpoints: types.ListNull(strings), Members: types.ListNull(strings),
+			AdvertisedEndpoints: types.ListNull(strings), Members: types.ListNull(strings),
 			Environment: types.MapNull(strings), MachineAccess: types.ObjectNull(object), Bootstrap: types.ObjectNull(object),
 		}
 	}

@@ -70,10 +70,7 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, req resou
 	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
 		return
 	}
-	plan.planCreate(ctx)
-	if was != nil {
-		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
-	}
+	plan.planCreate()
 	bootstrap.AdviseSize(plan.size(), &resp.Diagnostics)
 	plan.advise(&resp.Diagnostics)
 	r.warnOfService(plan, &resp.Diagnostics)
@@ -94,14 +91,14 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 	was := recordOf(ctx, prior, leastSize(ctx, req.Private, prior, &resp.Diagnostics), &resp.Diagnostics)
 	private.Keep(ctx, resp.Private, keyRecord, was, &resp.Diagnostics)
 	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
-	replace := plan.planUpdate(ctx, config, *prior, unwritten)
+	replace := plan.planUpdate(config, *prior, unwritten)
 	resp.RequiresReplace = append(resp.RequiresReplace, replace...)
 	if len(replace) > 0 || resp.Diagnostics.HasError() {
 		return // the second half of a replacement reports its problems
 	}
-	// If access changes, the machines that wait for the token are recreated.
-	if !was.Complete && !unwritten && plan.Environment.IsUnknown() && r.mayChange(ctx, "change", was, &resp.Diagnostics) {
-		plan.Bootstrap = bootstrap.Retrying(plan.Bootstrap)
+	// A change of access recreates machines whose user data has the environment.
+	if !was.Complete && !unwritten && plan.Environment.IsUnknown() {
+		r.mayChange(ctx, "change", was, &resp.Diagnostics)
 	}
 	if unwritten {
 		report.Warn(&resp.Diagnostics, text.DiscoveryUnwritten(was.Token))
@@ -110,7 +107,7 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 
 // fromDefaults sets the values that the configuration does not give.
 func (m *model) fromDefaults(config model) {
-	m.Size, m.Founders = wantedSize(config), config.Founders
+	m.Size = config.Size
 	switch {
 	case m.Protocol.IsUnknown():
 		m.Prefix, m.ServiceURL = unknownUnlessGiven(config.Prefix), unknownUnlessGiven(config.ServiceURL)
@@ -131,22 +128,10 @@ func unknownUnlessGiven(v types.String) types.String {
 	return v
 }
 
-// wantedSize returns the size that the configuration requires, unknown if it is
-// not known yet.
-func wantedSize(config model) types.Number {
-	if !config.Size.IsNull() {
-		return config.Size
-	}
-	if names, ok := founderNames(config.Founders); ok {
-		return number(len(names))
-	}
-	return types.NumberUnknown()
-}
-
 // planCreate sets the known values of a token before it is created: all except
 // its name and the values for machines, which depend on the
 // location of the discovery cluster.
-func (m *model) planCreate(ctx context.Context) {
+func (m *model) planCreate() {
 	m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
 	m.URL = types.StringUnknown()
 	if m.is(bootstrap.ProtocolV3) {
@@ -155,35 +140,31 @@ func (m *model) planCreate(ctx context.Context) {
 	m.Environment = types.MapUnknown(types.StringType)
 	m.Members = types.ListValueMust(memberObject.Type(), []attr.Value{})
 	m.Complete = types.BoolValue(false)
-	m.setBootstrap(ctx)
+	m.setBootstrap()
 }
 
 // planUpdate plans for an existing token: no change of the arguments that a
 // complete bootstrap has decided, and a new token if the bootstrap is not
 // complete. It returns the arguments that require a new token.
-func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten bool) path.Paths {
+func (m *model) planUpdate(config, prior model, unwritten bool) path.Paths {
 	wanted := *m
 	wanted.Token = prior.Token
 	if replace := wanted.differences(prior); len(replace) > 0 && !prior.Complete.ValueBool() {
 		*m = wanted
-		m.planCreate(ctx)
+		m.planCreate()
 		return replace
 	}
 
-	founders, advertised, access := m.Founders, m.AdvertisedEndpoints, m.MachineAccess
+	advertised, access := m.AdvertisedEndpoints, m.MachineAccess
 	*m = prior
 	m.AdvertisedEndpoints, m.MachineAccess = advertised, access
 	m.takeMissing(config)
-	if !prior.Complete.ValueBool() && adoptsFounders(prior.Founders, founders) {
-		m.Founders = founders
-		m.setBootstrap(ctx)
-	}
 	if !advertised.Equal(prior.AdvertisedEndpoints) || !access.Equal(prior.MachineAccess) {
 		if m.is(bootstrap.ProtocolV2) {
 			m.URL = types.StringUnknown()
 		}
 		m.Environment = types.MapUnknown(types.StringType)
-		m.setBootstrap(ctx)
+		m.setBootstrap()
 	}
 	if unwritten {
 		// The plan becomes an update only if it has a difference.
@@ -196,9 +177,6 @@ func (m *model) planUpdate(ctx context.Context, config, prior model, unwritten b
 // accepts a plan that keeps a prior value instead of the configured value, but
 // not a plan that keeps a null value. The bootstrap does not change.
 func (m *model) takeMissing(config model) {
-	if m.Founders.IsNull() {
-		m.Founders = config.Founders
-	}
 	if m.Size.IsNull() {
 		m.Size = config.Size
 	}
@@ -225,17 +203,7 @@ func (m *model) differences(prior model) path.Paths {
 	if !discovery.SameServiceURL(m.ServiceURL.ValueString(), prior.ServiceURL.ValueString()) || m.ServiceURL.IsUnknown() {
 		changed("service_url", m.ServiceURL, prior.ServiceURL)
 	}
-	if !adoptsFounders(prior.Founders, m.Founders) {
-		changed("founders", m.Founders, prior.Founders)
-	}
 	return paths
-}
-
-// adoptsFounders reports whether names replace a mere number of initial
-// members, as after an import. A different number shows as a change of the
-// size.
-func adoptsFounders(before, now types.Set) bool {
-	return before.IsNull() && !now.IsNull() && !now.IsUnknown()
 }
 
 // advise warns about facts to consider before a token is created.

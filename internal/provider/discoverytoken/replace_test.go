@@ -56,7 +56,7 @@ func TestReplacement(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake()
 			s := newSession(t, fakeProvider(fake), registryEndpoints)
-			s.up(threeFounders)
+			s.up(ofThree)
 			if c.set != nil {
 				c.set(fake)
 			}
@@ -66,7 +66,7 @@ func TestReplacement(t *testing.T) {
 			if name == "complete, the discovery cluster is gone" {
 				fake.statusErr = unreachable()
 			}
-			p := s.plan(threeFounders, driver.Replace(address))
+			p := s.plan(ofThree, driver.Replace(address))
 			if c.refuse != nil {
 				wantRefusal(t, p, *c.refuse)
 				fake.statusErr = nil
@@ -76,31 +76,21 @@ func TestReplacement(t *testing.T) {
 				return
 			}
 			want(t, p.texts)
-			if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
-				t.Errorf("bootstrap.retry is planned as %q", got)
-			}
 			s.carryOut(p)
 			wantAttribute(t, s, secondToken, "token")
-			wantAttribute(t, s, "", "bootstrap", "retry")
 		})
 	}
 }
 
 func pointer(t text.Message) *text.Message { return &t }
 
-// A creation, and a taint that looks like one, do not set bootstrap.retry.
-func TestCreationIsNoRetry(t *testing.T) {
+// A plan without a change does not ask the discovery cluster.
+func TestPlanWithoutChange(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	p := s.up(threeFounders)
-	for range 2 {
-		if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "" {
-			t.Errorf("bootstrap.retry is planned as %q", got)
-		}
-		p = s.clone(registryEndpoints).taint(threeFounders)
-	}
+	s.up(ofThree)
 	calls := fake.calls["status"]
-	if s.plan(threeFounders); fake.calls["status"] != calls {
+	if s.plan(ofThree); fake.calls["status"] != calls {
 		t.Error("a plan without a change asked the discovery cluster")
 	}
 }
@@ -134,14 +124,14 @@ func TestTaint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake()
 			s := newSession(t, fakeProvider(fake), registryEndpoints)
-			s.up(threeFounders)
+			s.up(ofThree)
 			if c.set != nil {
 				c.set(fake)
 			}
 			if c.read {
 				s.refresh()
 			}
-			got := s.carryOut(s.taint(threeFounders))
+			got := s.carryOut(s.taint(ofThree))
 			if c.want == nil {
 				want(t, got)
 				wantAttribute(t, s, secondToken, "token")
@@ -159,15 +149,11 @@ func TestTaint(t *testing.T) {
 // Changed access to the discovery cluster is for machines that still wait for
 // the token. The change is allowed while they are known to wait.
 func TestChangeOfAccess(t *testing.T) {
-	changed := attributes{"founders": []string{"a", "b", "c"}, "advertised_endpoints": []string{"https://registry.example:2379"}}
+	changed := attributes{"size": 3, "advertised_endpoints": []string{"https://registry.example:2379"}}
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
-	p := s.plan(changed)
-	want(t, p.texts)
-	if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "(unknown)" {
-		t.Errorf("bootstrap.retry is planned as %q", got)
-	}
+	s.up(ofThree)
+	want(t, s.plan(changed).texts)
 	fake.statusErr = unreachable()
 	wantRefusal(t, s.plan(changed), text.DiscoveryMayHaveFormed("change", text.DiscoverySilent(unreachable())))
 	fake.statusErr = nil
@@ -175,10 +161,6 @@ func TestChangeOfAccess(t *testing.T) {
 	wantRefusal(t, s.plan(changed), text.DiscoveryBootstrapped("change", []string{"a", "b", "c"}))
 
 	want(t, s.refresh())
-	p = s.up(changed)
-	wantAction(t, p, "update")
-	if got := driver.Attribute(p.value, "bootstrap", "retry"); got != "" {
-		t.Errorf("complete: bootstrap.retry is planned as %q", got)
-	}
+	wantAction(t, s.up(changed), "update")
 	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
 }

@@ -17,7 +17,7 @@ import (
 
 var (
 	registryEndpoints = []string{"http://10.0.0.1:2379", "http://10.0.0.2:2379"}
-	threeFounders     = attributes{"founders": []string{"a", "b", "c"}}
+	ofThree           = attributes{"size": 3}
 )
 
 // want compares diagnostics. They show the first 8 digits of a token.
@@ -54,19 +54,18 @@ func wantRefusal(t *testing.T, p planned, refused text.Message) {
 func TestCreate(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	p := s.up(threeFounders)
+	p := s.up(ofThree)
 	wantAction(t, p, "create")
 	for path, want := range map[string]string{
 		"token": "(unknown)", "id": "(unknown)", "environment": "(unknown)", "url": "",
 		"protocol": "v3", "prefix": "/_etcd/registry", "service_url": "",
-		"bootstrap.token": "(unknown)", "bootstrap.registry_endpoints": "(unknown)", "bootstrap.cluster_id": "",
 		"bootstrap.environment": "(unknown)",
 	} {
 		if got := driver.Attribute(p.value, strings.Split(path, ".")...); got != want {
 			t.Errorf("planned %s: got %q, want %q", path, got, want)
 		}
 	}
-	for _, path := range []string{"size", "complete", "members", "bootstrap.size", "bootstrap.complete", "bootstrap.founders"} {
+	for _, path := range []string{"size", "complete", "members", "bootstrap.size", "bootstrap.complete"} {
 		path := strings.Split(path, ".")
 		if got := driver.Attribute(p.value, path...); strings.Contains(got, "nknown") || got != driver.Attribute(s.state(), path...) {
 			t.Errorf("planned %s: got %q, want what was applied: %q", path, got, driver.Attribute(s.state(), path...))
@@ -74,7 +73,6 @@ func TestCreate(t *testing.T) {
 	}
 	wantAttribute(t, s, firstToken, "token")
 	wantAttribute(t, s, firstToken, "id")
-	wantAttribute(t, s, firstToken, "bootstrap", "token")
 	wantAttribute(t, s, firstToken, "environment", "ETCD_DISCOVERY_TOKEN")
 	wantAttribute(t, s, "http://10.0.0.1:2379,http://10.0.0.2:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
 	wantAttribute(t, s, driver.Attribute(s.state(), "environment"), "bootstrap", "environment")
@@ -82,17 +80,17 @@ func TestCreate(t *testing.T) {
 		t.Errorf("made %+v, want size 3", fake.tokens)
 	}
 	want(t, s.refresh())
-	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAction(t, s.plan(ofThree), "no-op")
 }
 
 // Refreshes and plans do not write or create anything.
 func TestHundredRefreshes(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
+	s.up(ofThree)
 	for range 100 {
 		want(t, s.refresh())
-		wantAction(t, s.plan(threeFounders), "no-op")
+		wantAction(t, s.plan(ofThree), "no-op")
 	}
 	if fake.calls["create"] != 1 || fake.calls["delete"] != 0 {
 		t.Errorf("calls: %v, want one create", fake.calls)
@@ -101,14 +99,11 @@ func TestHundredRefreshes(t *testing.T) {
 
 // Before completion each of these creates a new token, after it none does.
 func TestChanges(t *testing.T) {
-	base := attributes{"founders": []string{"a", "b", "c"}, "prefix": "/one"}
+	base := attributes{"size": 3, "prefix": "/one"}
 	changes := map[string]attributes{
-		"another founder":        {"founders": []string{"a", "b", "d"}, "prefix": "/one"},
-		"more founders":          {"founders": []string{"a", "b", "c", "d", "e"}, "prefix": "/one"},
-		"size instead":           {"size": 3, "prefix": "/one"},
-		"another prefix":         {"founders": []string{"a", "b", "c"}, "prefix": "/two"},
-		"founders not known yet": {"founders": unknown{}, "prefix": "/one"},
-		"size not known yet":     {"size": unknown{}, "prefix": "/one"},
+		"another size":       {"size": 5, "prefix": "/one"},
+		"another prefix":     {"size": 3, "prefix": "/two"},
+		"size not known yet": {"size": unknown{}, "prefix": "/one"},
 	}
 	for _, complete := range []bool{false, true} {
 		fake := newFake()
@@ -133,13 +128,12 @@ func TestChanges(t *testing.T) {
 func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
-	p := s.up(attributes{"founders": []string{"a", "b", "c"}, "advertised_endpoints": []string{"https://registry.example:2379"}})
+	s.up(ofThree)
+	p := s.up(attributes{"size": 3, "advertised_endpoints": []string{"https://registry.example:2379"}})
 	wantAction(t, p, "update")
 	wantAttribute(t, s, firstToken, "token")
 	wantAttribute(t, s, "https://registry.example:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
-	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"https://registry.example:2379">>`, "bootstrap", "registry_endpoints")
-	wantAction(t, s.up(threeFounders), "update")
+	wantAction(t, s.up(ofThree), "update")
 	wantAttribute(t, s, "http://10.0.0.1:2379,http://10.0.0.2:2379", "environment", "ETCD_DISCOVERY_ENDPOINTS")
 	if fake.calls["create"] != 1 {
 		t.Errorf("calls: %v, want one create", fake.calls)
@@ -149,8 +143,8 @@ func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
 // The access of a machine consists of the names of files and of a user.
 func TestMachineAccess(t *testing.T) {
 	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
-	s.up(threeFounders)
-	p := s.up(attributes{"founders": []string{"a", "b", "c"}, "machine_access": map[string]any{
+	s.up(ofThree)
+	p := s.up(attributes{"size": 3, "machine_access": map[string]any{
 		"ca_cert": "/etc/etcd/ca.pem", "cert": "/etc/etcd/client.pem", "key": "/etc/etcd/client-key.pem", "username": "registrar",
 	}})
 	wantAction(t, p, "update")
@@ -167,7 +161,7 @@ func TestMachineAccess(t *testing.T) {
 func TestCompleteIsSticky(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
+	s.up(ofThree)
 	fake.register(firstToken, "c", "a", "b")
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
@@ -179,10 +173,10 @@ func TestCompleteIsSticky(t *testing.T) {
 
 	fake.forget(firstToken)
 	want(t, s.refresh())
-	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAction(t, s.plan(ofThree), "no-op")
 	fake.statusErr = unreachable()
 	want(t, s.refresh())
-	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAction(t, s.plan(ofThree), "no-op")
 	wantAttribute(t, s, members, "members")
 	if fake.calls["status"] != asked {
 		t.Error("the discovery cluster was asked for a complete token")
@@ -192,40 +186,40 @@ func TestCompleteIsSticky(t *testing.T) {
 func TestVanishedBeforeCompletion(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
+	s.up(ofThree)
 	fake.forget(firstToken)
 	want(t, s.refresh(), "warning: Discovery token removed from the discovery cluster: Token "+firstToken+" is no longer under /_etcd/registry. "+
 		"At the last refresh its 3 initial members had not all registered. It is kept in the state, because the cluster may have formed since then. "+
 		"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
 		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
-	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAction(t, s.plan(ofThree), "no-op")
 	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))
 	want(t, s.destroy())
-	wantAction(t, s.up(threeFounders), "create")
+	wantAction(t, s.up(ofThree), "create")
 	wantAttribute(t, s, secondToken, "token")
 }
 
 func TestUnreachableAtRefresh(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
+	s.up(ofThree)
 	fake.statusErr = unreachable()
 	want(t, s.refresh(), "warning: Discovery token not checked: What the state says of token "+firstToken+" is kept as it is. "+
 		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
-	wantAction(t, s.plan(threeFounders), "no-op")
+	wantAction(t, s.plan(ofThree), "no-op")
 }
 
 func TestUnknownProviderConfiguration(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
+	s.up(ofThree)
 	later := s.clone(unknown{})
 	calls := fake.calls["status"]
 	want(t, later.refresh())
-	wantAction(t, later.plan(threeFounders), "no-op")
+	wantAction(t, later.plan(ofThree), "no-op")
 	wantRefusal(t, later.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryEndpointsLater))
 	fresh := newSession(t, fakeProvider(fake), unknown{})
-	wantAction(t, fresh.plan(threeFounders), "create")
+	wantAction(t, fresh.plan(ofThree), "create")
 	if fake.calls["status"] != calls {
 		t.Error("the discovery cluster was asked although nobody knows where it is")
 	}
@@ -234,11 +228,11 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 func TestSizeOverwritten(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(threeFounders)
+	s.up(ofThree)
 	fake.resize(firstToken, 5)
 	want(t, s.refresh(), "warning: The size of the discovery token was changed: Token "+firstToken+" was made for size 3 and says 5 now. Members go by what it says. "+
 		"As long as fewer than both have registered, the plan replaces the token; find out which program writes to the discovery cluster.")
-	p := s.plan(threeFounders)
+	p := s.plan(ofThree)
 	wantAction(t, p, "replace")
 	want(t, s.carryOut(p))
 	wantAttribute(t, s, secondToken, "token")
@@ -249,7 +243,7 @@ func TestSizeOverwritten(t *testing.T) {
 	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
 	want(t, s.refresh(), "warning: Discovery token has an invalid size: Token "+secondToken+" says \"abc\" where its size should be. "+
 		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.")
-	wantAction(t, s.plan(threeFounders), "replace")
+	wantAction(t, s.plan(ofThree), "replace")
 }
 
 func TestCreateFailures(t *testing.T) {
@@ -259,12 +253,12 @@ func TestCreateFailures(t *testing.T) {
 		want   string
 	}{
 		"unreachable": {
-			unreachable(), threeFounders,
+			unreachable(), ofThree,
 			"error: The discovery cluster does not answer: Cannot create the token; nothing was changed. " +
 				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the discovery cluster runs and can be reached from here, then apply again.",
 		},
 		"denied": {
-			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, threeFounders,
+			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, ofThree,
 			"error: The discovery cluster denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password.\n\n" +
 				"Check username and password of the provider. " + needsReadWrite,
 		},
@@ -284,7 +278,7 @@ func TestCreateFailures(t *testing.T) {
 				"Nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
 		},
 		"other": {
-			plainError("boom"), threeFounders,
+			plainError("boom"), ofThree,
 			"error: Discovery failed: Cannot create the token: boom. Fix what the discovery cluster reports, then apply again.",
 		},
 	} {
@@ -299,7 +293,7 @@ func TestCreateFailures(t *testing.T) {
 		})
 	}
 	s := newSession(t, fakeProvider(newFake()), nil)
-	want(t, s.carryOut(s.plan(threeFounders)), "error: No discovery cluster to ask: The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, "+
+	want(t, s.carryOut(s.plan(ofThree)), "error: No discovery cluster to ask: The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, "+
 		"or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
 }
 
@@ -314,17 +308,17 @@ func TestUnsureCreate(t *testing.T) {
 		fake := newFake()
 		fake.createErr, fake.lateCreate = unsure(), written
 		s := newSession(t, fakeProvider(fake), registryEndpoints)
-		want(t, s.carryOut(s.plan(threeFounders)), warning)
+		want(t, s.carryOut(s.plan(ofThree)), warning)
 		wantAttribute(t, s, firstToken, "token")
 
 		// Still unreachable: no decision is made.
 		fake.createErr, fake.statusErr = nil, unreachable()
 		s.refresh()
-		wantAction(t, s.plan(threeFounders), "no-op")
+		wantAction(t, s.plan(ofThree), "no-op")
 
 		fake.statusErr = nil
 		want(t, s.refresh())
-		p := s.plan(threeFounders)
+		p := s.plan(ofThree)
 		if written {
 			wantAction(t, p, "no-op")
 		} else {
@@ -338,7 +332,7 @@ func TestUnsureCreate(t *testing.T) {
 		}
 		// From here on it behaves like any other token.
 		want(t, s.refresh())
-		wantAction(t, s.plan(threeFounders), "no-op")
+		wantAction(t, s.plan(ofThree), "no-op")
 		fake.forget(firstToken)
 		if len(s.refresh()) != 1 || s.state().IsNull() {
 			t.Error("a token that was seen and then removed may have been complete: it must stay in the state, with a warning")

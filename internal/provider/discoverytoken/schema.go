@@ -7,11 +7,9 @@ import (
 	"context"
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
@@ -31,28 +29,17 @@ func (r *tokenResource) Schema(_ context.Context, _ resource.SchemaRequest, resp
 // requires a new token.
 func whichToken() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"founders": schema.SetAttribute{
-			ElementType: types.StringType,
-			Optional:    true,
-			// Computed, so that they can stay after they are removed from the
-			// configuration of a complete token.
-			Computed:   true,
-			Validators: []validator.Set{setvalidator.NoNullValues()},
-			MarkdownDescription: "Names of the initial members, each the `name` of an `etcd_member_config`. Every other member joins the existing cluster. Set this or `size`. Before the bootstrap is " +
-				"complete, a change replaces the token and the initial members. Afterwards it has no effect.",
-		},
 		"size": schema.NumberAttribute{
-			Optional: true,
-			Computed: true,
-			MarkdownDescription: "Number of initial members. Prefer 3 or 5. Before the bootstrap is complete, a change replaces the token and the initial members. Afterwards it has no effect. " +
-				"Default: the number of `founders`. Allowed: 1 to 99.",
+			Required: true,
+			MarkdownDescription: "Number of initial members: the members of the first apply of the [`etcd_cluster`](cluster.md) that are not learners. Prefer 3 or 5. A change replaces a token that is " +
+				"not complete. It has no effect on a complete token. Allowed: 1 to 99.",
 		},
 		"protocol": schema.StringAttribute{
 			Optional: true,
 			Computed: true,
 			Default:  stringdefault.StaticString(bootstrap.ProtocolV3),
-			MarkdownDescription: "Protocol between members and discovery cluster: `v3`, `v2` or `service`. See [Protocols](#protocols). Before the bootstrap is complete, a change replaces the token " +
-				"and the initial members. Afterwards it has no effect. Default: `v3`.",
+			MarkdownDescription: "Protocol between members and discovery cluster: `v3`, `v2` or `service`. See [Protocols](#protocols). A change replaces a token that is not complete. It has no " +
+				"effect on a complete token. Default: `v3`.",
 		},
 		"service_url": schema.StringAttribute{
 			Optional: true,

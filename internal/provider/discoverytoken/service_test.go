@@ -27,11 +27,12 @@ type service struct {
 	refusing int // status of every response
 	lost     bool
 	members  []string
+	size     int
 }
 
 func newService(t *testing.T) *service {
 	t.Helper()
-	s := &service{}
+	s := &service{size: 3}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
@@ -54,7 +55,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.lost:
 		http.Error(w, "unable to GET token", http.StatusBadRequest)
 	case strings.HasSuffix(r.URL.Path, "/_config/size"):
-		_, _ = io.WriteString(w, `{"action":"get","node":{"value":"3"}}`)
+		_, _ = fmt.Fprintf(w, `{"action":"get","node":{"value":"%d"}}`, s.size)
 	default:
 		_, _ = fmt.Fprintf(w, `{"action":"get","node":{"key":%q,"dir":true,"nodes":[%s]}}`, r.URL.Path, strings.Join(s.members, ","))
 	}
@@ -68,7 +69,7 @@ func (s *service) set(change func()) {
 
 func TestService(t *testing.T) {
 	server := newService(t)
-	config := attributes{"founders": []string{"a", "b", "c"}, "protocol": "service", "service_url": server.URL}
+	config := attributes{"size": 3, "protocol": "service", "service_url": server.URL}
 	s := newSession(t, realProvider(t), nil) // needs no endpoints
 	p := s.plan(config)
 	wantAction(t, p, "create")
@@ -83,7 +84,6 @@ func TestService(t *testing.T) {
 	wantAttribute(t, s, server.URL+"/"+firstToken, "environment", "ETCD_DISCOVERY")
 	wantAttribute(t, s, "exit", "environment", "ETCD_DISCOVERY_FALLBACK")
 	wantAttribute(t, s, "", "environment", "ETCD_DISCOVERY_TOKEN")
-	wantAttribute(t, s, `tftypes.List[tftypes.String]<tftypes.String<"`+server.URL+`">>`, "bootstrap", "registry_endpoints")
 	for range 100 {
 		want(t, s.refresh())
 		wantAction(t, s.plan(config), "no-op")
@@ -104,19 +104,19 @@ func TestService(t *testing.T) {
 		"What each endpoint answered: "+server.URL+"/"+firstToken+" answered 503 Service Unavailable (Retry-After: 30).")
 
 	// A change before completion leaves the old token in the service.
-	server.set(func() { server.refusing = 0 })
+	server.set(func() { server.refusing, server.size = 0, 5 })
 	kept := func(token string) string {
 		return "warning: Discovery token forgotten, not removed: A discovery service does not delete tokens on request. Token " + token + " stays at " + server.URL +
 			" until the service collects it."
 	}
-	config["founders"] = []string{"a", "b", "d"}
+	config["size"] = 5
 	p = s.plan(config)
 	wantAction(t, p, "replace")
 	want(t, s.carryOut(p), kept(firstToken), upTo36("service"))
 	wantAttribute(t, s, secondToken, "token")
 
 	server.set(func() {
-		for i, name := range []string{"c", "a", "b", "late"} {
+		for i, name := range []string{"c", "a", "b", "d", "e", "late"} {
 			server.members = append(server.members, fmt.Sprintf(`{"key":"/x/%x","value":"%s=http://%s.example:2380","createdIndex":%d}`, 0xff-i, name, name, 10+i))
 		}
 	})
@@ -128,7 +128,7 @@ func TestService(t *testing.T) {
 	asked := server.asked
 	server.set(func() { server.lost = true })
 	want(t, s.refresh())
-	config["founders"] = []string{"a"}
+	config["size"] = 1
 	wantAction(t, s.plan(config), "no-op")
 	want(t, s.destroy(), kept(secondToken))
 	if server.asked != asked {

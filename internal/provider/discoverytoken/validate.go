@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -35,7 +33,7 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	validateFounders(config, &resp.Diagnostics)
+	validateSize(config, &resp.Diagnostics)
 	validateProtocol(config, &resp.Diagnostics)
 	attribute.Refuse("prefix", config.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, &resp.Diagnostics)
 	attribute.Refuse("service_url", config.ServiceURL, discovery.ServiceURLProblem, text.DiscoveryServiceURLInvalid, &resp.Diagnostics)
@@ -76,30 +74,9 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-func validateFounders(config model, diags *diag.Diagnostics) {
-	size := config.size()
-	if attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
+func validateSize(config model, diags *diag.Diagnostics) {
+	if size := config.size(); attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
 		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
-	}
-	if config.Size.IsNull() && config.Founders.IsNull() {
-		report.Error(diags, text.DiscoverySizeMissing)
-	}
-	names, ok := founderNames(config.Founders)
-	if !ok {
-		return
-	}
-	for _, name := range names {
-		if invalid, ok := errors.AsType[*membership.NameError](membership.ValidateName(name)); ok {
-			report.ErrorOn(diags, "founders", text.MemberName(invalid))
-		}
-	}
-	switch {
-	case len(names) == 0:
-		report.ErrorOn(diags, "founders", text.DiscoveryFoundersEmpty)
-	case attribute.IsGiven(config.Size) && len(names) != size:
-		report.ErrorOn(diags, "size", text.DiscoverySizeDisagrees(size, names))
-	case len(names) > discovery.MaxSize:
-		report.ErrorOn(diags, "founders", text.DiscoverySizeInvalid(strconv.Itoa(len(names)), discovery.MaxSize))
 	}
 }
 

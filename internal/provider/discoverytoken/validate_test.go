@@ -14,18 +14,11 @@ func TestBadInput(t *testing.T) {
 		t.Helper()
 		want(t, s.validate(config), texts...)
 	}
-	sizeText := "; it is the number of members that form the cluster together, from 1 to 99."
-	check(attributes{"size": 0}, "error: Invalid size: size = 0"+sizeText)
-	check(attributes{"size": -1}, "error: Invalid size: size = -1"+sizeText)
-	check(attributes{"size": 1.5}, "error: Invalid size: size = 1.5"+sizeText)
-	check(attributes{"size": 1000000000}, "error: Invalid size: size = 1000000000"+sizeText)
-	check(attributes{}, "error: Neither founders nor size: Set founders to the names of the members that form the cluster together, or size to their number.")
-	check(attributes{"size": 3, "founders": []string{"d", "b", "c", "a"}}, "error: size and founders disagree: size = 3, but founders names 4 members: a, b, c and d. "+
-		"A token that waits for more members than there are is never complete, and one for fewer turns the rest away. Leave size out.")
-	check(attributes{"founders": []string{}}, "error: No initial members: founders is empty; a cluster is formed by at least one member.")
-	check(attributes{"founders": []string{"a=b"}}, "error: Invalid member name: The member name \"a=b\" contains '=' or ',', which separate the entries of an initial cluster. Choose another name.")
-	check(attributes{"founders": []string{"a", ""}}, "error: Invalid member name: The member name is empty. A member needs a name that no other member of its cluster bears.")
-
+	sizeText := ". Expected the number of members that form the cluster together, from 1 to 99."
+	check(attributes{"size": 0}, "error: Invalid size: size is 0"+sizeText)
+	check(attributes{"size": -1}, "error: Invalid size: size is -1"+sizeText)
+	check(attributes{"size": 1.5}, "error: Invalid size: size is 1.5"+sizeText)
+	check(attributes{"size": 1000000000}, "error: Invalid size: size is 1000000000"+sizeText)
 	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid prefix: prefix = \"registry\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	for _, protocol := range []string{"v4", "V3", ""} {
 		check(attributes{"size": 3, "protocol": protocol}, "error: Unknown protocol: protocol = \""+protocol+"\" is none of \"v3\" (members of any version), "+
@@ -72,16 +65,9 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%q: %q", endpoint, got)
 		}
 	}
-	for _, name := range []string{"$(id)", `a"b`, "é", "../x"} {
-		if got := s.validate(attributes{"founders": []string{name}}); len(got) != 1 || !strings.Contains(got[0], "Invalid member name") {
-			t.Errorf("%q: %q", name, got)
-		}
-	}
-
 	// Valid, or not known yet.
 	for _, config := range []attributes{
-		{"size": 1}, {"size": 3, "founders": []string{"a", "b", "c"}}, {"founders": []string{"a"}},
-		{"size": unknown{}}, {"founders": unknown{}}, {"size": 3, "founders": unknown{}}, {"size": unknown{}, "founders": []string{"a"}},
+		{"size": 1}, {"size": 99}, {"size": unknown{}},
 		{"size": 3, "prefix": unknown{}, "protocol": unknown{}, "service_url": unknown{}},
 	} {
 		check(config)
@@ -104,7 +90,7 @@ func TestAdviceAtPlan(t *testing.T) {
 		{attributes{"size": 9}, nil},
 		{attributes{"size": unknown{}}, nil},
 		{attributes{"size": 2}, []string{"warning: Even number of initial members: A cluster of 2 survives the loss of 0 members, as one of 1 does, and has one member more that can fail. Prefer 1 or 3."}},
-		{attributes{"founders": []string{"a", "b", "c", "d"}}, []string{"warning: Even number of initial members: A cluster of 4 survives the loss of 1 member, as one of 3 does, and has one member more that can fail. Prefer 3 or 5."}},
+		{attributes{"size": 4}, []string{"warning: Even number of initial members: A cluster of 4 survives the loss of 1 member, as one of 3 does, and has one member more that can fail. Prefer 3 or 5."}},
 		{attributes{"size": 11}, []string{"warning: Many initial members: 11 initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three."}},
 		{attributes{"size": 3, "protocol": "v2"}, []string{upTo36("v2")}},
 		{attributes{"size": 3, "protocol": "service", "service_url": "https://discovery.example"}, []string{upTo36("service")}},

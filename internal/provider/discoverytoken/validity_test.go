@@ -23,13 +23,12 @@ import (
 // origins are the existing tokens for the plans, each created or imported with
 // its first configuration.
 var origins = map[string]attributes{
-	"founders":                 {"founders": []string{"a", "b", "c"}},
 	"size":                     {"size": 3},
 	"prefix":                   {"size": 3, "prefix": "/one"},
 	"access":                   {"size": 3, "advertised_endpoints": []string{"http://r:1"}, "machine_access": map[string]any{"ca_cert": "/ca", "cert": nil, "key": nil, "username": nil}},
-	"v2":                       {"founders": []string{"a", "b", "c"}, "protocol": "v2"},
+	"v2":                       {"size": 3, "protocol": "v2"},
 	"service":                  {"size": 3, "protocol": "service"},
-	"service with a URL":       {"founders": []string{"a", "b", "c"}, "protocol": "service", "service_url": "https://d.example"},
+	"service with a URL":       {"size": 3, "protocol": "service", "service_url": "https://d.example"},
 	"imported":                 nil,
 	"imported, v2":             nil,
 	"imported from a service":  nil,
@@ -42,8 +41,7 @@ var importIDs = map[string]string{
 
 // variants are the possible values of each argument; nil means not configured.
 var variants = map[string][]any{
-	"founders":             {nil, []string{"a", "b", "c"}, []string{"a", "x", "y"}, []string{"a"}, unknown{}},
-	"size":                 {nil, 3, 5, unknown{}},
+	"size":                 {3, 5, unknown{}},
 	"protocol":             {nil, "v2", "service", unknown{}},
 	"service_url":          {nil, "https://d.example", "https://other.example", unknown{}},
 	"prefix":               {nil, "/one", "/two", unknown{}},
@@ -65,7 +63,7 @@ func TestEveryPlanIsValid(t *testing.T) {
 				prior := s.model(s.state())
 				s.prior = &prior
 				if all == nil {
-					all = s.configured(combinations("founders", "size", "protocol", "service_url", "prefix"))
+					all = s.configured(combinations("size", "protocol", "service_url", "prefix"))
 					single = s.single()
 				}
 				for _, c := range all {
@@ -77,7 +75,7 @@ func TestEveryPlanIsValid(t *testing.T) {
 			})
 		}
 	}
-	if len(all) < 300 {
+	if len(all) < 50 {
 		t.Errorf("only %d configurations were planned for", len(all))
 	}
 }
@@ -105,7 +103,7 @@ func combinations(arguments ...string) []attributes {
 func (s *session) single() (out []attributes) {
 	for argument := range variants {
 		for _, config := range combinations(argument) {
-			if config["founders"] == nil && config["size"] == nil {
+			if config["size"] == nil {
 				config["size"] = 3
 			}
 			if len(s.validate(config)) == 0 {
@@ -129,7 +127,6 @@ func (s *session) configured(all []attributes) []configured {
 	for _, values := range all {
 		m := s.model(s.object(values))
 		var diags diag.Diagnostics
-		validateFounders(m, &diags)
 		validateProtocol(m, &diags)
 		if !diags.HasError() {
 			out = append(out, configured{values, m})
@@ -176,7 +173,7 @@ func (s *session) mustDecideValidly(c configured, complete bool) {
 		}
 	}
 	plan.fromDefaults(c.model)
-	replace := plan.planUpdate(s.t.Context(), c.model, prior, false)
+	replace := plan.planUpdate(c.model, prior, false)
 	if complete && len(replace) > 0 {
 		s.t.Fatalf("%v: replaced because of %v", c.values, replace)
 	}
@@ -185,7 +182,7 @@ func (s *session) mustDecideValidly(c configured, complete bool) {
 		before = model{} // the second plan, which has no prior state
 	}
 	for name, v := range map[string][3]attr.Value{
-		"founders": {plan.Founders, c.model.Founders, before.Founders}, "size": {plan.Size, c.model.Size, before.Size},
+		"size":     {plan.Size, c.model.Size, before.Size},
 		"protocol": {plan.Protocol, c.model.Protocol, before.Protocol}, "service_url": {plan.ServiceURL, c.model.ServiceURL, before.ServiceURL},
 		"prefix": {plan.Prefix, c.model.Prefix, before.Prefix},
 	} {
