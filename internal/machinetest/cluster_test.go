@@ -28,7 +28,7 @@ import (
 // node is a member in the configuration; see testdata/main.tf.
 type node struct {
 	Address string `json:"address"`
-	Image   string `json:"image"`
+	Image   string `json:"image,omitempty"`
 	Late    string `json:"late,omitempty"`
 }
 
@@ -46,14 +46,14 @@ type cluster struct {
 }
 
 // newCluster writes a configuration with the initial members a, b and c, none
-// of which exists yet. bootstrap is a file of testdata.
-func newCluster(t *testing.T, bootstrap, image string) *cluster {
+// of which exists yet. formation is a file of testdata.
+func newCluster(t *testing.T, formation, image string) *cluster {
 	t.Helper()
 	need(t)
 	c := &cluster{t: t, cloud: newCloud(t), nodes: map[string]*node{}, image: image, certs: map[string]etcdtest.Cert{}, more: map[string]any{}}
 	c.etcd = map[string]any{"path": "/usr/local/bin"}
 	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{Limit: 15 * time.Minute})
-	for _, file := range []string{"main.tf", bootstrap + ".tf"} {
+	for _, file := range []string{"main.tf", formation + ".tf"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func newCluster(t *testing.T, bootstrap, image string) *cluster {
 // provider writes the provider block.
 func (c *cluster) provider(more string) {
 	c.t.Helper()
-	c.Write("provider.tf", "provider \"etcd\" {\n  endpoints = [for node in values(var.nodes) : \"${var.scheme}://${node.address}:2379\"]\n"+more+"}\n")
+	c.Write("provider.tf", "provider \"etcd\" {\n"+more+"}\n")
 }
 
 // secure gives each node a certificate of the same authority.
@@ -85,7 +85,7 @@ func (c *cluster) secure() {
 // add adds nodes. The first one has the host address 11 in its network.
 func (c *cluster) add(names ...string) {
 	for _, name := range names {
-		c.nodes[name] = &node{Address: c.cloud.address(11 + int(name[0]-'a')), Image: c.image}
+		c.nodes[name] = &node{Address: c.cloud.address(11 + int(name[0]-'a'))}
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *cluster) save() {
 		}
 		options[name] = option
 	}
-	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "founders": []string{"a", "b", "c"}, "scheme": c.scheme(), "options": options}
+	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "image": c.image, "scheme": c.scheme(), "options": options}
 	maps.Copy(vars, c.more)
 	text, err := json.MarshalIndent(vars, "", "  ")
 	if err != nil {

@@ -62,7 +62,7 @@ func static(t *testing.T) {
 	})
 	c.underWriter("a wiped disk, which refuses", func() { c.mustRefuseToStart("b") })
 	c.underWriter("replacement of the member with the wiped disk", func() {
-		c.apply(`-replace=etcd_member_config.node["b"]`)
+		c.apply(`-replace=terraform_data.machine["b"]`)
 		c.mustStand()
 	})
 	c.replacesAFailedMachine("c")
@@ -102,9 +102,9 @@ func (c *cluster) replacesAFailedMachine(name string) {
 	c.underWriter("replacement of a failed machine", func() {
 		c.must(c.cloud.machine(name).powerOff())
 		c.plan().MustDo(map[string]string{
-			fmt.Sprintf("etcd_member.node[%q]", name):        "delete create",
-			fmt.Sprintf("terraform_data.machine[%q]", name):  "delete create",
-			fmt.Sprintf("etcd_member_config.node[%q]", name): "delete create",
+			fmt.Sprintf("etcd_member.node[%q]", name):       "delete create",
+			fmt.Sprintf("terraform_data.machine[%q]", name): "delete create",
+			"etcd_cluster.this":                             "update",
 		})
 		c.apply()
 		c.mustStand()
@@ -117,9 +117,6 @@ func (c *cluster) replacesAFailedMachine(name string) {
 func (c *cluster) rolls(image string) {
 	c.t.Helper()
 	c.image = image
-	for _, n := range c.nodes {
-		n.Image = image
-	}
 	c.underWriter("another image for all, "+fmt.Sprint(len(c.nodes))+" applies", func() {
 		for range c.nodes {
 			c.apply()
@@ -146,7 +143,7 @@ func discoveryV3(t *testing.T) {
 		c.save()
 		client := c.client()
 		run := c.Start("apply")
-		etcdtest.Eventually(t, "the member is announced, and its machine starts etcd", func() error {
+		etcdtest.Eventually(t, "the member is added, and its machine starts etcd", func() error {
 			if run.Ended() {
 				t.Fatalf("the apply has ended before\n%s", run.Wait())
 			}

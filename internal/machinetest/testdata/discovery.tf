@@ -1,4 +1,4 @@
-# The registry is another machine, so that one apply does it all.
+# The discovery cluster is another machine, so that one apply does it all.
 
 variable "registry" {
   type = object({ address = string, image = string, protocol = string })
@@ -6,7 +6,7 @@ variable "registry" {
 
 locals {
   registry  = "http://${var.registry.address}:2379"
-  bootstrap = etcd_discovery_token.this.bootstrap
+  discovery = etcd_discovery_token.this.bootstrap
 }
 
 provider "etcd" {
@@ -60,7 +60,7 @@ resource "terraform_data" "registry" {
 
 resource "etcd_discovery_token" "this" {
   provider   = etcd.registry
-  founders   = var.founders
+  size       = 3
   protocol   = var.registry.protocol
   depends_on = [terraform_data.registry]
 }

@@ -14,13 +14,14 @@ variable "cloud" {
 variable "nodes" {
   type = map(object({
     address = string
-    image   = string
+    image   = optional(string)
     late    = optional(string, "0s")
   }))
 }
 
-variable "founders" {
-  type = set(string)
+# Of the machines whose node has none of its own.
+variable "image" {
+  type = string
 }
 
 variable "scheme" {
@@ -39,23 +40,19 @@ variable "options" {
   type = any
 }
 
-resource "etcd_rollout" "this" {
-  desired = { for name, node in var.nodes : name => node.image }
-}
-
-resource "etcd_member_config" "node" {
-  for_each                  = var.nodes
-  name                      = each.key
-  peer_urls                 = ["${var.scheme}://${each.value.address}:2380"]
-  client_urls               = ["${var.scheme}://${each.value.address}:2379"]
-  bootstrap                 = local.bootstrap
-  triggers_replace          = etcd_rollout.this.effective[each.key]
+resource "etcd_cluster" "this" {
+  members = { for name, node in var.nodes : name => {
+    peer_urls   = ["${var.scheme}://${node.address}:2380"]
+    client_urls = ["${var.scheme}://${node.address}:2379"]
+  } }
+  discovery                 = local.discovery
+  revision                  = { image = var.image }
   replace_unreachable_after = var.unreachable
 }
 
 resource "terraform_data" "machine" {
   for_each         = var.nodes
-  triggers_replace = etcd_member_config.node[each.key].id
+  triggers_replace = etcd_cluster.this.node[each.key].id
 
   # A provisioner that runs at destroy sees nothing but this.
   input = "${var.cloud}/${each.key}"
@@ -63,8 +60,8 @@ resource "terraform_data" "machine" {
   provisioner "local-exec" {
     command = "printf %s \"$USER_DATA\" | curl -q --noproxy '*' -sS --fail-with-body -T - \"$MACHINE\""
     environment = {
-      MACHINE   = "${self.input}?address=${each.value.address}&image=${etcd_rollout.this.effective[each.key]}&late=${each.value.late}"
-      USER_DATA = provider::etcd::cloud_config(etcd_member_config.node[each.key], var.options[each.key])
+      MACHINE   = "${self.input}?address=${each.value.address}&image=${coalesce(each.value.image, etcd_cluster.this.node[each.key].revision.image)}&late=${each.value.late}"
+      USER_DATA = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], var.options[each.key])
     }
   }
 
@@ -79,6 +76,6 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
 }
