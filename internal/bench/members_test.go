@@ -44,22 +44,55 @@ resource "etcd_member" "node" {
 }
 `
 
+// nodesText is the same cluster with its nodes.
+const nodesText = `
+import {
+  to = etcd_cluster.this
+  id = %q
+}
+
+resource "etcd_cluster" "this" {
+  members = { for name, url in local.nodes : name => { peer_urls = [url], client_urls = [local.clients[name]] } }
+}
+
+locals {
+  clients = %s
+}
+`
+
+const nodesOverride = `
+resource "etcd_member" "node" {
+  name       = null
+  peer_urls  = null
+  config     = etcd_cluster.this.node[each.key]
+  machine_id = etcd_cluster.this.node[each.key].id
+}
+`
+
 // measureMembers measures the refresh of all members of a cluster, compared
-// with as many resources that send no requests, and with one member frozen.
+// with as many resources that send no requests, and with one member frozen. Then
+// it measures the same with the nodes of the cluster.
 func measureMembers(t *testing.T, c campaign) []bench.Row {
 	n := 3
 	if c.whole {
 		n = 9
 	}
 	cl := etcdtest.Start(t, n, etcdtest.Options{})
-	var nodes, endpoints []string
+	var nodes, clients, endpoints []string
 	for _, p := range cl.Members() {
 		nodes = append(nodes, fmt.Sprintf("%s = %q", p.Name, p.PeerURL()))
+		clients = append(clients, fmt.Sprintf("%s = %q", p.Name, p.ClientURL()))
 		endpoints = append(endpoints, fmt.Sprintf("%q", p.ClientURL()))
 	}
-	members := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	members.Write("main.tf", fmt.Sprintf(membersText, "["+strings.Join(endpoints, ", ")+"]", "{\n"+strings.Join(nodes, "\n")+"\n}"))
+	block := func(lines []string) string { return "{\n" + strings.Join(lines, "\n") + "\n}" }
+	text := fmt.Sprintf(membersText, "["+strings.Join(endpoints, ", ")+"]", block(nodes))
+	members, whole := acctest.NewWorkspace(t, acctest.WorkspaceOptions{}), acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	members.Write("main.tf", text)
 	members.Apply().MustSucceed()
+	whole.Write("main.tf", text)
+	whole.Write("nodes.tf", fmt.Sprintf(nodesText, clusterID(t, cl), block(clients)))
+	whole.Write("nodes_override.tf", nodesOverride)
+	whole.Apply().MustSucceed()
 	data := workspace(t, dataText, n, nil)
 
 	var lists, calls, peak bench.Sample
@@ -75,6 +108,9 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 	turns(t, c.rounds(9), alive, side{"terraform_data", func(t *testing.T) {
 		p, _ := planned(t, data)
 		took["data"] = append(took["data"], seconds(p.Took))
+	}}, side{"nodes", func(t *testing.T) {
+		p, _ := planned(t, whole)
+		took["nodes"] = append(took["nodes"], seconds(p.Took))
 	}})
 	refreshed := took[here]
 
@@ -101,12 +137,23 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 	what := fmt.Sprintf("%d members", n)
 	return []bench.Row{
 		{Measure: measure, Case: what, Unit: "s", Here: refreshed, Rival: "as many terraform_data", Against: took["data"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1.5}},
+		{Measure: measure, Case: fmt.Sprintf("etcd_cluster with %d nodes and their members", n), Unit: "s", Here: took["nodes"], Rival: "the members alone", Against: refreshed},
 		{Measure: measure, Case: what + ": list calls", Unit: "calls", Here: lists, Goal: bench.Goal{Bound: bench.Value, Limit: 1}},
 		{Measure: measure, Case: what + ": requests of all kinds", Unit: "requests", Here: calls},
 		{Measure: measure, Case: what + ": peak memory of the provider", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}},
 		{Measure: "plan of a cluster", Case: what + ", one frozen", Unit: "s", Here: took["frozen"], Rival: "the same with all alive", Against: took["alive"],
 			Goal: bench.Goal{Bound: bench.Excess, Limit: connection.DefaultRequestTimeout.Seconds()}},
 	}
+}
+
+// clusterID returns the ID of a cluster in hexadecimal.
+func clusterID(t *testing.T, c *etcdtest.Cluster) string {
+	t.Helper()
+	list, err := c.Client(t).MemberList(within(t, limit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", list.Header.ClusterId)
 }
 
 func requestsOfAll(t *testing.T, c *etcdtest.Cluster) served {
