@@ -116,14 +116,6 @@ func TestWithoutCurl(t *testing.T) {
 // member ends if its own cluster rejects its ID as removed.
 func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 	t.Parallel()
-	// The beginning of a log of etcd 3.6.
-	log := []byte{
-		4, 0, 0, 0, 0, 0, 0, 132, 8, 4, 16, 0, 0, 0, 0, 0,
-		30, 0, 0, 0, 0, 0, 0, 130, 8, 1, 16, 217, 241, 204, 143, 8,
-		26, 20, 8, 187, 226, 142, 236, 227, 194, 215, 129, 117, 16, 184, 138, 174,
-		164, 218, 249, 229, 218, 29, 0, 0,
-	}
-	const id, cluster = "75035e163d83b13b", "1db597cda48b8538"
 	eachShell(t, func(t *testing.T, sh shell) {
 		dir := filepath.Join(t.TempDir(), "data")
 		if err := os.MkdirAll(filepath.Join(dir, "member/wal"), 0o700); err != nil {
@@ -137,8 +129,8 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 			p.handle(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.URL.Path == "/members":
-					reply(w, cluster, members...)
-				case r.URL.Path != "/raft/stream/message/"+id || r.Header.Get("X-Etcd-Cluster-Id") != cluster || r.Header.Get("X-Server-Version") == "":
+					reply(w, dataCluster, members...)
+				case r.URL.Path != "/raft/stream/message/"+dataID || r.Header.Get("X-Etcd-Cluster-Id") != dataCluster || r.Header.Get("X-Server-Version") == "":
 					w.WriteHeader(http.StatusPreconditionFailed)
 				default:
 					w.WriteHeader(gone)
@@ -153,18 +145,18 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 			code    int
 			reason  string
 		}{
-			{"removed", log, []entry{ea, eb}, http.StatusGone, exitRetry, "was removed from the cluster"},
-			{"removed, and another was added", log, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, exitRetry, "was removed from the cluster"},
-			{"not known yet", log, []entry{ea, eb}, http.StatusNotFound, 0, ""},
-			{"known there, and not listed yet", log, []entry{ea, eb}, http.StatusPreconditionFailed, 0, ""},
-			{"another has its name", log, []entry{ea, eb, ran(13, "us", dead)}, http.StatusGone, exitRetry, "was removed from the cluster"},
-			{"another has its URL, and has run", log, []entry{ea, eb, ran(13, "us", own)}, http.StatusGone, exitRetry, "was removed from the cluster"},
-			{"a voter with its URL has not run", log, []entry{ea, eb, {ID: 13, PeerURLs: []string{own}}}, http.StatusGone, exitRetry, "was removed from the cluster"},
-			{"a learner with its URL has not run, and its own ID is not removed", log, []entry{ea, eb, {ID: 13, PeerURLs: []string{own}, IsLearner: true}}, http.StatusNotFound, 0, ""},
-			{"one list has its ID", log, []entry{ea, eb, ran(8431686376982032699, "us", own)}, http.StatusGone, 0, ""},
-			{"most of the others are away", log, []entry{ea, eb, ran(13, "c", dead), ran(14, "d", "http://127.0.0.1:3")}, http.StatusGone, 0, ""},
-			{"a log of another cluster", append(slices.Clone(log[:53]), 30, 0, 0), []entry{ea, eb}, http.StatusGone, 0, ""},
-			{"a log of another member", append(append(slices.Clone(log[:35]), 188), log[36:]...), []entry{ea, eb}, http.StatusGone, 0, ""},
+			{"removed", dataLog, []entry{ea, eb}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"removed, and another was added", dataLog, []entry{ea, eb, ran(13, "c", dead)}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"not known yet", dataLog, []entry{ea, eb}, http.StatusNotFound, 0, ""},
+			{"known there, and not listed yet", dataLog, []entry{ea, eb}, http.StatusPreconditionFailed, 0, ""},
+			{"another has its name", dataLog, []entry{ea, eb, ran(13, "us", dead)}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"another has its URL, and has run", dataLog, []entry{ea, eb, ran(13, "us", own)}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"a voter with its URL has not run", dataLog, []entry{ea, eb, {ID: 13, PeerURLs: []string{own}}}, http.StatusGone, exitRetry, "was removed from the cluster"},
+			{"a learner with its URL has not run, and its own ID is not removed", dataLog, []entry{ea, eb, {ID: 13, PeerURLs: []string{own}, IsLearner: true}}, http.StatusNotFound, 0, ""},
+			{"one list has its ID", dataLog, []entry{ea, eb, ran(8431686376982032699, "us", own)}, http.StatusGone, 0, ""},
+			{"most of the others are away", dataLog, []entry{ea, eb, ran(13, "c", dead), ran(14, "d", "http://127.0.0.1:3")}, http.StatusGone, 0, ""},
+			{"a log of another cluster", append(slices.Clone(dataLog[:53]), 30, 0, 0), []entry{ea, eb}, http.StatusGone, 0, ""},
+			{"a log of another member", append(append(slices.Clone(dataLog[:35]), 188), dataLog[36:]...), []entry{ea, eb}, http.StatusGone, 0, ""},
 			{"an empty log", nil, []entry{ea, eb}, http.StatusGone, 0, ""},
 			{"a log that is none", bytes.Repeat([]byte{255}, 600), []entry{ea, eb}, http.StatusGone, 0, ""},
 		} {
@@ -182,8 +174,8 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 		for _, elsewhere := range []bool{false, true} {
 			t.Run(fmt.Sprint("a learner with its URL has not run, the log is elsewhere: ", elsewhere), func(t *testing.T) {
 				members, gone = []entry{ea, eb, {ID: 13, PeerURLs: []string{own}, IsLearner: true}}, http.StatusGone
-				dir, want := t.TempDir(), "removed-"+id+"/wal/0.wal"
-				log := tools(t, map[string]string{"0.wal": string(log)})
+				dir, want := t.TempDir(), "removed-"+dataID+"/wal/0.wal"
+				log := tools(t, map[string]string{"0.wal": string(dataLog)})
 				if err := os.Mkdir(filepath.Join(dir, "member"), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -205,7 +197,7 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 		}
 		t.Run("a peer names others that say so", func(t *testing.T) {
 			members, gone = []entry{ea, eb}, http.StatusGone
-			if err := os.WriteFile(filepath.Join(dir, "member/wal/0.wal"), log, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "member/wal/0.wal"), dataLog, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			ask(t, sh, false, []string{a.url, dead}, "ETCD_DATA_DIR="+dir).want(t, 0, "", "")

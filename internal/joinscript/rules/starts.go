@@ -1,0 +1,73 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rules
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed starts.txt
+var starts string
+
+// Start is a case of starts.txt, which says what its parts mean. The URL of a member is
+// its letter, and its ID follows from its letter and its digit.
+type Start struct {
+	Name string
+	Machine
+	Want Decision
+	// Words are in the standard error of the script.
+	Words string
+}
+
+// Starts are the cases in which a machine starts etcd, or does not.
+func Starts() (all []Start) {
+	for line := range strings.Lines(starts) {
+		parts := strings.Split(line, "|")
+		if len(parts) != 5 || line[0] == '#' {
+			continue
+		}
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		s := Start{Name: parts[0], Want: Decision(parts[3]), Words: parts[4]}
+		s.PeerURL, s.Peers, s.Answers = "c", []string{"a", "b"}, map[string]Answer{}
+		is, peers, given := strings.Cut(parts[1], "peers=")
+		if given {
+			s.Peers = strings.Fields(peers)
+		}
+		for _, word := range strings.Fields(is) {
+			switch word {
+			case "initial":
+				s.Initial = true
+			case "window":
+				s.Window = true
+			case "mark":
+				s.Mark = true
+			case "data":
+				s.Data = 'c'
+			}
+		}
+		for answer := range strings.SplitSeq(parts[2], ";") {
+			if url, members, ok := strings.Cut(strings.TrimSpace(answer), ": "); ok {
+				s.Answers[url] = list(1, members)
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// list reads a list of members, none for "-".
+func list(cluster uint64, text string) (a Answer) {
+	for _, word := range strings.Fields(strings.TrimPrefix(text, "-")) {
+		name := strings.Trim(word, "()!")
+		id := uint64(name[0])
+		if len(name) > 1 {
+			id = id<<8 | uint64(name[1])
+		}
+		a.Cluster, a.Members = cluster, append(a.Members, Member{ID: id, PeerURL: name[:1], Learner: word[0] == '(', Started: strings.Contains(word, "!")})
+	}
+	return a
+}
