@@ -30,7 +30,7 @@ const (
 		"Initial members go from pending to voter when their join scripts start etcd, which forms the cluster. " +
 		"A voter that fails is unreachable until you repair it. After replace_unreachable_after Terraform declares it failed and removes it. " +
 		"A node whose machine is replaced is replacing until Terraform has added its member again, with a new member ID, and promoted it."
-	demoAlt = "Recording of make demo. Three machines form a cluster. A second plan is empty. A fourth machine joins as a learner and is promoted. The leader is removed. Everything is destroyed."
+	demoAlt = "Recording of make demo. Three machines form a cluster. A second plan is empty. A new image replaces one machine in each of three applies. A fourth machine joins as a learner and is promoted. The leader is removed. Everything is destroyed."
 )
 
 // pictures draws all pictures. The document is BENCHMARKS.md.
