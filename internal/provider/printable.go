@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/clustermember"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -52,12 +52,17 @@ type printable struct {
 	table *backend.Table // may be nil
 }
 
-// noteOf returns what a state has of a member.
-func noteOf(req *tfprotov6.UpgradeResourceStateRequest) (e membership.Entry, ok bool) {
-	if req == nil || req.RawState == nil {
-		return e, false
+// note notes what a state has of a member or of an etcd_cluster.
+func (p *printable) note(req *tfprotov6.UpgradeResourceStateRequest) {
+	if p.table == nil || req == nil || req.RawState == nil {
+		return
 	}
-	return clustermember.NoteOf(req.TypeName, req.RawState.JSON)
+	if e, ok := clustermember.NoteOf(req.TypeName, req.RawState.JSON); ok {
+		p.table.Note(e)
+	}
+	if s, ok := cluster.NoteOf(req.TypeName, req.RawState.JSON); ok {
+		p.table.Store(s)
+	}
 }
 
 // shown makes a call with a context of its own, and cleans the texts of the response.
@@ -126,9 +131,7 @@ func (p *printable) ValidateResourceConfig(ctx context.Context, req *tfprotov6.V
 
 // UpgradeResourceState implements [tfprotov6.ResourceServer].
 func (p *printable) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	if e, ok := noteOf(req); ok && p.table != nil {
-		p.table.Note(e)
-	}
+	p.note(req)
 	return shown(ctx, req, p.served.UpgradeResourceState)
 }
 

@@ -107,12 +107,12 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 
 // checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
 // state was lost, it has another key, or it is tainted. Silence proves nothing, and is
-// what a first apply finds.
+// what a first apply finds, unless the state has the cluster: then it may have formed.
 func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
-	var urls []string
+	var urls, peers []string
 	for _, w := range want {
 		if !w.unknown {
-			urls = append(urls, w.ClientURLs...)
+			urls, peers = append(urls, w.ClientURLs...), append(peers, w.PeerURLs...)
 		}
 	}
 	slices.Sort(urls)
@@ -131,6 +131,10 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 		report.ErrorOn(diags, "members", running(snap))
 	case err != nil && port.Hopeless(err):
 		report.ErrorOn(diags, "members", answering(err))
+	default:
+		if was, ok := r.backend.Table.Has(peers); ok {
+			report.ErrorOn(diags, "members", inState(was.Cluster))
+		}
 	}
 }
 
