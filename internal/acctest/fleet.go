@@ -40,14 +40,16 @@ type Node struct {
 
 	Peers   []string `json:"peers,omitempty"`
 	Clients []string `json:"clients,omitempty"`
-	// Listen is where the member listens for clients, if not at Client, and ListenPeer
-	// where it listens for peers, if not at Peer.
-	Listen     string `json:"listen,omitempty"`
-	ListenPeer string `json:"listen_peer,omitempty"`
+	// Listen are the URLs at which the member listens for clients, if not at Client,
+	// separated by commas.
+	Listen string `json:"listen,omitempty"`
 }
 
 // dial returns the URL at which the test reaches the member.
-func (n *Node) dial() string { return cmp.Or(n.Listen, n.Client) }
+func (n *Node) dial() string {
+	first, _, _ := strings.Cut(cmp.Or(n.Listen, n.Client), ",")
+	return first
+}
 
 // FleetOptions configure a [Fleet].
 type FleetOptions struct {

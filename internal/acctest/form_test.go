@@ -26,16 +26,16 @@ func TestAccDiscovery(t *testing.T) {
 	for name, o := range map[string]FleetOptions{
 		"v2":      {Protocol: "v2", Registry: etcdtest.V35, Version: etcdtest.V35},
 		"v3":      {Protocol: "v3", Registry: etcdtest.V35, Version: etcdtest.V37},
-		"service": {Protocol: "service", Service: etcdtest.NewDiscoveryService(t, pki), RegistryCA: pki.CAFile},
+		"service": {Protocol: "service", Service: etcdtest.NewDiscoveryService(t, pki), RegistryCA: pki.CAFile, Version: etcdtest.V36},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := NewFleet(t, o)
-			f.Form().MustBeQuiet()
-			f.Settled()
+			f.Form()
+			f.Plan().MustBeEmpty()
 			f.Add("d")
-			f.Form().MustBeQuiet()
-			f.Settled()
+			f.Form()
+			f.Plan().MustBeEmpty()
 			f.Drop("d")
 			f.Image = "two"
 			before := f.MemberIDs()

@@ -116,7 +116,7 @@ func TestAccHostileEndpoint(t *testing.T) {
 		"peer URL": {ID: 0xbad, Name: "x", PeerURLs: []string{"http://127.0.0.66:2380" + hostile}},
 	} {
 		tell(append(slices.Clone(truth.Members.Members), m))
-		w := configuration(t, acctest.Access{Endpoints: []string{liar.URL}}, resources) // it gets no credentials
+		w := configuration(t, acctest.Access{Endpoints: []string{liar.URL}}, resources+member("etcd_learner", "d", "http://127.0.0.9:2380")) // it gets no credentials
 		out := w.Run("apply", "-no-color", "-input=false", "-auto-approve").MustFail()
 		said := string(out.Stdout) + string(out.Stderr)
 		if strings.ContainsAny(said, "\x1b\u2028") || strings.Contains(said, "\nbootcmd") || !strings.Contains(said, "it lists member bad") {

@@ -12,11 +12,10 @@ variable "nodes" {
   type = map(object({
     client = string
     peer   = string
-    # More URLs, and where the process listens if not at the advertised ones.
-    peers       = optional(list(string), [])
-    clients     = optional(list(string), [])
-    listen      = optional(string)
-    listen_peer = optional(string)
+    # More URLs, and where the process listens for clients if not at the advertised ones.
+    peers   = optional(list(string), [])
+    clients = optional(list(string), [])
+    listen  = optional(string)
     # The etcd of the machine, if its image and its version do not decide.
     etcd = string
     # "member", "learner" or "none".
@@ -89,7 +88,6 @@ resource "terraform_data" "machine" {
           var.environment,
           etcd_cluster.this.node[each.key].environment,
           var.nodes[each.key].listen == null ? {} : { ETCD_LISTEN_CLIENT_URLS = var.nodes[each.key].listen },
-          var.nodes[each.key].listen_peer == null ? {} : { ETCD_LISTEN_PEER_URLS = var.nodes[each.key].listen_peer },
         ) : "${k}=${v}"
       ])
       MACHINE_JOIN = etcd_cluster.this.node[each.key].join_script_base64gzip
