@@ -1,6 +1,6 @@
-# One autoscaling group of size 1 for each member: the cloud keeps the machine
-# alive, and the member's identity stays one. A single group of three would give
-# three machines the same user data, and so the same identity.
+# One autoscaling group of size 1 for each member: the cloud replaces a machine that
+# fails. A single group of three would give three machines the same user data, and
+# so the same identity.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -12,22 +12,17 @@ terraform {
 locals {
   directory  = abspath(var.directory)
   machine_sh = abspath(var.machine_sh)
+}
 
+provider "etcd" {}
+
+resource "etcd_cluster" "this" {
   # With a cloud: the address of a network interface that the group attaches, or
   # a DNS name that follows the machine. It must outlive the machine.
-  client_url = { for name, node in var.nodes : name => "http://127.0.0.1:${node.client_port}" }
-  peer_url   = { for name, node in var.nodes : name => "http://127.0.0.1:${node.peer_port}" }
-}
-
-provider "etcd" {
-  endpoints = concat(var.endpoints, values(local.client_url))
-}
-
-resource "etcd_member_config" "node" {
-  for_each    = var.nodes
-  name        = each.key
-  peer_urls   = [local.peer_url[each.key]]
-  client_urls = [local.client_url[each.key]]
+  members = { for name, node in var.nodes : name => {
+    peer_urls   = ["http://127.0.0.1:${node.peer_port}"]
+    client_urls = ["http://127.0.0.1:${node.client_port}"]
+  } }
 }
 
 # Stands for the launch template: what a machine of the group boots with,
@@ -35,8 +30,8 @@ resource "etcd_member_config" "node" {
 resource "terraform_data" "template" {
   for_each = var.nodes
   input = {
-    environment            = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
-    join_script_base64gzip = etcd_member_config.node[each.key].join_script_base64gzip
+    environment            = join("\n", [for key, value in etcd_cluster.this.node[each.key].environment : "${key}=${value}"])
+    join_script_base64gzip = etcd_cluster.this.node[each.key].join_script_base64gzip
   }
 }
 
@@ -46,9 +41,9 @@ resource "terraform_data" "group" {
   input    = { script = local.machine_sh, directory = "${local.directory}/${each.key}" }
 
   # A group changes its template in place, and creates a new machine only when the
-  # old one is gone. A new identity must not wait for that.
+  # old one is gone. A rebuilt node must not wait for that.
   lifecycle {
-    replace_triggered_by = [etcd_member_config.node[each.key].id]
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id]
   }
 
   provisioner "local-exec" {
@@ -71,7 +66,7 @@ resource "terraform_data" "group" {
 # its group.
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.group[each.key].id
   timeouts   = { create = "2m", delete = "2m" }
 }
