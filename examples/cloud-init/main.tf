@@ -8,61 +8,33 @@ terraform {
   }
 }
 
-locals {
-  client_url = { for name, node in var.nodes : name => "https://${node.address}:${node.client_port}" }
-  peer_url   = { for name, node in var.nodes : name => "https://${node.address}:${node.peer_port}" }
-}
-
 provider "etcd" {
-  endpoints = values(local.client_url)
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
+  ca_cert = "pki/ca.pem"
+  cert    = "pki/root.pem"
+  key     = "pki/root-key.pem"
 }
 
-provider "etcd" { # the discovery cluster is another etcd
-  alias     = "registry"
-  endpoints = var.registry
-  ca_cert   = "pki/ca.pem"
-  cert      = "pki/root.pem"
-  key       = "pki/root-key.pem"
-}
-
-resource "etcd_discovery_token" "this" {
-  provider = etcd.registry
-  founders = var.founders
-
-  # What the machines present to the discovery cluster: files on the machines.
-  machine_access = {
-    ca_cert = "${var.pki}/ca.pem"
-    cert    = "${var.pki}/server.pem"
-    key     = "${var.pki}/server-key.pem"
-  }
-}
-
-# Rolls a new release out to one machine in each apply.
-resource "etcd_rollout" "this" {
-  desired = { for name, _ in var.nodes : name => jsonencode(var.archive) }
-}
-
-resource "etcd_member_config" "node" {
-  for_each         = var.nodes
-  name             = each.key
-  peer_urls        = [local.peer_url[each.key]]
-  client_urls      = [local.client_url[each.key]]
-  bootstrap        = etcd_discovery_token.this.bootstrap
-  triggers_replace = etcd_rollout.this.effective[each.key]
+resource "etcd_cluster" "this" {
+  members = { for name, node in var.nodes : name => {
+    peer_urls   = ["https://${node.address}:${node.peer_port}"]
+    client_urls = ["https://${node.address}:${node.client_port}"]
+  } }
+  version  = var.release.version
+  revision = { url = var.release.url, sha256 = var.release.sha256 }
 }
 
 # Stands for your virtual machine. Its argument is called user_data, user-data or
-# custom_data in place of input. What changes machines goes through the rollout,
-# here the release of etcd.
+# custom_data in place of input.
 resource "terraform_data" "machine" {
   for_each         = var.nodes
-  triggers_replace = etcd_member_config.node[each.key].id # new user data, new machine
+  triggers_replace = etcd_cluster.this.node[each.key].id # new user data, new machine
 
-  input = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = jsondecode(etcd_rollout.this.effective[each.key])
+  input = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], {
+    # Without etcd, the machine downloads the official release of the version.
+    etcd = {
+      url    = etcd_cluster.this.node[each.key].revision.url
+      sha256 = etcd_cluster.this.node[each.key].revision.sha256
+    }
     tls = { # files that the machines have
       ca   = "${var.pki}/ca.pem"
       cert = "${var.pki}/server.pem"
@@ -73,6 +45,6 @@ resource "terraform_data" "machine" {
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id # the member is removed before its machine
 }

@@ -1,5 +1,5 @@
 variable "nodes" {
-  description = "Members by name, each with its machine's address."
+  description = "Members by name, each with its machine's address. The members of the first apply form the cluster, and later ones join it."
   type = map(object({
     address     = string
     client_port = optional(number, 2379)
@@ -12,29 +12,18 @@ variable "nodes" {
   }
 }
 
-variable "founders" {
-  description = "Who forms the cluster. It stays as it is when nodes come and go."
-  type        = set(string)
-  default     = ["a", "b", "c"]
-}
-
-variable "registry" {
-  description = "Client URLs of the etcd in which the founders meet; see ../registry."
-  type        = list(string)
-  default     = ["https://registry.example.com:2379"]
+variable "release" {
+  description = "Version of etcd, and its archive for the machines' platform on a server of yours, with the archive's SHA-256. A change replaces one machine in each apply."
+  type        = object({ version = string, url = string, sha256 = string })
+  default = {
+    version = "3.6.16"
+    url     = "https://releases.example.com/etcd-v3.6.16-linux-amd64.tar.gz"
+    sha256  = "0000000000000000000000000000000000000000000000000000000000000000"
+  }
 }
 
 variable "pki" {
   description = "Directory on the machines with ca.pem, server.pem and server-key.pem."
   type        = string
   default     = "/etc/etcd/pki"
-}
-
-variable "archive" {
-  description = "A release of etcd for the machines' platform, and its SHA-256 as the release's SHA256SUMS says. A change goes through the machines one at a time, one in each apply."
-  type        = object({ url = string, sha256 = string })
-  default = {
-    url    = "https://releases.example.com/etcd-linux-amd64.tar.gz"
-    sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
-  }
 }
