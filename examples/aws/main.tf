@@ -21,21 +21,16 @@ locals {
     b = { zone = "${var.region}b", subnet = "10.0.2.0/24", address = "10.0.2.10" }
     c = { zone = "${var.region}c", subnet = "10.0.3.0/24", address = "10.0.3.10" }
   }
-  architecture = "arm64" # of the image, the instance type and the release
+  architecture = "arm64" # of the image and the instance type
 }
 
 # The members reach each other at their private addresses, and Terraform reaches
 # them at their public ones.
 provider "etcd" {
-  endpoints   = [for node in values(local.nodes) : "https://${node.address}:2379"]
   address_map = { for name, node in local.nodes : "https://${node.address}:2379" => "https://${aws_eip.node[name].public_ip}:2379" }
   ca_cert     = tls_self_signed_cert.ca.cert_pem
   cert        = tls_locally_signed_cert.root.cert_pem
   key         = tls_private_key.root.private_key_pem
-}
-
-resource "etcd_initial_cluster" "this" {
-  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name].address}:2380"] }
 }
 
 # Each plan finds the newest image.
@@ -49,40 +44,26 @@ data "aws_ami" "debian" {
   }
 }
 
-# What changes machines goes through the rollout: one machine in each apply. That
-# includes the instance type, which EC2 would change by stopping all of them.
-resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => jsonencode({
-    image         = data.aws_ami.debian.id
-    instance_type = var.instance_type
-    release       = var.release
-  }) }
-}
-
-locals {
-  machine = { for name, _ in local.nodes : name => jsondecode(etcd_rollout.this.effective[name]) }
-}
-
-resource "etcd_member_config" "node" {
-  for_each                  = local.nodes
-  name                      = each.key
-  address                   = each.value.address
-  bootstrap                 = etcd_initial_cluster.this.bootstrap
-  triggers_replace          = etcd_rollout.this.effective[each.key]
+# What changes machines goes through version and revision: one machine in each
+# apply. That includes the instance type, which EC2 would change by stopping all of
+# them.
+resource "etcd_cluster" "this" {
+  members                   = { for name, node in local.nodes : name => { address = node.address } }
+  version                   = var.etcd_version
+  revision                  = { image = data.aws_ami.debian.id, instance_type = var.instance_type }
   replace_unreachable_after = "10m"
 }
 
 resource "aws_instance" "node" {
   for_each      = local.nodes
-  ami           = local.machine[each.key].image
-  instance_type = local.machine[each.key].instance_type
+  ami           = etcd_cluster.this.node[each.key].revision.image
+  instance_type = etcd_cluster.this.node[each.key].revision.instance_type
   key_name      = aws_key_pair.this.key_name
 
   # EC2 takes 16 KiB, and this has less than 12. Other user data is another
   # machine, never a restart of this one.
   user_data_replace_on_change = true
-  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = local.machine[each.key].release
+  user_data = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], {
     tls = {
       ca   = tls_self_signed_cert.ca.cert_pem
       cert = tls_locally_signed_cert.node[each.key].cert_pem
@@ -109,7 +90,7 @@ resource "aws_instance" "node" {
   tags = { Name = "etcd-${each.key}" }
 
   lifecycle {
-    replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id] # a rebuilt node, a new machine
   }
 
   # A machine downloads etcd when it boots, and is reached while it is removed.
@@ -118,11 +99,12 @@ resource "aws_instance" "node" {
 
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = aws_instance.node[each.key].id
 }
 
 data "etcd_cluster" "this" {
+  endpoints  = etcd_cluster.this.endpoints
   depends_on = [etcd_member.node]
 }
 

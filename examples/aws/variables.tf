@@ -10,14 +10,10 @@ variable "instance_type" {
   default     = "t4g.small"
 }
 
-variable "release" {
-  description = "Archive of an etcd release for linux-arm64, and its SHA-256 in the release's SHA256SUMS. A change replaces one machine in each apply."
-  type        = object({ url = string, sha256 = string })
-
-  validation {
-    condition     = strcontains(var.release.url, "linux-arm64")
-    error_message = "The machines are arm64: the URL must be that of a release for linux-arm64."
-  }
+variable "etcd_version" {
+  description = "Version of etcd: three numbers. A change replaces one machine in each apply."
+  type        = string
+  default     = "3.6.16"
 }
 
 variable "admin_networks" {
@@ -26,6 +22,6 @@ variable "admin_networks" {
 }
 
 variable "ssh_public_key" {
-  description = "Public key of who may log in as admin."
+  description = "Public key that logs in as admin."
   type        = string
 }

@@ -18,53 +18,33 @@ locals {
 # The members reach each other in the private network, and Terraform reaches them
 # at their public addresses.
 provider "etcd" {
-  endpoints   = [for address in values(local.nodes) : "https://${address}:2379"]
   address_map = { for name, address in local.nodes : "https://${address}:2379" => "https://${hcloud_primary_ip.node[name].ip_address}:2379" }
   ca_cert     = tls_self_signed_cert.ca.cert_pem
   cert        = tls_locally_signed_cert.root.cert_pem
   key         = tls_private_key.root.private_key_pem
 }
 
-resource "etcd_initial_cluster" "this" {
-  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
-}
-
-# What changes machines goes through the rollout: one machine in each apply. That
-# includes the server type, which Hetzner Cloud would change by stopping all of
-# them.
-resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => jsonencode({
-    image       = var.image
-    server_type = var.server_type
-    release     = var.release
-  }) }
-}
-
-locals {
-  machine = { for name, _ in local.nodes : name => jsondecode(etcd_rollout.this.effective[name]) }
-}
-
-resource "etcd_member_config" "node" {
-  for_each                  = local.nodes
-  name                      = each.key
-  address                   = each.value
-  bootstrap                 = etcd_initial_cluster.this.bootstrap
-  triggers_replace          = etcd_rollout.this.effective[each.key]
+# What changes machines goes through version and revision: one machine in each
+# apply. That includes the server type, which Hetzner Cloud would change by stopping
+# all of them.
+resource "etcd_cluster" "this" {
+  members                   = { for name, address in local.nodes : name => { address = address } }
+  version                   = var.etcd_version
+  revision                  = { image = var.image, server_type = var.server_type }
   replace_unreachable_after = "10m"
 }
 
 resource "hcloud_server" "node" {
   for_each           = local.nodes
   name               = "etcd-${each.key}"
-  image              = local.machine[each.key].image
-  server_type        = local.machine[each.key].server_type
+  image              = etcd_cluster.this.node[each.key].revision.image
+  server_type        = etcd_cluster.this.node[each.key].revision.server_type
   location           = var.location
   placement_group_id = hcloud_placement_group.this.id
   firewall_ids       = [hcloud_firewall.this.id]
   ssh_keys           = [hcloud_ssh_key.this.id]
 
-  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = local.machine[each.key].release
+  user_data = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], {
     tls = {
       ca   = tls_self_signed_cert.ca.cert_pem
       cert = tls_locally_signed_cert.node[each.key].cert_pem
@@ -86,18 +66,19 @@ resource "hcloud_server" "node" {
   }
 
   lifecycle {
-    replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
-    ignore_changes       = [ssh_keys]                             # another key goes in with the next machine
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id] # a rebuilt node, a new machine
+    ignore_changes       = [ssh_keys]                            # another key goes in with the next machine
   }
 }
 
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = hcloud_server.node[each.key].id
 }
 
 data "etcd_cluster" "this" {
+  endpoints  = etcd_cluster.this.endpoints
   depends_on = [etcd_member.node]
 }
 

@@ -10,14 +10,10 @@ variable "server_type" {
   default     = "cx23"
 }
 
-variable "release" {
-  description = "Archive of an etcd release for linux-amd64, and its SHA-256 in the release's SHA256SUMS. A change replaces one machine in each apply."
-  type        = object({ url = string, sha256 = string })
-
-  validation {
-    condition     = strcontains(var.release.url, "linux-amd64")
-    error_message = "The machines are amd64: the URL must be that of a release for linux-amd64."
-  }
+variable "etcd_version" {
+  description = "Version of etcd: three numbers. A change replaces one machine in each apply."
+  type        = string
+  default     = "3.6.16"
 }
 
 variable "location" {
@@ -32,6 +28,6 @@ variable "admin_networks" {
 }
 
 variable "ssh_public_key" {
-  description = "Public key of who may log in as root."
+  description = "Public key that logs in as root."
   type        = string
 }

@@ -19,38 +19,19 @@ locals {
 }
 
 provider "etcd" {
-  endpoints = [for address in values(local.nodes) : "https://${address}:2379"]
-  ca_cert   = tls_self_signed_cert.ca.cert_pem
-  cert      = tls_locally_signed_cert.root.cert_pem
-  key       = tls_private_key.root.private_key_pem
+  ca_cert = tls_self_signed_cert.ca.cert_pem
+  cert    = tls_locally_signed_cert.root.cert_pem
+  key     = tls_private_key.root.private_key_pem
 }
 
-resource "etcd_initial_cluster" "this" {
-  members = { for name in ["a", "b", "c"] : name => ["https://${local.nodes[name]}:2380"] }
-}
-
-# What changes machines goes through the rollout: one machine in each apply. That
-# includes processors and memory, which the provider would change by stopping all
-# of them.
-resource "etcd_rollout" "this" {
-  desired = { for name, _ in local.nodes : name => jsonencode({
-    image   = var.image
-    vcpu    = var.vcpu
-    memory  = var.memory
-    release = var.release
-  }) }
-}
-
-locals {
-  machine = { for name, _ in local.nodes : name => jsondecode(etcd_rollout.this.effective[name]) }
-}
-
-resource "etcd_member_config" "node" {
-  for_each                  = local.nodes
-  name                      = each.key
-  address                   = each.value
-  bootstrap                 = etcd_initial_cluster.this.bootstrap
-  triggers_replace          = etcd_rollout.this.effective[each.key]
+# What changes machines goes through version and revision: one machine in each
+# apply. That includes processors and memory, which the provider would change by
+# stopping all of them.
+resource "etcd_cluster" "this" {
+  members                   = { for name, address in local.nodes : name => { address = address } }
+  version                   = var.etcd_version
+  revision                  = { image = var.image, vcpu = var.vcpu, memory = var.memory }
+  rebuild                   = var.rebuild
   replace_unreachable_after = "10m"
 }
 
@@ -65,7 +46,7 @@ resource "libvirt_network" "this" {
 
 # Each image is downloaded once, and stays for as long as a machine has it.
 resource "libvirt_volume" "image" {
-  for_each = toset([for machine in values(local.machine) : machine.image])
+  for_each = toset([for node in values(etcd_cluster.this.node) : node.revision.image])
   name     = "etcd-image-${substr(sha256(each.key), 0, 12)}.qcow2"
   pool     = var.pool
   target   = { format = { type = "qcow2" } }
@@ -80,15 +61,15 @@ resource "libvirt_volume" "disk" {
   capacity_unit = "GiB"
   target        = { format = { type = "qcow2" } }
   backing_store = {
-    path   = libvirt_volume.image[local.machine[each.key].image].path
+    path   = libvirt_volume.image[etcd_cluster.this.node[each.key].revision.image].path
     format = { type = "qcow2" }
   }
 
-  # A new configuration, an empty disk. Nothing else replaces a disk, because the
+  # A rebuilt node, an empty disk. Nothing else replaces a disk, because the
   # provider would do that below a machine that runs.
   lifecycle {
     ignore_changes       = all
-    replace_triggered_by = [etcd_member_config.node[each.key].id]
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id]
   }
 }
 
@@ -101,7 +82,7 @@ resource "libvirt_cloudinit_disk" "seed" {
   name     = "etcd-${each.key}"
 
   meta_data = yamlencode({
-    instance-id    = etcd_member_config.node[each.key].id
+    instance-id    = etcd_cluster.this.node[each.key].id
     local-hostname = "etcd-${each.key}"
   })
   network_config = yamlencode({
@@ -116,8 +97,7 @@ resource "libvirt_cloudinit_disk" "seed" {
       }
     }
   })
-  user_data = provider::etcd::cloud_config(etcd_member_config.node[each.key], {
-    etcd = local.machine[each.key].release
+  user_data = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], {
     tls = {
       ca   = tls_self_signed_cert.ca.cert_pem
       cert = tls_locally_signed_cert.node[each.key].cert_pem
@@ -138,7 +118,7 @@ resource "libvirt_volume" "seed" {
 
   lifecycle {
     ignore_changes       = all
-    replace_triggered_by = [etcd_member_config.node[each.key].id]
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id]
   }
 }
 
@@ -146,8 +126,8 @@ resource "libvirt_domain" "node" {
   for_each    = local.nodes
   name        = "etcd-${each.key}"
   type        = "kvm"
-  vcpu        = local.machine[each.key].vcpu
-  memory      = local.machine[each.key].memory
+  vcpu        = etcd_cluster.this.node[each.key].revision.vcpu
+  memory      = etcd_cluster.this.node[each.key].revision.memory
   memory_unit = "MiB"
   running     = true
   autostart   = true
@@ -177,18 +157,19 @@ resource "libvirt_domain" "node" {
   }
 
   lifecycle {
-    replace_triggered_by = [etcd_member_config.node[each.key].id] # a new configuration, a new machine
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id] # a rebuilt node, a new machine
   }
 }
 
 # The number of the domain (id) is another one after each start.
 resource "etcd_member" "node" {
   for_each   = local.nodes
-  config     = etcd_member_config.node[each.key]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = libvirt_domain.node[each.key].uuid
 }
 
 data "etcd_cluster" "this" {
+  endpoints  = etcd_cluster.this.endpoints
   depends_on = [etcd_member.node]
 }
 

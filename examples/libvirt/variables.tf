@@ -16,14 +16,10 @@ variable "memory" {
   default     = 2048
 }
 
-variable "release" {
-  description = "Archive of an etcd release for linux-amd64, and its SHA-256 in the release's SHA256SUMS. A change replaces one machine in each apply."
-  type        = object({ url = string, sha256 = string })
-
-  validation {
-    condition     = strcontains(var.release.url, "linux-amd64")
-    error_message = "The machines are amd64: the URL must be that of a release for linux-amd64."
-  }
+variable "etcd_version" {
+  description = "Version of etcd: three numbers. A change replaces one machine in each apply."
+  type        = string
+  default     = "3.6.16"
 }
 
 variable "pool" {
@@ -33,6 +29,12 @@ variable "pool" {
 }
 
 variable "ssh_public_key" {
-  description = "Public key of who may log in as the image's user, such as debian."
+  description = "Public key that logs in as the image's user, such as debian."
   type        = string
+}
+
+variable "rebuild" {
+  description = "Any text by the name of a node. Another text rebuilds that node: its disk, its machine and its member."
+  type        = map(string)
+  default     = {}
 }
