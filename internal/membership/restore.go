@@ -3,62 +3,88 @@
 
 package membership
 
-// A restored cluster takes the place of a cluster that is gone. It is the only
-// exception to the rules for plans and removals: one plan forgets all members of
-// the replaced cluster, and none of them is removed. A plan needs a confirmation,
-// the ID of that cluster, and [DecideGiveUp] says whether it may be abandoned.
-// An abandoned cluster stays abandoned: the confirmation is a part of the
-// bootstrap from then on.
+// The restore of etcd_cluster is an update in place: all nodes get new IDs, and form a
+// cluster from a snapshot in place of the lost cluster. Until the restored cluster has
+// answered, the nodes of the lost one are kept, and the restore can be withdrawn.
+// [DecideGiveUp] says whether a cluster may be given up.
 
-// RestoreRequest is what a plan requests of an initial cluster.
+// RestoreAction is what a plan does with the restore of etcd_cluster.
+type RestoreAction uint8
+
+const (
+	// RestoreRefused: the code says why.
+	RestoreRefused RestoreAction = iota
+	// RestoreNothing: the plan restores nothing, and withdraws nothing.
+	RestoreNothing
+	// RestoreNow: the plan gives up the cluster in the state, and all nodes are new.
+	RestoreNow
+	// RestoreOnTheWay: an earlier apply has built the nodes, and the restored cluster
+	// has not answered yet.
+	RestoreOnTheWay
+	// RestoreWithdrawn: the plan gives up the restored cluster, which has not answered
+	// yet, and puts the nodes before back.
+	RestoreWithdrawn
+)
+
+// RestoreRequest is what a plan requests of an etcd_cluster in the state.
 type RestoreRequest struct {
-	// InState is true if the state has an initial cluster. Cluster is its ID, or
-	// 0 if the ID is not known.
-	InState bool
-	Cluster ClusterID
-	// Replaced is the cluster that the cluster in state has replaced, or 0.
-	Replaced ClusterID
-	// Confirmed is the cluster to replace, or 0. Unknown is true while that is
-	// not known.
+	// Cluster is the cluster in the state, or 0 if its ID is not known. Replaced is the
+	// cluster that restore replaces in the state, or 0.
+	Cluster, Replaced ClusterID
+	// Before is the cluster whose nodes are kept, or 0 if none are. BeforeReplaced is
+	// what restore replaced when they were in force, or 0.
+	Before, BeforeReplaced ClusterID
+	// Confirmed is the cluster that the configuration replaces, or 0. Unknown is true
+	// while that is not known.
 	Confirmed ClusterID
 	Unknown   bool
-	// SnapshotKnown is true if the plan knows the snapshot and its revision.
-	SnapshotKnown bool
-	// SameToken is true if the new cluster would have the token or the ID of the
-	// old cluster.
-	SameToken bool
+	// SnapshotKnown is true if the plan knows the snapshot. SnapshotChanged is true if it
+	// is another one than in the state.
+	SnapshotKnown, SnapshotChanged bool
+	// NamesMissing is true if the plan lacks a name that the state has.
+	NamesMissing bool
 }
 
 // The codes of [DecideRestore].
 const (
 	// ConfirmationUnknown: the plan does not know which cluster to replace.
 	ConfirmationUnknown Code = "confirmation unknown"
-	// OtherConfirmed: the confirmed cluster is not the cluster in state.
+	// OtherConfirmed: the confirmed cluster is not the cluster in the state.
 	OtherConfirmed Code = "other cluster confirmed"
 	// SnapshotUnknown: the snapshot may not exist yet.
 	SnapshotUnknown Code = "snapshot unknown"
-	// SameIdentity: members of the old cluster could take part in the new one.
-	SameIdentity Code = "same identity"
+	// StillOnTheWay: the restored cluster has not answered yet, and the configuration
+	// has another snapshot, or replaces the restored cluster.
+	StillOnTheWay Code = "restore on the way"
+	// NamesMissing: members of the replaced cluster are not in the plan. Their machines
+	// must be replaced together with the others.
+	NamesMissing Code = "names missing"
 )
 
-// DecideRestore decides what a plan may do with the initial cluster in state, or
-// with a new one. The verdict is Go if the plan replaces the confirmed cluster,
-// and Done if it replaces none. It checks in this order: the confirmation is
-// known; nothing new is confirmed; the confirmation is for the cluster in state;
-// the snapshot exists; the new cluster is another cluster.
-func DecideRestore(r RestoreRequest) Decision {
+// DecideRestore decides what a plan does with the restore of an etcd_cluster. It checks in
+// this order: the confirmation is known; a restore on the way goes on as it is, or is
+// withdrawn; something new is confirmed; the confirmation is for the cluster in the state;
+// the snapshot exists; all names stay. The code is "" unless the plan is refused.
+func DecideRestore(r RestoreRequest) (RestoreAction, Code) {
+	onTheWay := r.Before != 0
 	switch {
 	case r.Unknown:
-		return refuse(ConfirmationUnknown, Facts{})
-	case r.Confirmed == 0, r.InState && r.Confirmed == r.Replaced:
-		return Decision{Verdict: Done}
-	case r.InState && r.Confirmed != r.Cluster:
-		return refuse(OtherConfirmed, Facts{})
+		return RestoreRefused, ConfirmationUnknown
+	case onTheWay && (r.Confirmed == 0 || r.Confirmed == r.BeforeReplaced):
+		return RestoreWithdrawn, ""
+	case onTheWay && r.Confirmed == r.Before && !r.SnapshotChanged:
+		return RestoreOnTheWay, ""
+	case onTheWay && (r.Confirmed == r.Before || r.Confirmed == r.Cluster):
+		return RestoreRefused, StillOnTheWay
+	case r.Confirmed == 0, r.Confirmed == r.Replaced && !onTheWay:
+		return RestoreNothing, ""
+	case r.Confirmed != r.Cluster:
+		return RestoreRefused, OtherConfirmed
 	case !r.SnapshotKnown:
-		return refuse(SnapshotUnknown, Facts{})
-	case r.SameToken:
-		return refuse(SameIdentity, Facts{})
+		return RestoreRefused, SnapshotUnknown
+	case r.NamesMissing:
+		return RestoreRefused, NamesMissing
 	default:
-		return Decision{Verdict: Go}
+		return RestoreNow, ""
 	}
 }

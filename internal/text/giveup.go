@@ -14,42 +14,80 @@ import (
 
 // The texts about a cluster that is to be given up.
 
-// NotGivenUp returns the error for a restore that would give up a cluster.
-func NotGivenUp(err error) Message {
+// GiveUp is why a plan gives up a cluster.
+type GiveUp uint8
+
+// The reasons. A restore that an earlier apply has begun is on the way until the restored
+// cluster answers. Until then it can be withdrawn, which gives up the restored cluster.
+const (
+	ForRestore GiveUp = iota
+	ForRestoreOnTheWay
+	ForWithdrawal
+)
+
+// NotGivenUp returns the error for a plan of etcd_cluster, or its apply, that would give
+// up a cluster.
+func NotGivenUp(err error, why GiveUp) Message {
 	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
 	if !ok {
 		return newMessage("Cannot give up the cluster", "%s. Nothing was changed.", sentence(err))
 	}
-	id, answers := n.Request.Cluster, own(heard(n.Evidence))
+	id, answers, names := n.Request.Cluster, own(heard(n.Evidence)), n.Decision.Facts.Names
 	switch s := n.Evidence.Snapshot; n.Decision.Code {
 	case membership.HasQuorum:
 		return newMessage("The cluster has not lost its quorum",
-			"restore.replaces_cluster confirms that cluster %s is lost, but the cluster answers, with %s. "+
-				"It may have its quorum, and a restore would lose writes that it acknowledged. Nothing was changed.\n\n"+
-				"If you want to give up its data all the same, stop etcd on its machines, then plan again. Otherwise remove restore.replaces_cluster.%s",
-			s.ClusterID, members(s, ids(s.Members)), answers)
+			"%s gives up cluster %s, but the cluster answers, with %s. It may have its quorum, and writes that it acknowledged would be lost. Nothing was changed.\n\n%s%s",
+			why, s.ClusterID, members(s, ids(s.Members)), why.otherwise("stop etcd on its machines"), answers)
 	case membership.Contradicted:
 		return newMessage("A member that is stated gone answers",
 			"%s %s stated to be gone for good, and a server answers that may be %s. So cluster %s may serve, or come back. Nothing was changed.\n\n"+
-				"Remove %s from gone of restore and from ETCD_CLUSTER_LOST. If you want to give up the cluster all the same, stop etcd on that machine for good, then plan again.%s",
-			listed(n.Decision.Facts.Names), plural(len(n.Decision.Facts.Names), "is", "are"), plural(len(n.Decision.Facts.Names), "it", "them"),
-			id, plural(len(n.Decision.Facts.Names), "it", "them"), answers)
+				"Remove %s from gone of restore and from ETCD_CLUSTER_LOST. %s%s",
+			listed(names), plural(len(names), "is", "are"), plural(len(names), "it", "them"), id, plural(len(names), "it", "them"),
+			why.otherwise("stop etcd on that machine for good"), answers)
 	case membership.MayServe:
 		return newMessage("The cluster may serve",
-			"restore.replaces_cluster confirms that cluster %s is lost, but a server answers at an address of the cluster. "+
-				"It may be a member with a quorum, and a restore would lose writes that it acknowledged. Nothing was changed.\n\n"+
-				"If the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list, or stop etcd on its machine. "+
-				"If it does not, remove its address from endpoints and address_map. Then plan again.%s",
-			id, answers)
+			"%s gives up cluster %s, but a server answers at an address of the cluster. It may be a member with a quorum, and writes that it acknowledged would be lost. Nothing was changed.\n\n"+
+				"If the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list. "+
+				"If it does not, remove its address from endpoints and address_map. Then plan again. %s%s",
+			why, id, why.otherwise("stop etcd on its machine"), answers)
 	default:
 		return newMessage("State which members are gone",
-			"restore.replaces_cluster gives up cluster %s. Nothing proves that its quorum is lost: a member that does not answer may serve where it is not reached from here, or its power may return. Nothing was changed.\n\n"+
-				"Look at the machines. If these are destroyed or never start again, add this line to restore. Leave out a member that may come back:\n\n"+
-				"  gone = [%s]\n\n"+
-				"If etcd_initial_cluster is not in this configuration, state it for this Terraform run only, and again for the apply of a saved plan:\n\n"+
-				"  ETCD_CLUSTER_LOST=%s:%s terraform apply%s",
-			id, own(quoted(stating(n))), id, own(strings.Join(stating(n), ",")), answers)
+			"%s gives up cluster %s. Nothing proves that its quorum is lost: a member that does not answer may serve where it is not reached from here, or its power may return. Nothing was changed.\n\n"+
+				"Look at the machines. If these are destroyed or never start again, %s%s",
+			why, id, own(why.statement(n)), answers)
 	}
+}
+
+// String returns the subject of a sentence.
+func (w GiveUp) String() string {
+	if w == ForWithdrawal {
+		return "The withdrawal of the restore"
+	}
+	return "restore.replaces_cluster"
+}
+
+// otherwise returns how the cluster is given up all the same, and how the plan leaves it.
+// stop is an imperative.
+func (w GiveUp) otherwise(stop string) string {
+	switch w {
+	case ForRestoreOnTheWay:
+		return "To withdraw the restore, set restore to what it was before, or remove it, and run terraform apply. If you want to give up the cluster all the same, " + stop + ", then plan again."
+	case ForWithdrawal:
+		return "To keep the restored cluster, put restore back into the configuration. If you want to give it up all the same, " + stop + ", then plan again."
+	case ForRestore:
+		fallthrough
+	default:
+		return "If you want to give up the cluster all the same, " + stop + ", then plan again. Otherwise remove replaces_cluster from restore."
+	}
+}
+
+// statement ends a sentence with the line that states which members are gone.
+func (w GiveUp) statement(n *reconfigure.NotGivenUp) string {
+	if w == ForWithdrawal {
+		return sprintf("state it for this Terraform run only, and again for the apply of a saved plan. Leave out a member that may come back:\n\n"+
+			"  ETCD_CLUSTER_LOST=%s:%s terraform apply", n.Request.Cluster, own(strings.Join(stating(n), ",")))
+	}
+	return sprintf("add this line to restore. Leave out a member that may come back:\n\n  gone = [%s]", own(quoted(stating(n))))
 }
 
 // stating returns the voters to state as gone: those that are stated, and those of

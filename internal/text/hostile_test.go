@@ -49,7 +49,6 @@ var composed = map[string]any{
 	"MemberAnswer":       MemberAnswer,
 	"NotRefreshed":       NotRefreshed,
 	"Progress":           Progress,
-	"RestoreRefused":     RestoreRefused,
 	"SnapshotFile":       snapshotFile,
 	"WarningText":        WarningText,
 }

@@ -27,7 +27,7 @@ func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.Cl
 	b.state.Know(id, members...)
 	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).MayGiveUp)
 	if err != nil && b.FirstTime("given up: "+err.Error()) { // one error is enough to refuse the plan
-		report.Error(diags, text.NotGivenUp(err))
+		report.Error(diags, text.NotGivenUp(err, text.ForRestore))
 	}
 }
 
@@ -41,7 +41,7 @@ func (b *Backend) Abandon(ctx context.Context, c *Cluster, id membership.Cluster
 	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).GiveUp)
 	log.Debug(ctx, log.Membership, "forgetting a member of an abandoned cluster", "member", m.Name, "cluster", id, "error", err)
 	if err != nil {
-		report.Error(diags, text.NotGivenUp(err))
+		report.Error(diags, text.NotGivenUp(err, text.ForRestore))
 		return
 	}
 	b.state.Forget(id, m)
