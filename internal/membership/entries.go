@@ -58,8 +58,8 @@ type Entry struct {
 	Announced, Readdressed bool
 	// Found is what [Identify] says of a new member, if the cluster was observed.
 	Found Identity
-	// Built is true if an earlier apply has built the node of the member. Initial is the
-	// number of members that formed its cluster, 0 if not known. Peers are those that its
+	// Built is true if an earlier apply has built the node of the member, for a cluster
+	// that had formed. Initial is the number of members that formed it, 0 if not known. Peers are those that its
 	// join script asks, nil if not known.
 	Built   bool
 	Initial int
@@ -73,6 +73,9 @@ type Entry struct {
 type Known struct {
 	Snapshot *Snapshot
 	Turns    []Turn
+	// Lost is true if the plan gives the cluster up; see [DecideGiveUp]. No member of it
+	// counts as living.
+	Lost bool
 }
 
 // The codes of [Judge], in addition to those of [Identify] and of the removal of a
@@ -156,7 +159,7 @@ func (p planned) with(effects ...Effect) []Entry {
 // that was not observed, they are those that have voted.
 func (p planned) living(effects ...Effect) (out []Entry) {
 	for _, e := range p.with(effects...) {
-		votes := e.Votes
+		votes := e.Votes && !p.Lost
 		if p.Snapshot != nil {
 			votes = p.livingVoter(e.ID)
 		}
@@ -169,7 +172,7 @@ func (p planned) living(effects ...Effect) (out []Entry) {
 
 func (p planned) livingVoter(id MemberID) bool {
 	m, listed := p.Snapshot.Member(id)
-	return listed && !m.Learner && !p.Snapshot.provenDead(m)
+	return listed && !p.Lost && !m.Learner && !p.Snapshot.provenDead(m)
 }
 
 // brokenBy returns a ruling about the members of entries.
@@ -314,7 +317,7 @@ func newcomers(p planned) (out []Ruling) {
 // no other. The nodes of a cluster are not new all together.
 func successors(p planned) (out []Ruling) {
 	anew := p.where(func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
-	if slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
+	if !p.Lost && slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
 		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
 	}
 	for _, e := range p.with(Replaced) {

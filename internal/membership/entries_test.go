@@ -81,6 +81,7 @@ func rulings(broken []Ruling) string {
 func TestRules(t *testing.T) {
 	created := func(e *Entry) { e.Effect, e.Before, e.ID, e.Object = Created, nil, 0, 100+e.Object }
 	node := func(e *Entry) { e.After.Node = Unknown }
+	replaced := func(e *Entry) { e.Effect = Replaced }
 	stays := func(e *Entry) { e.After.Machine = e.Before.Machine }
 	nodeless := func(e *Entry) { e.After.Node, e.Before.Node = "", "" }
 	both := func(all ...func(*Entry)) func(*Entry) {
@@ -106,8 +107,8 @@ func TestRules(t *testing.T) {
 		"a dead one of two":               {Known{Snapshot: plannedCluster(2, 2)}, []Entry{entry(2, Replaced)}, ""},
 		"the only voter":                  {Known{Snapshot: plannedCluster(1)}, []Entry{entry(1, Replaced)}, "every voter needed [m1]"},
 		"while another is silent":         {Known{Snapshot: plannedCluster(3, 3)}, []Entry{entry(2, Replaced)}, "others not active [m2]"},
-		"while another is open":           {Known{plannedCluster(3), open}, []Entry{entry(2, Replaced)}, "turn of another [m2]"},
-		"a dead one while one is open":    {Known{plannedCluster(3, 2), open}, []Entry{entry(2, Replaced)}, ""},
+		"while another is open":           {Known{Snapshot: plannedCluster(3), Turns: open}, []Entry{entry(2, Replaced)}, "turn of another [m2]"},
+		"a dead one while one is open":    {Known{Snapshot: plannedCluster(3, 2), Turns: open}, []Entry{entry(2, Replaced)}, ""},
 		"a shrink":                        {Known{Snapshot: plannedCluster(5)}, []Entry{entry(1, Removed), entry(2, Removed), entry(3, Removed)}, ""},
 		"everything goes":                 {Known{Snapshot: plannedCluster(2)}, []Entry{entry(1, Removed), entry(2, Removed)}, "every voter removed [m1 m2]"},
 		"two of three renamed":            {Known{Snapshot: plannedCluster(3)}, []Entry{entry(1, Removed), entry(2, Removed), entry(7, Created)}, "too few stay [m1 m2]"},
@@ -147,6 +148,11 @@ func TestRules(t *testing.T) {
 		"tainted, and another is replaced": {Known{Snapshot: plannedCluster(3)}, []Entry{note(2), as(entry(2, Held), created), entry(3, Replaced)}, "second replacement [m2 m3]; too few stay [m2 m3]"},
 		"the only voter is tainted":        {Known{Snapshot: plannedCluster(1)}, []Entry{note(1), as(entry(1, Held), created)}, "every voter needed [m1]; too few stay [m1]"},
 		"the cluster is created again":     {Known{Snapshot: plannedCluster(5, 1, 2)}, []Entry{as(entry(1, Held), node), as(entry(2, Held), node)}, "cluster created again [m1 m2]"},
+
+		"lost, and all are replaced":  {Known{Lost: true}, []Entry{as(entry(1, Held), both(node, replaced)), as(entry(2, Held), both(node, replaced)), as(entry(3, Held), both(node, replaced))}, ""},
+		"lost, and one answers":       {Known{Lost: true, Snapshot: plannedCluster(3, 2, 3)}, []Entry{as(entry(1, Held), both(node, replaced)), as(entry(2, Held), both(node, replaced)), as(entry(3, Held), both(node, created))}, ""},
+		"lost, and its machine stays": {Known{Lost: true}, []Entry{as(entry(1, Held), both(node, replaced)), as(entry(2, Replaced), both(node, stays))}, "machine stays [m2]"},
+		"lost, and one is shared":     {Known{Lost: true}, []Entry{entry(2, Held), as(entry(2, Held), created)}, "created, unobserved [m2]; two resources [m2]"},
 
 		"silence":                         {Known{}, []Entry{entry(1, Replaced)}, ""},
 		"silence, and it is needed":       {Known{}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.Initial = 2 })}, "every voter needed, unobserved [m1]"},

@@ -27,6 +27,8 @@ type ProcessState struct {
 	dissolved syncmap.Map[membership.ClusterID, bool]
 	// known are the clusters that the state has, and their members that it has.
 	known syncmap.Map[membership.ClusterID, *syncmap.Map[string, membership.Member]]
+	// lost are the clusters that this process has given up, by [Engine.GiveUp].
+	lost syncmap.Map[membership.ClusterID, bool]
 	// freed is when peer URLs were released.
 	freed syncmap.Map[string, time.Time]
 }

@@ -5,10 +5,8 @@ package reconfigure
 
 import (
 	"context"
-	"errors"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // This file updates the records after a removal.
@@ -66,21 +64,4 @@ func (l *leave) letGo(ctx context.Context) error {
 	r.State = cluster.Removed
 	_, err = records.Put(ctx, r)
 	return err
-}
-
-// ClearAbandoned deletes the ownership records and turns that a restored
-// cluster got with the data of the cluster it replaces. They are stored under
-// the ID of the replaced cluster, where no operation reads them, so a failure
-// does no harm. The lock has a lease, which ends it.
-func (e *Engine) ClearAbandoned(ctx context.Context, abandoned membership.ClusterID) error {
-	records, turns := e.Cluster.Records(abandoned), e.Cluster.Turns(abandoned)
-	owned, _, err := records.List(ctx)
-	for _, r := range owned {
-		err = errors.Join(err, records.Delete(ctx, r.Owner))
-	}
-	open, listErr := turns.List(ctx)
-	for _, t := range open {
-		err = errors.Join(err, turns.Delete(ctx, t.Name))
-	}
-	return errors.Join(err, listErr)
 }

@@ -112,13 +112,19 @@ func (e *Engine) MayGiveUp(ctx context.Context, cluster membership.ClusterID, go
 	return CheckLost(evidence, e.Process.Request(cluster, e.Lost, gone), nil)
 }
 
-// GiveUp is [Engine.MayGiveUp] during an apply. Machines of
-// the same cluster are being destroyed then, and a server may answer while it ends: so
-// an answer that shows no quorum must repeat.
+// GiveUp is [Engine.MayGiveUp] during an apply. Machines of the same cluster are being
+// destroyed then. A server may answer while it ends: so an answer that shows no quorum
+// must repeat. Once the cluster was given up, it stays so in this process, and silence
+// refuses no more.
 func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone []string) error {
 	return e.repeat(ctx, ActionForget, cluster.String(), func() error {
 		err := e.MayGiveUp(ctx, cluster, gone)
 		kept, refused := errors.AsType[*NotGivenUp](err)
+		if err == nil {
+			e.Process.lost.Set(cluster, true)
+		} else if refused && kept.Decision.Code == membership.NotStated && e.Process.lost.Has(cluster) {
+			return nil
+		}
 		if refused && (kept.Decision.Code == membership.MayServe || kept.Decision.Code == membership.Contradicted) {
 			return outcome{next: unsure, cause: err}
 		}

@@ -5,11 +5,8 @@ package reconfigure_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -44,38 +41,4 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// They are deleted, and nothing else.
-	mine, _, err := b.engine.Cluster.Records(b.id(t)).List(ctx)
-	if err != nil || len(mine) == 0 {
-		t.Fatalf("%v, %v", mine, err)
-	}
-	other := before + 7
-	for _, key := range []string{membership.MetadataPrefix + other.String() + "/turns/gone", membership.MetadataPrefix + before.String() + "0/turns/gone", "app/" + before.String()} {
-		if _, err := client.Put(ctx, key, "kept"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	keys := func() (all []string) {
-		got, err := client.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, kv := range got.Kvs {
-			all = append(all, string(kv.Key))
-		}
-		return all
-	}
-	had := keys()
-	if err := b.engine.ClearAbandoned(ctx, before); err != nil {
-		t.Fatal(err)
-	}
-	has := keys()
-	gone := slices.DeleteFunc(had, func(key string) bool { return slices.Contains(has, key) })
-	under := membership.MetadataPrefix + before.String()
-	if want := []string{under + "/members/name:d", under + "/turns/gone"}; !slices.Equal(gone, want) {
-		t.Errorf("%q are gone, want %q", gone, want)
-	}
-	if err := b.engine.ClearAbandoned(ctx, 0); err == nil {
-		t.Error("the records of no cluster were cleared")
-	}
 }

@@ -5,6 +5,7 @@ package text
 
 import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // FailureEvidence describes what provider and leader observe of a silent member.
@@ -14,4 +15,9 @@ func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 		return MemberAnswer(s, id)
 	}
 	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
+}
+
+// QuorumIsLost returns the warning of a refresh for a cluster without a quorum.
+func QuorumIsLost(d membership.Decision, s membership.Snapshot) Message {
+	return Message{"The cluster has lost its quorum", refused(reconfigure.ActionReplace, "", d, s).Detail}
 }

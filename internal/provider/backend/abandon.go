@@ -5,6 +5,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -15,36 +16,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// GoneKey is the key of the voters that the configuration states are gone for good, for
-// the Delete of a plan that gives their cluster up.
-const GoneKey = "gone"
-
-// GuardAbandon refuses a plan that gives up a cluster, unless the answers of every
-// known address and the statement of the operator allow it. c is nil if no address is
-// known. members are those of the resource, gone the
-// voters that the configuration states are gone for good.
-func (b *Backend) GuardAbandon(ctx context.Context, c *Cluster, id membership.ClusterID, members []membership.Member, gone []string, diags *diag.Diagnostics) {
-	b.state.Know(id, members...)
-	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).MayGiveUp)
-	if err != nil && b.FirstTime("given up: "+err.Error()) { // one error is enough to refuse the plan
-		report.Error(diags, text.NotGivenUp(err, text.ForRestore))
-	}
+// GivingUp is a cluster that a plan gives up, and why.
+type GivingUp struct {
+	membership.GiveUpRequest
+	Why text.GiveUp
+	// Again is true if an earlier apply has given it up. Its machines are being
+	// destroyed since, so silence proves nothing new. An answer still refuses.
+	Again bool
 }
 
-// Abandon forgets a member of an abandoned cluster, its configuration, or the
-// bootstrap of the cluster. It does not change that cluster. It asks again what the
-// plan has asked. m is the zero value for what is destroyed only after the machines.
-func (b *Backend) Abandon(ctx context.Context, c *Cluster, id membership.ClusterID, m membership.Member, gone []string, diags *diag.Diagnostics) {
-	if m.ID != 0 {
-		b.state.Know(id, m)
-	}
-	err := b.giveUp(ctx, c, id, gone, (*reconfigure.Engine).GiveUp)
-	log.Debug(ctx, log.Membership, "forgetting a member of an abandoned cluster", "member", m.Name, "cluster", id, "error", err)
-	if err != nil {
-		report.Error(diags, text.NotGivenUp(err, text.ForRestore))
-		return
-	}
-	b.state.Forget(id, m)
+// MayGiveUp refuses a plan that gives up a cluster, unless the answers of every known
+// address and the statement of the operator allow it. c is nil if no address is known.
+func (b *Backend) MayGiveUp(ctx context.Context, c *Cluster, g GivingUp, diags *diag.Diagnostics) {
+	b.giveUp(ctx, c, g, (*reconfigure.Engine).MayGiveUp, diags)
+}
+
+// GiveUp asks again during the apply what [Backend.MayGiveUp] has asked. It does not
+// change the cluster.
+func (b *Backend) GiveUp(ctx context.Context, c *Cluster, g GivingUp, diags *diag.Diagnostics) {
+	b.giveUp(ctx, c, g, (*reconfigure.Engine).GiveUp, diags)
 }
 
 // CheckLost is [reconfigure.CheckLost] for a member without an address to ask.
@@ -53,9 +43,20 @@ func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause 
 	return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, nil), cause)
 }
 
-func (b *Backend) giveUp(ctx context.Context, c *Cluster, id membership.ClusterID, gone []string, ask func(*reconfigure.Engine, context.Context, membership.ClusterID, []string) error) error {
-	if c == nil || b.Unknown {
-		return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, gone), nil)
+func (b *Backend) giveUp(ctx context.Context, c *Cluster, g GivingUp, ask func(*reconfigure.Engine, context.Context, membership.ClusterID, []string) error, diags *diag.Diagnostics) {
+	b.state.Know(g.Cluster, g.Known...)
+	for _, other := range g.Others {
+		b.state.Know(other)
 	}
-	return ask(c.Engine, ctx, id, gone)
+	var err error
+	if c == nil || b.Unknown {
+		err = reconfigure.CheckLost(membership.Evidence{}, b.state.Request(g.Cluster, b.Lost, g.Gone), nil)
+	} else {
+		err = ask(c.Engine, ctx, g.Cluster, g.Gone)
+	}
+	log.Debug(ctx, log.Membership, "giving up a cluster", "cluster", g.Cluster, "again", g.Again, "error", err)
+	kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
+	if silent := refused && kept.Decision.Code == membership.NotStated; err != nil && !(silent && g.Again) {
+		report.Error(diags, text.NotGivenUp(err, g.Why))
+	}
 }

@@ -21,6 +21,7 @@ type Table struct {
 	objects uint64
 	urls    map[string]string // the etcd_cluster of each peer URL
 	stored  []Stored
+	lost    []GivingUp
 	over    bool
 }
 
@@ -107,7 +108,9 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 		entries := slices.DeleteFunc(slices.Clone(t.entries), func(x membership.Entry) bool {
 			return x.Cluster != id && (x.Cluster != 0 || x.Effect != membership.Created)
 		})
-		for _, r := range membership.Judge(entries, t.known[id]) {
+		known := t.known[id]
+		known.Lost = slices.ContainsFunc(t.lost, func(g GivingUp) bool { return g.Cluster == id })
+		for _, r := range membership.Judge(entries, known) {
 			key := fmt.Sprint(r.Code, r.Names)
 			if slices.Contains(membership.OfPlan, r.Code) {
 				key = fmt.Sprint(r.Code, id)
@@ -119,6 +122,28 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 		}
 	}
 	return broken
+}
+
+// Closed reports whether [Table.Close] was called.
+func (t *Table) Closed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+// Lose notes that the plan of an etcd_cluster gives up a cluster. Its members are planned
+// after that, and may then be replaced all together.
+func (t *Table) Lose(g GivingUp) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost = append(slices.DeleteFunc(t.lost, func(other GivingUp) bool { return other.Cluster == g.Cluster }), g)
+}
+
+// Lost are the clusters that [Table.Lose] was called for.
+func (t *Table) Lost() []GivingUp {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.lost)
 }
 
 // Begin forgets what [Table.Claim] has noted: a walk of Terraform's graph begins. Tests run

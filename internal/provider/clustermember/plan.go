@@ -31,6 +31,8 @@ type stored struct {
 	Entry   *membership.Entry `json:"entry,omitempty"`
 	// Endpoints lead to the cluster of the member that is replaced.
 	Endpoints []string `json:"endpoints,omitempty"`
+	// Lost are the clusters that the plan gives up.
+	Lost []backend.GivingUp `json:"lost,omitempty"`
 }
 
 // ModifyPlan implements resource.ResourceWithModifyPlan. It hands what the plan does to
@@ -77,7 +79,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
 		}
 	}
-	private.Keep(ctx, resp.Private, planKey, stored{e.Effect == membership.Removed, &e, endpoints}, diags)
+	private.Keep(ctx, resp.Private, planKey, stored{e.Effect == membership.Removed, &e, endpoints, r.backend.Table.Lost()}, diags)
 	r.enter(ctx, e, plan, endpoints, resp)
 }
 
@@ -117,7 +119,7 @@ func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
 	if !known {
 		return
 	}
-	e.Built, e.Initial, e.Imported = true, int(start.InitialMembers.ValueInt64()), start.Imported.ValueBool()
+	e.Built, e.Initial, e.Imported = start.InitialMembers.IsNull(), int(start.InitialMembers.ValueInt64()), start.Imported.ValueBool()
 	if attribute.IsGiven(start.Peers) {
 		e.Peers = append([]string{}, attribute.Texts(start.Peers)...)
 	}

@@ -142,15 +142,23 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 }
 
 // leave removes the member. A member that is removed permanently can be forgotten if its
-// cluster is lost; half of a replacement cannot.
-func (r *Resource) leave(ctx context.Context, m model, owner string, removal bool, timeout time.Duration, diags *diag.Diagnostics) {
-	name := m.Name.ValueString()
+// cluster is lost; half of a replacement cannot, unless etcd_cluster gives the cluster up.
+func (r *Resource) leave(ctx context.Context, m model, owner string, plan stored, timeout time.Duration, diags *diag.Diagnostics) {
+	name, removal := m.Name.ValueString(), plan.Removal
 	id, at, err := m.ids()
 	if err != nil {
 		report.Error(diags, text.BadID(name, err))
 		return
 	}
 	c, err := r.reach(ctx, m, diags)
+	if i := slices.IndexFunc(plan.Lost, func(g backend.GivingUp) bool { return g.Cluster == at }); i >= 0 {
+		lost := plan.Lost[i]
+		lost.Known = append(lost.Known, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)})
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		r.backend.GiveUp(ctx, c, lost, diags)
+		return
+	}
 	var left reconfigure.Removal
 	if err == nil {
 		left, err = c.Leave(ctx, reconfigure.LeaveRequest{

@@ -176,7 +176,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if !diags.HasError() {
-		r.leave(ctx, m, owner, plan.Removal, timeout, diags)
+		r.leave(ctx, m, owner, plan, timeout, diags)
 	}
 }
 
