@@ -46,7 +46,9 @@ func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause 
 func (b *Backend) giveUp(ctx context.Context, c *Cluster, g GivingUp, ask func(*reconfigure.Engine, context.Context, membership.ClusterID, []string) error, diags *diag.Diagnostics) {
 	b.state.Know(g.Cluster, g.Known...)
 	for _, other := range g.Others {
-		b.state.Know(other)
+		if other != 0 {
+			b.state.Know(other)
+		}
 	}
 	var err error
 	if c == nil || b.Unknown {

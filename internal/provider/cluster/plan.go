@@ -29,8 +29,8 @@ const lookTimeout = 3 * time.Second
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]. It decides from the
 // configuration, the state and what Read stored alone, because Terraform calls it again
-// during the apply, when a member and its machine are already gone. Only the creation
-// looks at what runs.
+// during the apply, when a member and its machine are already gone. Only the creation and
+// a restore look at what runs.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		return
@@ -48,7 +48,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		stored := private.Kept[health](ctx, req.Private, healthKey, &resp.Diagnostics)
 		if !resp.Diagnostics.HasError() {
-			planUpdate(ctx, &plan, state, stored, &resp.Diagnostics)
+			kept := private.Kept[before](ctx, req.Private, beforeKey, &resp.Diagnostics)
+			r.planUpdate(ctx, &plan, state, kept, stored, &resp.Diagnostics)
 		}
 	}
 	if !resp.Diagnostics.HasError() {
@@ -71,16 +72,7 @@ func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Di
 	if diags.HasError() {
 		return
 	}
-	nodes, status := map[string]node.Node{}, map[string]string{}
-	for name, w := range want {
-		n := planned(name, w.NodeValues, w.unknown)
-		if !known {
-			n.Version, n.Revision = plan.Version, plan.Revision
-		}
-		nodes[name], status[name] = n, string(membership.NodePending)
-	}
-	plan.setNodes(ctx, nodes, diags)
-	plan.Status = mapOf(status)
+	plan.planForming(ctx, want, known, diags)
 }
 
 // checkFormation refuses members that do not fit their token, or of which none forms the
@@ -139,7 +131,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 }
 
 // planUpdate plans the nodes of a cluster in the state.
-func planUpdate(ctx context.Context, plan *model, state model, stored health, diags *diag.Diagnostics) {
+func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kept before, stored health, diags *diag.Diagnostics) {
 	want, known := plan.wants(ctx, diags)
 	if want == nil || !known {
 		report.ErrorOn(diags, "members", unknownValues("members, version, revision or rebuild"))
@@ -153,6 +145,18 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 			return
 		}
 	}
+	does := plan.restoration(ctx, state, kept, want, diags)
+	if !r.planRestore(ctx, does, diags) {
+		return
+	}
+	if does.action == membership.RestoreNow {
+		plan.ID = state.ID
+		plan.checkFormation(ctx, want, diags)
+		plan.planForming(ctx, want, true, diags)
+		return
+	}
+	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !restoreOf(ctx, plan.Restore, diags).same(restoreOf(ctx, state.Restore, diags))
+	state, has = does.state, does.state.nodes(ctx, diags)
 	p := plan.nodesPlan(ctx, state, want, stored, diags)
 	if diags.HasError() {
 		return
@@ -178,8 +182,8 @@ func planUpdate(ctx context.Context, plan *model, state model, stored health, di
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool())
 	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
-	if attribute.IsGiven(plan.Restore) && !plan.Restore.Equal(state.Restore) {
-		report.WarnAt(diags, path.Root("restore"), notRestored)
+	if warned {
+		report.WarnAt(diags, path.Root("restore"), notRestored(state.ClusterID.ValueString()))
 	}
 	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
 		report.Warn(diags, unclaimed(left))

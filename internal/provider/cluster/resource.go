@@ -7,8 +7,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,11 +15,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -68,29 +64,15 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	diags := &resp.Diagnostics
-	want, _ := m.wants(ctx, diags)
-	token, err := discovery.NewToken(r.backend.Run.Random)
-	id, err2 := newID(r.backend.Run.Random, "cluster-")
-	if err := errors.Join(err, err2); err != nil {
+	id, err := newID(r.backend.Run.Random, "cluster-")
+	if err != nil {
 		report.Error(diags, noRandomness(err))
 	}
-	f := m.formationOf(ctx, want, token, diags)
-	b := r.builder(m, f, diags)
+	m.ID = types.StringValue(id)
+	r.form(ctx, &m, false, diags)
 	if diags.HasError() {
 		return
 	}
-	b.add(want)
-	// A node knows its cluster only if the cluster exists: its member must then be seen.
-	b.initial, b.clusterID = len(f.initial), ""
-	nodes, status := map[string]node.Node{}, map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		initial := slices.Contains(f.initial, name)
-		nodes[name] = b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)
-		status[name] = string(membership.NodePending)
-	}
-	m.ID, m.ClusterID, m.Complete = types.StringValue(id), textOf(f.clusterID), types.BoolValue(false)
-	m.Status, m.Pending, m.Reason = mapOf(status), listOf(nil), types.StringNull()
-	m.setNodes(ctx, nodes, diags)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 }
@@ -131,6 +113,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		now = r.refresh(ctx, c, &m, was, diags)
 	}
 	private.Keep(ctx, resp.Private, healthKey, now, diags)
+	if now.Observed { // the cluster in the state serves
+		diags.Append(resp.Private.SetKey(ctx, beforeKey, nil)...)
+	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 }
@@ -181,6 +166,17 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	stored := private.Kept[health](ctx, req.Private, healthKey, diags)
 	want, _ := m.wants(ctx, diags)
+	does := m.restoration(ctx, state, private.Kept[before](ctx, req.Private, beforeKey, diags), want, diags)
+	r.carryOut(ctx, does, resp.Private, diags)
+	if does.action == membership.RestoreNow && !diags.HasError() {
+		r.form(ctx, &m, true, diags)
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+	}
+	if does.action == membership.RestoreNow || diags.HasError() {
+		return
+	}
+	state = does.state
 	f := m.formationOf(ctx, want, "", diags)
 	f.clusterID = state.ClusterID.ValueString()
 	if f.discovery == nil {

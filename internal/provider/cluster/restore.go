@@ -12,6 +12,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -32,6 +34,10 @@ type restore struct {
 	SHA256        types.String `tfsdk:"sha256"`
 	RevisionBump  types.Int64  `tfsdk:"revision_bump"`
 	MarkCompacted types.Bool   `tfsdk:"mark_compacted"`
+	// ReplacesCluster confirms that this cluster is lost. Gone are those of its voters
+	// that the operator states are gone for good.
+	ReplacesCluster types.String `tfsdk:"replaces_cluster"`
+	Gone            types.Set    `tfsdk:"gone"`
 }
 
 // restoreOf reads the argument. It returns nil if there is none or it is not known.
@@ -93,7 +99,7 @@ func restoreAttribute() schema.SingleNestedAttribute {
 		Optional: true,
 		MarkdownDescription: "A snapshot that the initial members restore when they start for the first time, into empty data directories. Not with `discovery`. " +
 			"Their machines need `etcdutl` of etcd 3.5.10 or later beside etcd, and the join script: with `environment` alone the cluster starts empty. " +
-			"It takes effect when the cluster is created, and a later change has no effect. Default: none.",
+			"It takes effect when the cluster is created, and in place of a lost cluster with `replaces_cluster`. Another change has no effect. Default: none.",
 		Validators: []validator.Object{objectvalidator.ConflictsWith(path.MatchRoot("discovery"))},
 		Attributes: map[string]schema.Attribute{
 			"snapshot": schema.StringAttribute{
@@ -128,6 +134,21 @@ func restoreAttribute() schema.SingleNestedAttribute {
 				Optional: true,
 				MarkdownDescription: "Whether all revisions up to the increased one count as compacted, so that clients that watch or cache are told to read everything again. " +
 					"`etcdutl` demands it with `revision_bump`, and refuses it without. Default: `false`.",
+			},
+			"replaces_cluster": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "ID of the lost cluster in hexadecimal, which must be the `cluster_id` in the state. All nodes are then rebuilt in one apply, form a cluster from the snapshot, and the members of the lost cluster are forgotten. " +
+					"Refused while voters that may have a quorum are neither proven to be gone nor listed in `gone`. Until the restored cluster responds, another plan without `restore` withdraws it. Afterwards the argument has no effect. Default: none.",
+				Validators: []validator.String{attribute.ClusterID()},
+			},
+			"gone": schema.SetAttribute{
+				ElementType: types.StringType, Optional: true,
+				MarkdownDescription: "Names of the voters of the lost cluster that are gone for good: their machines are destroyed, or never start again. The error that asks for it prints the line. " +
+					"A plan and its apply fail if one of them responds. Only with `replaces_cluster`. Default: none.",
+				Validators: []validator.Set{
+					setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
+					setvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("replaces_cluster")),
+				},
 			},
 		},
 	}

@@ -23,6 +23,7 @@ const someSHA256 = "ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef012345
 func restoring(bump attr.Value, mark attr.Value) types.Object {
 	return types.ObjectValueMust(attribute.TypesOf(restoreAttribute().Attributes), map[string]attr.Value{
 		"snapshot": types.StringValue("/s.db"), "sha256": types.StringValue(someSHA256), "revision_bump": bump, "mark_compacted": mark,
+		"replaces_cluster": types.StringNull(), "gone": types.SetNull(types.StringType),
 	})
 }
 

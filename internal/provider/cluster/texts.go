@@ -221,5 +221,48 @@ func twoClusters(taken []string) text.Message {
 }
 
 // notRestored is the warning for a restore that is set or changed after the creation.
-var notRestored = text.New("The cluster exists, and nothing is restored",
-	"restore takes effect only when the cluster is created. The plan stores the new value and restores nothing.")
+func notRestored(id string) text.Message {
+	return text.New("The cluster exists, and nothing is restored",
+		"The plan stores the new value of restore and restores nothing. If the cluster is lost and the snapshot replaces it, confirm that with its ID in restore:\n\n  replaces_cluster = %q", id)
+}
+
+// restoreRefused is the error for a restore in place of a cluster. id is that of the
+// cluster in the state.
+func restoreRefused(code membership.Code, id string) text.Message {
+	const summary = "Cannot restore the cluster"
+	switch code {
+	case membership.OtherConfirmed:
+		return text.New(summary,
+			"restore.replaces_cluster is not the cluster in the state. Nothing was changed. If the cluster in the state is lost and the snapshot replaces it, confirm that with its ID:\n\n"+
+				"  replaces_cluster = %q\n\nOtherwise remove replaces_cluster.", id)
+	case membership.ConfirmationUnknown:
+		return text.New(summary, "replaces_cluster or gone of restore is not known at plan, and the plan must show which cluster is replaced. Nothing was changed. Write the values themselves.")
+	case membership.StillOnTheWay:
+		return text.New(summary,
+			"The state has cluster %s, which an earlier apply restores, and it has not responded yet. Nothing was changed. If it is only slow, set restore to what it was and run terraform apply. "+
+				"To restore another snapshot, withdraw this restore first: set restore to what it was before, or remove it, and run:\n\n"+
+				"  terraform apply -target='etcd_cluster.this'\n\nThen set the new restore.", id)
+	case membership.NamesMissing:
+		return text.New(summary,
+			"The plan restores the cluster and removes names from members. All machines of the lost cluster must be replaced in one apply. Nothing was changed. Keep all names, and remove some after the restore.")
+	case membership.SnapshotUnknown:
+		fallthrough
+	default:
+		return text.New(summary,
+			"snapshot, sha256 or revision_bump of restore is not known at plan. The machines, and with them the data, are destroyed before a new snapshot could be taken. Nothing was changed. Take the snapshot first:\n\n"+
+				"  terraform apply -target='etcd_snapshot.this'\n\nThen run terraform apply.")
+	}
+}
+
+// restorePlanned is the warning for a plan that gives up a cluster.
+func restorePlanned(id membership.ClusterID) text.Message {
+	return text.New("A snapshot takes the place of a cluster",
+		"The plan gives up cluster %s. It replaces every node with its machine, forgets the members, and removes none of them from the cluster. "+
+			"Writes that are not in the snapshot are lost. Apply this plan without -target. Until the restored cluster responds, the restore can be withdrawn: remove restore and apply.", id)
+}
+
+// withdrawalPlanned is the warning for a plan that withdraws a restore.
+func withdrawalPlanned(restored membership.ClusterID, id string) text.Message {
+	return text.New("The restore is withdrawn",
+		"The plan gives up cluster %s, which an earlier apply began to restore and which has not responded yet. It puts the nodes of cluster %s back. Machines that were replaced in the meantime are replaced again.", restored, id)
+}

@@ -44,6 +44,14 @@ func TestTexts(t *testing.T) {
 		badVersion("v3.6"),
 		deadLearners([]string{"d", "e"}),
 		deviating([]string{"a", "b"}),
+		notRestored("abc"),
+		restoreRefused(membership.OtherConfirmed, "abc"),
+		restoreRefused(membership.ConfirmationUnknown, "abc"),
+		restoreRefused(membership.StillOnTheWay, "abc"),
+		restoreRefused(membership.NamesMissing, "abc"),
+		restoreRefused(membership.SnapshotUnknown, "abc"),
+		restorePlanned(0xabc),
+		withdrawalPlanned(0xdef, "abc"),
 	} {
 		got += m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
 	}

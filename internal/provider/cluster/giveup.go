@@ -1,0 +1,270 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
+)
+
+// beforeKey is the key of what a restore keeps; see [before].
+const beforeKey = "before"
+
+// giveUpTimeout limits how long an apply waits for servers that end.
+const giveUpTimeout = time.Minute
+
+// before is what an apply keeps that gave up a cluster, until the cluster in the state has
+// answered.
+type before struct {
+	// Lost is the cluster. Members of it may be left in the state.
+	Lost backend.GivingUp `json:"lost"`
+	// Nodes are its nodes, as Terraform's protocol has them. There are none after a
+	// withdrawal. The others are what the state had beside them.
+	Nodes    []byte               `json:"nodes,omitempty"`
+	Status   map[string]string    `json:"status,omitempty"`
+	Complete bool                 `json:"complete,omitempty"`
+	Replaced membership.ClusterID `json:"replaced,omitempty"`
+}
+
+var nodesType = types.MapType{ElemType: types.ObjectType{AttrTypes: node.Types}}
+
+// beforeOf returns what is kept of a state.
+func beforeOf(ctx context.Context, state model, lost backend.GivingUp, diags *diag.Diagnostics) before {
+	value, err := state.Node.ToTerraformValue(ctx)
+	if err == nil {
+		var dynamic tfprotov6.DynamicValue
+		if dynamic, err = tfprotov6.NewDynamicValue(nodesType.TerraformType(ctx), value); err == nil {
+			return before{lost, dynamic.MsgPack, texts(state.Status), state.Complete.ValueBool(), restoreOf(ctx, state.Restore, diags).replaces()}
+		}
+	}
+	diags.AddError("Cannot keep the nodes", err.Error())
+	return before{}
+}
+
+// into returns the state with the nodes before in it.
+func (k before) into(ctx context.Context, state model, diags *diag.Diagnostics) model {
+	value, err := tfprotov6.DynamicValue{MsgPack: k.Nodes}.Unmarshal(nodesType.TerraformType(ctx))
+	var nodes attr.Value
+	if err == nil {
+		nodes, err = nodesType.ValueFromTerraform(ctx, value)
+	}
+	if err != nil {
+		diags.AddError("Cannot read the nodes before", err.Error())
+		return state
+	}
+	state.Node, _ = nodes.(types.Map)
+	state.ClusterID, state.Complete, state.Status = types.StringValue(k.Lost.Cluster.String()), types.BoolValue(k.Complete), mapOf(k.Status)
+	state.setNodes(ctx, state.nodes(ctx, diags), diags)
+	return state
+}
+
+// restoration is what a plan, or its apply, does with the restore.
+type restoration struct {
+	action membership.RestoreAction
+	code   membership.Code
+	// lost is the cluster that is given up, with the ID 0 if there is none.
+	lost backend.GivingUp
+	// state is the state, or the one before if the restore is withdrawn.
+	state model
+}
+
+// restoration decides what becomes of the restore.
+func (m model) restoration(ctx context.Context, state model, kept before, want map[string]wanted, diags *diag.Diagnostics) restoration {
+	now, was := restoreOf(ctx, m.Restore, diags), restoreOf(ctx, state.Restore, diags)
+	has := state.inState(ctx, diags)
+	req := membership.RestoreRequest{
+		Replaced: was.replaces(), BeforeReplaced: kept.Replaced, Confirmed: now.replaces(), Unknown: m.Restore.IsUnknown() || !now.confirms(),
+		SnapshotKnown: now.known(), SnapshotChanged: !now.same(was),
+		NamesMissing: slices.ContainsFunc(has, func(n membership.Node) bool { _, stays := want[n.Name]; return !stays }),
+	}
+	req.Cluster, _ = membership.ParseClusterID(state.ClusterID.ValueString()) // 0 if it is not known
+	if len(kept.Nodes) > 0 {
+		req.Before = kept.Lost.Cluster
+	}
+	out := restoration{state: state}
+	out.action, out.code = membership.DecideRestore(req)
+	given := backend.GivingUp{GiveUpRequest: membership.GiveUpRequest{Cluster: req.Cluster, Others: []membership.ClusterID{kept.Lost.Cluster}}}
+	for _, n := range has {
+		given.Known = append(given.Known, membership.Member{Name: n.Name, ClientURLs: n.ClientURLs})
+	}
+	switch out.action {
+	case membership.RestoreNow:
+		given.Others, given.Gone = nil, now.gone()
+		out.lost = given
+	case membership.RestoreWithdrawn:
+		given.Why = text.ForWithdrawal
+		out.lost, out.state = given, kept.into(ctx, state, diags)
+	case membership.RestoreOnTheWay:
+		out.lost = kept.Lost
+		out.lost.Gone, out.lost.Why = now.gone(), text.ForRestoreOnTheWay
+	case membership.RestoreNothing, membership.RestoreRefused:
+		out.lost = kept.Lost
+	}
+	if out.action != membership.RestoreNow && out.action != membership.RestoreWithdrawn {
+		out.lost.Again, out.lost.Others = true, []membership.ClusterID{req.Cluster}
+	}
+	return out
+}
+
+// ask asks whether the cluster may be given up that the plan gives up, if any. during is
+// true during the apply.
+func (r *Resource) ask(ctx context.Context, lost backend.GivingUp, during bool, diags *diag.Diagnostics) {
+	if lost.Cluster == 0 || r.backend == nil {
+		return
+	}
+	var urls []string
+	for _, m := range lost.Known {
+		urls = append(urls, m.ClientURLs...)
+	}
+	ctx, c, err := r.reach(ctx, urls, diags)
+	if err != nil {
+		c = nil // no address is known
+	}
+	if !during {
+		r.backend.MayGiveUp(ctx, c, lost, diags)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
+	defer cancel()
+	r.backend.GiveUp(ctx, c, lost, diags)
+}
+
+// planRestore asks for the plan what [Resource.ask] asks, and reports what it does. It says
+// whether the plan goes on.
+func (r *Resource) planRestore(ctx context.Context, does restoration, diags *diag.Diagnostics) bool {
+	if does.action == membership.RestoreRefused {
+		report.ErrorOn(diags, "restore", restoreRefused(does.code, does.state.ClusterID.ValueString()))
+		return false
+	}
+	// An apply asks when it begins to change something. Terraform plans again during the
+	// apply, when machines have been destroyed.
+	if does.lost.Cluster != 0 && r.backend != nil {
+		if !r.backend.Table.Closed() {
+			r.ask(ctx, does.lost, false, diags)
+		}
+		r.backend.Table.Lose(does.lost)
+	}
+	switch does.action {
+	case membership.RestoreNow:
+		report.Warn(diags, restorePlanned(does.lost.Cluster))
+	case membership.RestoreWithdrawn:
+		report.Warn(diags, withdrawalPlanned(does.lost.Cluster, does.state.ClusterID.ValueString()))
+	case membership.RestoreNothing, membership.RestoreOnTheWay, membership.RestoreRefused:
+	}
+	return !diags.HasError()
+}
+
+// carryOut asks again whether the cluster may be given up that the plan gives up, and
+// keeps what leads back.
+func (r *Resource) carryOut(ctx context.Context, does restoration, keep private.Writer, diags *diag.Diagnostics) {
+	var kept before
+	switch does.action {
+	case membership.RestoreNow:
+		kept = beforeOf(ctx, does.state, does.lost, diags)
+	case membership.RestoreWithdrawn:
+		kept.Lost = does.lost
+	case membership.RestoreRefused:
+		report.ErrorOn(diags, "restore", restoreRefused(does.code, does.state.ClusterID.ValueString()))
+		return
+	case membership.RestoreNothing, membership.RestoreOnTheWay:
+		return
+	}
+	r.ask(ctx, does.lost, true, diags)
+	if !diags.HasError() {
+		private.Keep(ctx, keep, beforeKey, kept, diags)
+	}
+}
+
+// form builds the nodes of a cluster that is to form. clusterID is "" if the cluster is
+// new: a node knows its cluster only if the cluster exists, because its member must then
+// be seen. The nodes of a restored cluster know it, so that no member joins a survivor of
+// the cluster before.
+func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *diag.Diagnostics) {
+	want, _ := m.wants(ctx, diags)
+	token, err := discovery.NewToken(r.backend.Run.Random)
+	if err != nil {
+		report.Error(diags, noRandomness(err))
+	}
+	f := m.formationOf(ctx, want, token, diags)
+	b := r.builder(*m, f, diags)
+	if diags.HasError() {
+		return
+	}
+	b.add(want)
+	b.initial = len(f.initial)
+	if !restored {
+		b.clusterID = ""
+	}
+	nodes, status := map[string]node.Node{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		initial := slices.Contains(f.initial, name)
+		nodes[name] = b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)
+		status[name] = string(membership.NodePending)
+	}
+	m.ClusterID, m.Complete = textOf(f.clusterID), types.BoolValue(false)
+	m.Status, m.Pending, m.Reason = mapOf(status), listOf(nil), types.StringNull()
+	m.setNodes(ctx, nodes, diags)
+}
+
+// planForming plans a cluster that is to form.
+func (m *model) planForming(ctx context.Context, want map[string]wanted, known bool, diags *diag.Diagnostics) {
+	m.ClusterID, m.Complete = types.StringUnknown(), types.BoolValue(false)
+	m.Pending, m.Reason = listOf(nil), types.StringNull()
+	nodes, status := map[string]node.Node{}, map[string]string{}
+	for name, w := range want {
+		n := planned(name, w.NodeValues, w.unknown)
+		if !known {
+			n.Version, n.Revision = m.Version, m.Revision
+		}
+		nodes[name], status[name] = n, string(membership.NodePending)
+	}
+	m.setNodes(ctx, nodes, diags)
+	m.Status = mapOf(status)
+}
+
+// replaces returns the cluster that the restore replaces, 0 for none.
+func (r *restore) replaces() membership.ClusterID {
+	if r == nil {
+		return 0
+	}
+	id, _ := membership.ParseClusterID(r.ReplacesCluster.ValueString()) // validated already
+	return id
+}
+
+// confirms reports whether it is known which cluster is replaced, and which members are
+// stated to be gone.
+func (r *restore) confirms() bool {
+	return r == nil || !r.ReplacesCluster.IsUnknown() && !attribute.SomeUnknown(r.Gone)
+}
+
+// known reports whether the snapshot is known.
+func (r *restore) known() bool {
+	return r != nil && !r.Snapshot.IsUnknown() && !r.SHA256.IsUnknown() && !r.RevisionBump.IsUnknown()
+}
+
+// same reports whether two restore the same snapshot in the same way.
+func (r *restore) same(other *restore) bool {
+	if r == nil || other == nil {
+		return r == other
+	}
+	return r.Snapshot.Equal(other.Snapshot) && r.SHA256.Equal(other.SHA256) && r.RevisionBump.Equal(other.RevisionBump)
+}
+
+func (r *restore) gone() []string { return listed(r.Gone) }
