@@ -183,7 +183,7 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 func (e Evidence) votersOf(r GiveUpRequest) []Member {
 	out := e.Snapshot.Voters()
 	for _, k := range r.Known {
-		is := func(m Member) bool { return m.ID == k.ID || k.ID == 0 && m.Name == k.Name }
+		is := func(m Member) bool { return k.ID != 0 && m.ID == k.ID || k.ID == 0 && m.Name == k.Name }
 		if i := slices.IndexFunc(out, is); i >= 0 {
 			out[i].ClientURLs = slices.Concat(out[i].ClientURLs, k.ClientURLs)
 		} else if !slices.ContainsFunc(e.Snapshot.Learners(), is) {

@@ -119,6 +119,16 @@ func TestGiveUp(t *testing.T) {
 					if (d.Verdict == Go) != want || (d.Code == "") != want {
 						t.Fatalf("%s, list %d, stated %05b: %q, want %v", answers.String(), list, stated, d.Code, want)
 					}
+					if voters == 5 {
+						continue
+					}
+					for i := range r.Known { // as before a cluster was observed
+						r.Known[i].ID = 0
+					}
+					unknown := strings.ContainsAny(answers.String(), "SL") // whose answer it is
+					if d := DecideGiveUp(e, r); d.Verdict == Go && !want || !unknown && (d.Verdict == Go) != want {
+						t.Fatalf("%s, list %d, stated %05b, without IDs: %q, want %v", answers.String(), list, stated, d.Code, want)
+					}
 				}
 			}
 		}
@@ -171,6 +181,13 @@ func TestGiveUpCodes(t *testing.T) {
 	}
 	if d := DecideGiveUp(e, r); d.Code != NotStated {
 		t.Errorf("another cluster behind a load balancer: %q", d.Code)
+	}
+	e, r = lossOf("ggg", noList, 0)
+	for i := range r.Known { // without IDs too
+		r.Known[i].ID, r.Known[i].ClientURLs = 0, []string{e.Heard[1].Endpoint}
+	}
+	if d := DecideGiveUp(e, r); d.Code != NotStated {
+		t.Errorf("another cluster behind a load balancer, without IDs: %q", d.Code)
 	}
 	for _, r := range []GiveUpRequest{{}, {Cluster: 7}, {Gone: []string{"a"}}} {
 		if d := DecideGiveUp(Evidence{}, r); d.Code != NotStated {

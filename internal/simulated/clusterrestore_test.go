@@ -37,6 +37,220 @@ func TestClusterRestoreOfExisting(t *testing.T) {
 	})
 }
 
+// configure sets the configuration of three nodes, with restore unless it is nil. With
+// literal, their URLs have IP addresses.
+func (s *site) configure(literal bool, restore driver.Values) {
+	s.ws.Resources = clusterOf("a b c", "one")
+	values := s.ws.Resources[0].Values
+	if literal {
+		wanted := map[string]any{}
+		for i, name := range []string{"a", "b", "c"} {
+			url := fmt.Sprintf("http://10.0.0.%d:", i+1)
+			wanted[name] = driver.Values{"peer_urls": []any{url + "2380"}, "client_urls": []any{url + "2379"}}
+		}
+		values["members"] = wanted
+	}
+	if restore != nil {
+		values["restore"] = restore
+	}
+}
+
+// restoreOf is the restore that replaces a cluster.
+func restoreOf(cluster string, gone ...any) driver.Values {
+	return driver.Values{"snapshot": "/s.db", "sha256": strings.Repeat("0", 64), "replaces_cluster": cluster, "gone": gone}
+}
+
+// run applies the configuration, and returns the error, "" for none.
+func (s *site) run(what string, opts ...driver.Option) string {
+	s.Helper()
+	_, r := s.ws.Up(s.Context(), s.start(what), opts...)
+	s.rest(time.Minute)
+	if r.Err() == nil {
+		return ""
+	}
+	return r.Err().Error()
+}
+
+// want fails the test unless the text has the words, or is empty for no words.
+func (s *site) want(what, got, words string) {
+	s.Helper()
+	if words == "" && got != "" || !strings.Contains(got, words) {
+		s.Fatalf("%s: got %q, want %q", what, got, words)
+	}
+}
+
+// formed forms the cluster of a new site, and returns its ID.
+func (s *site) formed(literal bool) string {
+	s.Helper()
+	s.configure(literal, nil)
+	s.want("form", s.run("form"), "")
+	s.empty("formed")
+	return s.id()
+}
+
+func (s *site) id() string {
+	return driver.Attribute(s.ws.State("etcd_cluster.this").Value, "cluster_id")
+}
+
+// restored fails the test unless the cluster of the state serves, is another one than
+// the lost cluster, and the plan is empty.
+func (s *site) restored(lost string) {
+	s.Helper()
+	s.empty("restored")
+	s.expect("members", s.list(), "a b c")
+	if id := fmt.Sprintf("%x", s.cluster.Members()[0].ID); s.id() == lost || id == "" {
+		s.Errorf("cluster %s, lost %s", s.id(), lost)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if at := driver.Attribute(s.ws.State(`etcd_member.node["`+name+`"]`).Value, "cluster_id"); at != s.id() {
+			s.Errorf("%s is a member of cluster %s, not of %s", name, at, s.id())
+		}
+	}
+}
+
+// A cluster whose machines are all gone is restored by one apply. It stays restored, and
+// can be lost and restored again.
+func TestLostClusterIsRestored(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		first := s.formed(false)
+		for _, name := range []string{"a", "b", "c"} {
+			s.fleet.lose(name)
+		}
+		s.rest(time.Minute)
+		s.configure(false, restoreOf("1234"))
+		s.want("another cluster", s.run("another cluster"), "Cannot restore the cluster")
+		s.configure(false, restoreOf(first))
+		s.want("not stated", s.run("not stated"), `gone = ["a", "b", "c"]`)
+		s.configure(false, restoreOf(first, "a", "b", "c"))
+		s.want("restore", s.run("restore"), "")
+		s.restored(first)
+		s.rest(30 * 24 * time.Hour)
+		s.empty("a month later")
+		second := s.id()
+
+		s.configure(false, nil)
+		s.want("without restore", s.run("without restore"), "")
+		s.empty("without restore")
+		s.expect("cluster", s.id(), second)
+		s.configure(false, restoreOf(first, "a", "b", "c"))
+		s.want("the old confirmation", s.run("the old confirmation"), "Cannot restore the cluster")
+
+		for _, name := range []string{"a", "b", "c"} {
+			s.fleet.stop(name)
+		}
+		s.configure(false, restoreOf(second, "a", "b", "c"))
+		s.want("restore again", s.run("restore again"), "")
+		s.restored(second)
+	})
+}
+
+// Two of three machines are gone. The survivor answers, so the two must be stated. An
+// answer of one that is stated contradicts: at plan, and between a plan and its apply.
+func TestRestoreWithASurvivor(t *testing.T) {
+	t.Parallel()
+	simulate(t, 2, "", func(w *world) {
+		s := newSite(w)
+		first := s.formed(false)
+		s.fleet.stop("b")
+		s.fleet.stop("c")
+		s.rest(time.Minute)
+		s.configure(false, restoreOf(first, "b"))
+		s.want("not stated", s.run("not stated"), `gone = ["b", "c"]`)
+		s.configure(false, restoreOf(first, "a", "b", "c"))
+		s.want("contradicted", s.run("contradicted"), "A member that is stated gone answers")
+		s.configure(false, restoreOf(first, "b", "c"))
+		plan, r := s.ws.Plan(s.Context(), s.start("plan"))
+		s.ok(r)
+		s.fleet.stop("a")
+		s.fleet.start("c")
+		s.rest(time.Minute)
+		s.want("contradicted between", s.ws.Apply(s.Context(), s.start("apply"), plan).Err().Error(), "A member that is stated gone answers")
+		s.want("contradicted later", s.run("contradicted later"), "A member that is stated gone answers")
+		s.expect("cluster", s.id(), first)
+		s.fleet.start("a")
+		s.rest(time.Minute)
+		s.want("has quorum", s.run("has quorum"), "The cluster has not lost its quorum")
+		s.fleet.stop("c")
+		s.rest(time.Minute)
+		s.want("restore", s.run("restore"), "")
+		s.restored(first)
+	})
+}
+
+// Three healthy members behind closed tunnels are not destroyed: nothing that the runner
+// sees proves their loss.
+func TestRestoreBehindClosedTunnels(t *testing.T) {
+	t.Parallel()
+	simulate(t, 3, "", func(w *world) {
+		s := newSite(w)
+		first := s.formed(false)
+		for _, p := range s.members {
+			s.network.Cut("", p.ClientURL)
+		}
+		s.configure(false, restoreOf(first))
+		s.want("cut", s.run("cut"), "State which members are gone")
+		for _, name := range []string{"a", "b", "c"} {
+			if s.fleet.of(name).gone {
+				t.Errorf("the machine of %s was destroyed", name)
+			}
+		}
+		for _, p := range s.members {
+			s.network.Heal("", p.ClientURL)
+		}
+		s.configure(false, nil)
+		s.want("healed", s.run("healed"), "")
+		s.empty("healed")
+		s.expect("cluster", s.id(), first)
+		s.expect("members", s.list(), "a b c")
+	})
+}
+
+// Only etcd_cluster is restored, of a cluster that is stated to be gone behind closed
+// tunnels. It answers again before a machine has followed: then nothing goes on, and
+// taking restore out leads back to an empty plan. With IP addresses the answers prove that
+// nothing of the restored cluster runs. With host names the operator states it.
+func TestRestoreIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for _, literal := range []bool{true, false} {
+		simulate(t, 4, "", func(w *world) {
+			s := newSite(w)
+			first := s.formed(literal)
+			was := s.ids()
+			for _, p := range s.members {
+				s.network.Cut("", p.ClientURL)
+			}
+			s.configure(literal, restoreOf(first, "a", "b", "c"))
+			s.want("target", s.run("target", driver.Target("etcd_cluster.this")), "")
+			second := s.id()
+			if second == first {
+				t.Fatal("nothing was restored")
+			}
+			for _, p := range s.members {
+				s.network.Heal("", p.ClientURL)
+			}
+			s.want("it answers", s.run("it answers"), "To withdraw the restore")
+			s.configure(literal, restoreOf(first))
+			s.want("it answers, and none is stated", s.run("none stated"), "The cluster has not lost its quorum")
+			s.configure(literal, restoreOf(second, "a", "b", "c"))
+			s.want("replace the restored one", s.run("replace"), "which an earlier apply restores")
+			s.configure(literal, nil)
+			if !literal {
+				s.want("withdraw", s.run("withdraw"), "ETCD_CLUSTER_LOST="+second+":a,b,c terraform apply")
+				s.env["ETCD_CLUSTER_LOST"] = second + ":a,b,c"
+			}
+			s.want("withdraw", s.run("withdraw"), "")
+			s.env["ETCD_CLUSTER_LOST"] = ""
+			s.empty("withdrawn")
+			s.expect("cluster", s.id(), first)
+			if now := s.ids(); !maps.Equal(now, was) {
+				t.Errorf("members %v, before %v", now, was)
+			}
+		})
+	}
+}
+
 // A cluster is created from a snapshot. A node that is rebuilt afterwards joins: neither
 // its environment nor its script restores anything.
 func TestClusterFormsFromSnapshot(t *testing.T) {
