@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // restore of a cluster that exists is stored and changes no machine and no member.
@@ -247,6 +249,178 @@ func TestRestoreIsWithdrawn(t *testing.T) {
 			if now := s.ids(); !maps.Equal(now, was) {
 				t.Errorf("members %v, before %v", now, was)
 			}
+		})
+	}
+}
+
+// lost stops the machines of a cluster.
+func (s *site) lost(names string) {
+	for _, name := range strings.Fields(names) {
+		s.fleet.stop(name)
+	}
+	s.rest(time.Minute)
+}
+
+// Only etcd_cluster was restored. A plain apply goes on, without another statement of
+// what was destroyed since.
+func TestRestoreGoesOn(t *testing.T) {
+	t.Parallel()
+	simulate(t, 5, "", func(w *world) {
+		s := newSite(w)
+		first := s.formed(false)
+		s.lost("b c")
+		s.configure(false, restoreOf(first, "b", "c"))
+		s.want("target", s.run("target", driver.Target("etcd_cluster.this")), "")
+		s.lost("a") // it is not stated
+		changed := restoreOf(first, "b", "c")
+		changed["snapshot"] = "/other.db"
+		s.configure(false, changed)
+		s.want("another snapshot", s.run("another snapshot"), "which an earlier apply restores")
+		s.configure(false, restoreOf(first, "b", "c"))
+		s.want("go on", s.run("go on"), "")
+		s.restored(first)
+	})
+}
+
+// stuck is a cloud that destroys the machine of a, and no other.
+type stuck struct{ *fleet }
+
+func (s stuck) Destroy(ctx context.Context, id string) error {
+	if !strings.HasPrefix(id, "a-") {
+		return fmt.Errorf("%s is stuck", id)
+	}
+	return s.fleet.Destroy(ctx, id)
+}
+
+// A machine has followed, and the cluster answers again: it has its quorum without that
+// machine. The restore does not go on. Its withdrawal gives up what the machine began to
+// form, and the node before joins its cluster again.
+func TestRestoreIsWithdrawnAfterAMachineFollowed(t *testing.T) {
+	t.Parallel()
+	for _, literal := range []bool{true, false} {
+		simulate(t, 6, "", func(w *world) {
+			s := newSite(w)
+			first := s.formed(literal)
+			was := s.ids()
+			of, processes := s.cluster, maps.Clone(s.members)
+			for _, p := range processes {
+				s.network.Cut("", p.ClientURL)
+			}
+			s.configure(literal, restoreOf(first, "a", "b", "c"))
+			s.want("target", s.run("target", driver.Target("etcd_cluster.this")), "")
+			s.ws.Machines = stuck{s.fleet}
+			s.want("only a follows", s.run("only a follows"), "is stuck")
+			s.ws.Machines = s.fleet
+			second := s.id()
+			for _, p := range processes {
+				s.network.Heal("", p.ClientURL)
+			}
+			s.rest(time.Minute)
+			s.configure(literal, restoreOf(first))
+			s.want("it answers", s.run("it answers"), "The cluster has not lost its quorum")
+			s.configure(literal, nil)
+			lost := second + ":a"
+			if !literal {
+				lost += ",b,c"
+			}
+			s.want("withdraw", s.run("withdraw"), "ETCD_CLUSTER_LOST="+lost+" terraform apply")
+			s.env["ETCD_CLUSTER_LOST"] = lost
+			s.want("withdraw", s.run("withdraw"), "")
+			s.env["ETCD_CLUSTER_LOST"] = ""
+			s.empty("withdrawn")
+			s.expect("cluster", s.id(), first)
+			s.cluster = of
+			s.expect("members", s.list(), "a b c")
+			if now := s.ids(); now["a"] == was["a"] || now["b"] != was["b"] || now["c"] != was["c"] {
+				t.Errorf("members %v, before %v", now, was)
+			}
+		})
+	}
+}
+
+// Without its members, -target replaces every machine. The restored cluster serves then,
+// and a plain apply takes the members over that the state has of the lost cluster.
+func TestRestoreOfOneMember(t *testing.T) {
+	t.Parallel()
+	simulate(t, 9, "", func(w *world) {
+		s := newSite(w)
+		first := s.formed(false)
+		s.lost("a b c")
+		s.configure(false, restoreOf(first, "a", "b", "c"))
+		s.want("target", s.run("target", driver.Target(`etcd_member.node["a"]`)), "")
+		if at := driver.Attribute(s.ws.State(`etcd_member.node["b"]`).Value, "cluster_id"); at != first {
+			t.Fatalf("b is a member of %s", at)
+		}
+		s.configure(false, nil)
+		s.want("go on", s.run("go on"), "")
+		s.restored(first)
+	})
+}
+
+// The restored cluster serves where the runner does not reach it. To take restore out then
+// would give it up, so that is refused. Once it has answered, it changes nothing.
+func TestRestoredClusterIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	simulate(t, 7, "", func(w *world) {
+		s := newSite(w)
+		first := s.formed(false)
+		s.lost("a b c")
+		s.configure(false, restoreOf(first, "a", "b", "c"))
+		s.want("restore", s.run("restore"), "")
+		second, was := s.id(), s.ids()
+		for _, p := range s.members {
+			s.network.Cut("", p.ClientURL)
+		}
+		s.configure(false, nil)
+		s.want("cut", s.run("cut"), "ETCD_CLUSTER_LOST="+second+":a,b,c terraform apply")
+		for _, p := range s.members {
+			s.network.Heal("", p.ClientURL)
+		}
+		s.want("healed", s.run("healed"), "")
+		s.restored(first)
+		if now := s.ids(); !maps.Equal(now, was) {
+			t.Errorf("members %v, before %v", now, was)
+		}
+	})
+}
+
+// A restore that is killed at any request goes on with the same configuration, or with the
+// line that the error prints.
+func TestRestoreIsKilled(t *testing.T) {
+	t.Parallel()
+	step := 9
+	if etcdtest.Full() {
+		step = 1
+	}
+	for kill, done := 1, false; !done; kill += step {
+		simulate(t, 8, "", func(w *world) {
+			s := newSite(w)
+			first := s.formed(false)
+			s.lost("b c")
+			s.configure(false, restoreOf(first, "b", "c"))
+			ctx, end := context.WithCancel(s.Context())
+			defer end()
+			killed, at := false, w.calls+kill
+			w.each = func(run string) error {
+				if w.calls >= at && !killed {
+					killed = true
+					end()
+				}
+				if killed && strings.HasPrefix(run, "killed") {
+					return errKilled
+				}
+				return nil
+			}
+			_, r := s.ws.Up(ctx, s.start("killed"))
+			s.rest(time.Minute)
+			if done = !killed; done {
+				s.ok(r)
+			} else if says := s.run("again"); says != "" {
+				s.want(fmt.Sprint("killed at ", kill), says, `gone = ["a", "b", "c"]`)
+				s.configure(false, restoreOf(first, "a", "b", "c"))
+				s.want(fmt.Sprint("killed at ", kill, ", and a is stated"), s.run("stated"), "")
+			}
+			s.restored(first)
 		})
 	}
 }

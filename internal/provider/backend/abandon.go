@@ -23,6 +23,8 @@ type GivingUp struct {
 	// Again is true if an earlier apply has given it up. Its machines are being
 	// destroyed since, so silence proves nothing new. An answer still refuses.
 	Again bool
+	// Unasked is true if the plan asks nothing unless a member of it is left.
+	Unasked bool
 }
 
 // MayGiveUp refuses a plan that gives up a cluster, unless the answers of every known

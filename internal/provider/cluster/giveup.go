@@ -30,13 +30,12 @@ const beforeKey = "before"
 // giveUpTimeout limits how long an apply waits for servers that end.
 const giveUpTimeout = time.Minute
 
-// before is what an apply keeps that gave up a cluster, until the cluster in the state has
-// answered.
+// before is what an apply keeps that gave up a cluster.
 type before struct {
 	// Lost is the cluster. Members of it may be left in the state.
 	Lost backend.GivingUp `json:"lost"`
-	// Nodes are its nodes, as Terraform's protocol has them. There are none after a
-	// withdrawal. The others are what the state had beside them.
+	// Nodes are its nodes, as Terraform's protocol has them, until the restored cluster
+	// has answered. The others are what the state had beside them.
 	Nodes    []byte               `json:"nodes,omitempty"`
 	Status   map[string]string    `json:"status,omitempty"`
 	Complete bool                 `json:"complete,omitempty"`
@@ -116,6 +115,7 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 		out.lost.Gone, out.lost.Why = now.gone(), text.ForRestoreOnTheWay
 	case membership.RestoreNothing, membership.RestoreRefused:
 		out.lost = kept.Lost
+		out.lost.Unasked = true
 	}
 	if out.action != membership.RestoreNow && out.action != membership.RestoreWithdrawn {
 		out.lost.Again, out.lost.Others = true, []membership.ClusterID{req.Cluster}
@@ -156,7 +156,7 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 	// An apply asks when it begins to change something. Terraform plans again during the
 	// apply, when machines have been destroyed.
 	if does.lost.Cluster != 0 && r.backend != nil {
-		if !r.backend.Table.Closed() {
+		if !does.lost.Unasked && !r.backend.Table.Closed() {
 			r.ask(ctx, does.lost, false, diags)
 		}
 		r.backend.Table.Lose(does.lost)

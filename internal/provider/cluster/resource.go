@@ -113,8 +113,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		now = r.refresh(ctx, c, &m, was, diags)
 	}
 	private.Keep(ctx, resp.Private, healthKey, now, diags)
-	if now.Observed { // the cluster in the state serves
-		diags.Append(resp.Private.SetKey(ctx, beforeKey, nil)...)
+	if kept := private.Kept[before](ctx, req.Private, beforeKey, diags); now.Observed && len(kept.Nodes) > 0 {
+		// The cluster in the state serves: its restore is not withdrawn any more.
+		private.Keep(ctx, resp.Private, beforeKey, before{Lost: kept.Lost}, diags)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)

@@ -142,6 +142,11 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 			known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
 		}
 	}
+	for _, lost := range r.backend.Table.Lost() {
+		if lost.Cluster == e.Cluster && lost.Unasked && e.Effect != membership.Held && r.backend.FirstTime("lost "+e.Cluster.String()) {
+			r.backend.MayGiveUp(ctx, c, lost, &resp.Diagnostics)
+		}
+	}
 	switch {
 	case known.Snapshot == nil:
 	case e.Effect == membership.Created:
