@@ -111,7 +111,9 @@ func (h Heard) isFrom(m Member, r GiveUpRequest) bool {
 // knows reports whether the answer is from a cluster that the state has, or from a
 // listed member of this cluster, at an address that no other member advertises.
 func (e Evidence) knows(h Heard, v Member, r GiveUpRequest) bool {
-	shared := func(m Member) bool { return (m.ID != v.ID || m.Name != v.Name) && slices.Contains(m.ClientURLs, h.Endpoint) }
+	shared := func(m Member) bool {
+		return (m.ID != v.ID || m.Name != v.Name) && slices.Contains(m.ClientURLs, h.Endpoint)
+	}
 	if slices.ContainsFunc(append(e.votersOf(r), e.Snapshot.Learners()...), shared) {
 		return false
 	}

@@ -57,6 +57,6 @@ func BadID(name string, err error) Message {
 func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
 	return newMessage("No member has the learner_id",
 		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
-			"Give the id of the etcd_learner to promote, or leave learner_id out."+DestroyInstead,
+			"Give the id of the etcd_learner to promote, or leave learner_id out."+destroyInstead,
 		id, s.ClusterID, members(s, ids(s.Members)))
 }

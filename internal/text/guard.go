@@ -11,9 +11,9 @@ import (
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
 
-// DestroyInstead ends every refusal of a plan. Terraform makes a normal plan
+// destroyInstead ends every refusal of a plan. Terraform makes a normal plan
 // before it plans a destroy, so the refusal blocks both.
-const DestroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false"
+const destroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false"
 
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`
@@ -29,7 +29,7 @@ func rebuild(name string) string {
 // replacedMeanwhile returns the error for a replacement while another is not over.
 func replacedMeanwhile(d membership.Decision, s membership.Snapshot) Message {
 	return newMessage(endangered, "It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
-		"To finish that replacement, undo the other change and run:\n\n  terraform apply"+DestroyInstead,
+		"To finish that replacement, undo the other change and run:\n\n  terraform apply"+destroyInstead,
 		Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
 }
 
@@ -52,7 +52,7 @@ const keepPromoted = "If promote was changed to false, set it to true again: a p
 // already detects this.
 func notAdopted(u *reconfigure.Unidentified) Message {
 	t := Explain(reconfigure.ActionAdd, u.Name, u)
-	t.Detail += DestroyInstead
+	t.Detail += destroyInstead
 	return t
 }
 
@@ -60,7 +60,7 @@ func notAdopted(u *reconfigure.Unidentified) Message {
 func SameAddress(name, other, url string) Message {
 	return newMessage("Members "+name+" and "+other+" have one peer URL",
 		"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
-			DestroyInstead,
+			destroyInstead,
 		name, other, url)
 }
 

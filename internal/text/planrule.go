@@ -36,7 +36,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed {
 			because += " " + memberAnswers(s, r.Facts.Others)
 		}
-		return newMessage(endangered, "%s Nothing has been changed.%s"+DestroyInstead, own(because), own(why.next(r)))
+		return newMessage(endangered, "%s Nothing has been changed.%s"+destroyInstead, own(because), own(why.next(r)))
 	case r.Entry.Effect == membership.Created:
 		var urls []string
 		if r.Entry.After != nil {

@@ -20,13 +20,13 @@ func TestPlanRule(t *testing.T) {
 	}
 	got = PlanRule(membership.Ruling{Code: membership.ImportedAlone, Names: []string{"infra1"}}, membership.Snapshot{})
 	want.Detail = "It gives infra1 a new machine, and its node was imported: the machine does not have the user data of the node, and would not join. Nothing has been changed.\n\n" +
-		"To rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"infra1\" = \"1\" }" + DestroyInstead
+		"To rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"infra1\" = \"1\" }" + destroyInstead
 	if got != want {
 		t.Errorf("got %q", got)
 	}
 	for code := range planRules {
 		got := PlanRule(membership.Ruling{Code: code, Names: []string{"infra1", "infra2"}}, membership.Snapshot{})
-		if strings.Contains(got.Detail, "%!") || strings.Count(got.Detail, "infra1") == 0 || !strings.HasSuffix(got.Detail, DestroyInstead) {
+		if strings.Contains(got.Detail, "%!") || strings.Count(got.Detail, "infra1") == 0 || !strings.HasSuffix(got.Detail, destroyInstead) {
 			t.Errorf("%s: %q", code, got.Detail)
 		}
 	}

@@ -164,6 +164,7 @@ func TestResourceTexts(t *testing.T) {
 		{"failover, back", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Back: true, Snapshot: snap(a, d)})},
 		{"restart now", RestartNow("d", []string{peer})},
 		{"renamed", Renamed("e", d)},
+		{"quorum is lost", QuorumIsLost(membership.Decision{Code: membership.QuorumLost, Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}, dead)},
 		{"other cluster, at refresh", OtherClusterSeen(&reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"}))},
 		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, cluster.ErrNoEndpoints))},

@@ -20,9 +20,9 @@ import (
 // saved. Otherwise it keeps the snapshot, whatever other argument changes.
 func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
-	was.Goes = req.Plan.Raw.IsNull()
-	if was.Planner == "" && r.backend != nil {
-		was.Planner = r.backend.Run.UUID()
+	was.Removal = req.Plan.Raw.IsNull()
+	if was.Object == "" && r.backend != nil {
+		was.Object = r.backend.Run.UUID()
 	}
 	private.Keep(ctx, resp.Private, keptKey, was, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
@@ -53,7 +53,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if !attribute.IsGiven(plan.Path) || r.backend == nil {
 		return
 	}
-	if other, _ := r.backend.SnapshotPlans.Set(file, was.Planner); other != "" && other != was.Planner {
+	if other, _ := r.backend.SnapshotPlans.Set(file, was.Object); other != "" && other != was.Object {
 		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
 		return
 	}

@@ -50,12 +50,12 @@ const keptKey = "kept"
 type kept struct {
 	SHA256 string
 	Size   int64
-	// Goes is true if the plan removes the resource permanently, false if another
+	// Removal is true if the plan removes the resource permanently, false if another
 	// snapshot follows.
-	Goes bool
-	// Planner distinguishes the resource from others in one plan. For a replacement,
+	Removal bool
+	// Object distinguishes the resource from others in one plan. For a replacement,
 	// Terraform plans twice, with the same private data.
-	Planner string
+	Object string
 }
 
 // Metadata implements [resource.Resource].
@@ -196,7 +196,7 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 	}
 	r.backend.SnapshotFiles.Set(identity(name), state.backup())
 	reconfigure.ForgetReceipt(name)
-	if !state.DeleteFile.ValueBool() || !was.Goes {
+	if !state.DeleteFile.ValueBool() || !was.Removal {
 		return
 	}
 	if t := remove(ctx, name, was); t != nil {
