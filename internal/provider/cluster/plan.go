@@ -73,6 +73,8 @@ func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Di
 		return
 	}
 	plan.planForming(ctx, want, known, diags)
+	// Nothing answers there yet. The nodes show where, and every status is pending.
+	plan.Status, plan.Endpoints = types.MapUnknown(types.StringType), types.ListUnknown(types.StringType)
 }
 
 // checkFormation refuses members that do not fit their token, or of which none forms the
