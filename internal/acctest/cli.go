@@ -176,8 +176,3 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	}
 	return file
 }
-
-// KeepsStateBack reports whether the CLI, like OpenTofu, writes the state only at
-// the end of a run. If it is killed earlier, it forgets what it created, and does
-// not adopt a learner that has started in the meantime on an unknown machine.
-func KeepsStateBack(tb testing.TB) bool { return strings.Contains(filepath.Base(CLI(tb)), "tofu") }

@@ -59,10 +59,9 @@ func (f *Fleet) Crash(names ...string) {
 	for _, name := range names {
 		f.awaitEtcd(name)
 		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
-			killed[f.PID(name, file)] = true
-			if err := f.SignalFile(name, file, syscall.SIGKILL); err != nil {
-				f.TB.Fatalf("crash %s: %v", name, err)
-			}
+			pid := f.PID(name, file)
+			killed[pid] = true
+			f.kill(pid, syscall.SIGKILL)
 		}
 	}
 	etcdtest.Eventually(f.TB, fmt.Sprintf("%v are gone", names), func() error {
@@ -76,11 +75,21 @@ func (f *Fleet) Crash(names ...string) {
 }
 
 // Signal sends a signal to the machine's etcd.
-func (f *Fleet) Signal(name string, sig os.Signal) {
+func (f *Fleet) Signal(name string, sig syscall.Signal) {
 	f.TB.Helper()
 	f.awaitEtcd(name)
-	if err := f.SignalFile(name, "etcd.pid", sig); err != nil {
-		f.TB.Fatalf("signal %s: %v", name, err)
+	f.kill(f.PID(name, "etcd.pid"), sig)
+}
+
+// kill sends a signal to a process. To 0 it would go to the processes of the test.
+func (f *Fleet) kill(pid int, sig syscall.Signal) {
+	f.TB.Helper()
+	err := errors.New("there is none")
+	if pid > 0 {
+		err = syscall.Kill(pid, sig)
+	}
+	if err != nil {
+		f.TB.Fatalf("signal process %d: %v", pid, err)
 	}
 }
 
@@ -93,19 +102,6 @@ func (f *Fleet) awaitEtcd(name string) {
 		}
 		return nil
 	})
-}
-
-// SignalFile sends a signal to the process in a file of a machine.
-func (f *Fleet) SignalFile(name, file string, sig os.Signal) error {
-	pid := f.PID(name, file)
-	if pid == 0 {
-		return fmt.Errorf("%s has no %s", name, file)
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	return p.Signal(sig)
 }
 
 // Repair boots a crashed machine again, with its disk.

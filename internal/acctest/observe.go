@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -230,22 +229,6 @@ func (f *Fleet) expireLock() {
 // longer than elections on a busy machine, which may follow one another. A quorum
 // that is lost does not come back by itself.
 const Pause = 30 * time.Second
-
-// Named formats members as diagnostics do, in the order of their IDs, which is
-// the order of the member list.
-func (f *Fleet) Named(names ...string) string {
-	f.TB.Helper()
-	var out []string
-	for _, m := range f.Members() {
-		if slices.Contains(names, m.Name) {
-			out = append(out, fmt.Sprintf("%s (%x)", m.Name, m.ID))
-		}
-	}
-	if len(out) < 2 {
-		return strings.Join(out, "")
-	}
-	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
-}
 
 // MemberID returns the ID of the listed member with that name.
 func (f *Fleet) MemberID(name string) uint64 {

@@ -201,18 +201,6 @@ func (d Diagnostic) MustContain(tb testing.TB, summary string, texts ...string) 
 	}
 }
 
-// At returns the time of the step. It fails the test if the step did not happen.
-func (o *Outcome) At(kind, address, action string) time.Time {
-	o.TB.Helper()
-	for _, h := range o.Hooks {
-		if h.Type == kind && h.Address == address && h.Action == action {
-			return h.At
-		}
-	}
-	o.TB.Fatalf("%s: no %s of %s of %s", strings.Join(o.Args, " "), kind, action, address)
-	return time.Time{}
-}
-
 // EveryVoterGoes is the summary of the warning for a plan that removes every voter.
 const EveryVoterGoes = "This plan removes every voter"
 
@@ -255,14 +243,4 @@ func (o *Outcome) Says(summary string) Diagnostic {
 		o.TB.Fatalf("%s: %d times %q, want once, in:\n%s", strings.Join(o.Args, " "), len(found), summary, o.Report())
 	}
 	return found[0]
-}
-
-// MustNotSay fails the test if a summary contains the text.
-func (o *Outcome) MustNotSay(text string) {
-	o.TB.Helper()
-	for _, d := range o.Diagnostics {
-		if strings.Contains(d.Summary, text) {
-			o.TB.Errorf("%s: unexpected %s", strings.Join(o.Args, " "), d)
-		}
-	}
 }

@@ -18,16 +18,12 @@ type Plan struct {
 	// File is the saved plan, in the directory of the workspace.
 	File string
 
-	w              *Workspace
-	changes, drift map[string]Change // nil until they are read from the file
+	w       *Workspace
+	changes map[string]Change // nil until they are read from the file
 }
 
 // Changes returns the resource changes by address, without no-op changes.
 func (p *Plan) Changes() map[string]Change { p.TB.Helper(); p.read(); return p.changes }
-
-// Drift returns the changes that the refresh found, by address. They are not
-// read from an empty plan.
-func (p *Plan) Drift() map[string]Change { p.TB.Helper(); p.read(); return p.drift }
 
 // read reads the file at first use: for that the CLI starts again, which costs
 // as much as a plan, and often the printed actions are enough.
@@ -36,7 +32,7 @@ func (p *Plan) read() {
 	if p.changes != nil {
 		return
 	}
-	p.changes, p.drift = map[string]Change{}, map[string]Change{}
+	p.changes = map[string]Change{}
 	if p.ExitCode == 2 {
 		p.decode(p.w.Run("show", "-json", p.File).MustSucceed().Stdout)
 	}
@@ -63,7 +59,6 @@ func (p *Plan) decode(text []byte) {
 	}
 	var doc struct {
 		Changes []resource `json:"resource_changes"`
-		Drift   []resource `json:"resource_drift"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		p.TB.Fatalf("acctest: the plan: %v", err)
@@ -72,9 +67,6 @@ func (p *Plan) decode(text []byte) {
 		if r.Mode == "managed" && !slices.Equal(r.Change.Actions, []string{"no-op"}) {
 			p.changes[r.Address] = r.Change
 		}
-	}
-	for _, r := range doc.Drift {
-		p.drift[r.Address] = r.Change
 	}
 }
 
@@ -217,22 +209,6 @@ func stateOf(tb testing.TB, text []byte, address string) map[string]any {
 // Endangered is the summary of the error if the guard refuses a plan.
 const Endangered = "This plan would endanger the cluster"
 
-// MustEndanger fails the test unless the guard refuses the plan, with one error
-// that contains these texts in this order.
-func (p *Plan) MustEndanger(texts ...string) {
-	p.TB.Helper()
-	e := p.MustSay(Endangered)
-	e.MustContain(p.TB, e.Summary, append(texts, "terraform destroy -refresh=false")...)
-}
-
-// ImportBlock returns an import block for a resource.
-func ImportBlock(to, id string) string {
-	return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", to, id)
-}
-
-// InitialCluster is the address of the static bootstrap.
-const InitialCluster = "etcd_initial_cluster.this"
-
 // Address returns the address of a node's resource. resource is a type, or a
 // type and a name.
 func Address(resource, key string) string {
@@ -240,13 +216,4 @@ func Address(resource, key string) string {
 		resource += ".node"
 	}
 	return fmt.Sprintf("%s[%q]", resource, key)
-}
-
-// Changes returns the same action for the three resources of a node.
-func Changes(name, action string) map[string]string {
-	return map[string]string{
-		Address("etcd_member_config", name):     action,
-		Address("terraform_data.machine", name): action,
-		Address("etcd_member", name):            action,
-	}
 }

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,7 +41,7 @@ func TestAccRollIsKilled(t *testing.T) {
 			f := NewFleet(t, FleetOptions{Names: strings.Fields(names)})
 			f.Form()
 			random := rand.New(rand.NewPCG(uint64(len(names)), 1))
-			watch := f.watchVoters(len(f.Nodes))
+			watch := watchVoters(t, f.Client(), f.names()...)
 			writer := f.Writer(f.names()...)
 			f.Image = "two"
 			for range kills {
@@ -54,7 +56,7 @@ func TestAccRollIsKilled(t *testing.T) {
 				f.Apply().MustSucceed()
 			}
 			f.MustNotPause(writer, Pause, f.names()...)
-			watch()
+			watch.end()
 			f.MustVote(f.names()...)
 			f.Settled()
 		})
@@ -115,22 +117,30 @@ func (f *Fleet) finishPlainly() {
 	f.MustVote(f.names()...)
 }
 
-// watchVoters watches the member list. The function that it returns ends the watch, and
-// fails the test if the cluster was ever short of more than one of its voters.
-func (f *Fleet) watchVoters(size int) (end func()) {
-	f.TB.Helper()
-	client := f.Client()
+// voterWatch watches the member list: at most one of the wanted names that have been
+// voters may be none. Two would mean that two voters are on their way.
+type voterWatch struct {
+	tb      testing.TB
+	stop    func()
+	mu      sync.Mutex
+	wanted  []string
+	voted   map[string]bool
+	looks   int
+	missing []string // of the first look with too many
+}
+
+func watchVoters(tb testing.TB, client *clientv3.Client, names ...string) *voterWatch {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	var watch sync.WaitGroup
-	fewest, looks := size, 0
-	watch.Go(func() {
+	var wg sync.WaitGroup
+	w := &voterWatch{tb: tb, wanted: names, voted: map[string]bool{}, stop: func() { cancel(); wg.Wait() }}
+	wg.Go(func() {
 		for ctx.Err() == nil {
 			at, done := context.WithTimeout(ctx, 2*time.Second)
 			list, err := client.MemberList(at)
 			done()
 			if err == nil {
-				looks++
-				fewest = min(fewest, voters(list))
+				w.look(list)
 			}
 			select {
 			case <-ctx.Done():
@@ -138,22 +148,43 @@ func (f *Fleet) watchVoters(size int) (end func()) {
 			}
 		}
 	})
-	f.TB.Cleanup(func() { cancel(); watch.Wait() })
-	return func() {
-		f.TB.Helper()
-		cancel()
-		watch.Wait()
-		if fewest != size-1 {
-			f.TB.Errorf("the cluster had %d voters at least, in %d looks, want %d", fewest, looks, size-1)
+	tb.Cleanup(w.stop)
+	return w
+}
+
+// want changes the wanted names.
+func (w *voterWatch) want(names ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = names
+	maps.DeleteFunc(w.voted, func(name string, _ bool) bool { return !slices.Contains(names, name) })
+}
+
+func (w *voterWatch) look(list *clientv3.MemberListResponse) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	voters := map[string]bool{}
+	for _, m := range list.Members {
+		voters[m.Name] = !m.IsLearner
+	}
+	var missing []string
+	for _, name := range w.wanted {
+		w.voted[name] = w.voted[name] || voters[name]
+		if w.voted[name] && !voters[name] {
+			missing = append(missing, name)
 		}
+	}
+	if len(missing) > 1 && w.missing == nil {
+		w.missing = missing
 	}
 }
 
-func voters(list *clientv3.MemberListResponse) (n int) {
-	for _, m := range list.Members {
-		if !m.IsLearner {
-			n++
-		}
+// end ends the watch, and fails the test if it has found something.
+func (w *voterWatch) end() {
+	w.tb.Helper()
+	w.stop()
+	if w.missing != nil || w.looks == 0 {
+		w.tb.Errorf("in %d looks, %v were not voters at the same time", w.looks, w.missing)
 	}
-	return n
 }

@@ -286,9 +286,6 @@ func (r *Running) Ended() bool {
 	}
 }
 
-// Printed reports whether the run has printed the text so far.
-func (r *Running) Printed(text string) bool { return bytes.Contains(r.stdout.bytes(), []byte(text)) }
-
 // Steps is the number of starts and ends of changes that the run has printed so far.
 func (r *Running) Steps() int {
 	return bytes.Count(r.stdout.bytes(), []byte(`"type":"apply_start"`)) + bytes.Count(r.stdout.bytes(), []byte(`"type":"apply_complete"`))
@@ -341,9 +338,4 @@ func (b *syncBuffer) bytes() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return bytes.Clone(b.buf.Bytes())
-}
-
-// StateLost states that members of the cluster are gone for good, for the following runs.
-func (w *Workspace) StateLost(cluster any, names ...string) {
-	w.Env = append(w.Env, fmt.Sprintf("ETCD_CLUSTER_LOST=%v:%s", cluster, strings.Join(names, ",")))
 }

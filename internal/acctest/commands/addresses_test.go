@@ -122,7 +122,8 @@ func TestAccAddresses(t *testing.T) {
 		}
 	}
 
-	t.Log("the same URLs, written differently")
+	t.Log("the same URLs, written differently, rebuild no node")
+	before := f.MemberIDs()
 	written := func(u string) string {
 		return strings.NewReplacer("http:", "HTTP:", "localhost", "LocalHost", "[::1]", "[0:0:0:0:0:0:0:1]").Replace(u) + "/"
 	}
@@ -135,6 +136,9 @@ func TestAccAddresses(t *testing.T) {
 			n.Peer, n.Peers[0] = n.Peers[0], n.Peer
 		}
 	}
+	f.Plan().MustDo(map[string]string{"etcd_cluster.this": "update"})
+	f.Form()
+	f.MustHaveReplaced(before)
 	f.Plan().MustBeEmpty()
 }
 

@@ -53,14 +53,3 @@ func clusterID(t *testing.T, c *etcdtest.Cluster) string {
 	}
 	return fmt.Sprintf("%x", list.Header.ClusterId)
 }
-
-// updates are the actions of a plan that does this to the resources of these nodes, and
-// updates the cluster.
-func updates(action string, names ...string) map[string]string {
-	out := map[string]string{"etcd_cluster.this": "update"}
-	for _, name := range names {
-		out[acctest.Address("terraform_data.machine", name)] = action
-		out[acctest.Address("etcd_member", name)] = action
-	}
-	return out
-}
