@@ -37,6 +37,7 @@ func TestAccDiscovery(t *testing.T) {
 			f.Form()
 			f.Plan().MustBeEmpty()
 			f.Drop("d")
+			f.Form()
 			f.Image = "two"
 			before := f.MemberIDs()
 			f.Form()
