@@ -52,7 +52,8 @@ const (
 type PlannedNode struct {
 	Action NodeAction
 	NodeValues
-	// Replaces is [Node.Replaces] of the node after the apply.
+	// Replaces is [Node.Replaces] of the node after the apply. It is empty for a node
+	// whose name never had a member.
 	Replaces []string
 }
 
@@ -150,7 +151,10 @@ func (p *NodesPlan) rebuild(n Node, want NodeValues, health NodesHealth) {
 	if e.Node == n.ID && e.Own {
 		before = nil // it took their place, so nothing of them is left
 	}
-	p.Nodes[n.Name] = PlannedNode{Action: NodeRebuilt, NodeValues: want, Replaces: append(before, n.ID)}
+	if before = append(before, n.ID); n.neverCameUp(e) {
+		before = nil // nothing is left of it, and the others do not wait for it
+	}
+	p.Nodes[n.Name] = PlannedNode{Action: NodeRebuilt, NodeValues: want, Replaces: before}
 	p.Rebuilt, p.Failed = n.Name, health.failed(n)
 	p.Reason, p.Others = NodesNext, nil
 	for _, e := range health.Members {
@@ -159,6 +163,11 @@ func (p *NodesPlan) rebuild(n Node, want NodeValues, health NodesHealth) {
 		}
 	}
 	slices.Sort(p.DeadLearners)
+}
+
+// neverCameUp reports whether the first node of a name has never had a member.
+func (n Node) neverCameUp(e NodeHealth) bool {
+	return len(n.Replaces) == 0 && e.Node == n.ID && e.Status == NodePending && !e.Recorded
 }
 
 // becomes returns what the node has if it is not rebuilt, and whether it needs a

@@ -107,9 +107,9 @@ func TestNodeBecomes(t *testing.T) {
 }
 
 // A node that took the place of others has nothing left of them. A node that never
-// did has.
+// did has. Of a name that never had a member, nothing is left.
 func TestReplaces(t *testing.T) {
-	for seen, want := range map[string]string{"voter": "[a2]", "failed": "[a2]", "old": "[a1 a2]", "replacing": "[a1 a2]", "stale": "[a1 a2]"} {
+	for seen, want := range map[string]string{"voter": "[a2]", "failed": "[a2]", "old": "[a1 a2]", "replacing": "[a1 a2]", "stale": "[a1 a2]", "pending": "[]"} {
 		c := small{{seen, "changed"}, {"voter", "same"}, {"voter", "same"}, {"voter", "same"}}
 		wanted, nodes, h := c.build()
 		if p := PlanNodes(wanted, nodes, h); p.Rebuilt != "a" || fmt.Sprint(p.Nodes["a"].Replaces) != want {
