@@ -22,7 +22,25 @@ type Table struct {
 	urls    map[string]string // the etcd_cluster of each peer URL
 	stored  []Stored
 	lost    []GivingUp
+	joined  map[membership.MemberID]bool
 	over    bool
+}
+
+// Join notes that this run has created a resource for a member.
+func (t *Table) Join(id membership.MemberID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.joined == nil {
+		t.joined = map[membership.MemberID]bool{}
+	}
+	t.joined[id] = true
+}
+
+// HasJoined reports whether this run has created a resource for the member.
+func (t *Table) HasJoined(id membership.MemberID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.joined[id]
 }
 
 // Stored is what a state has of an etcd_cluster.
@@ -151,7 +169,7 @@ func (t *Table) Lost() []GivingUp {
 func (t *Table) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.urls = nil
+	t.urls, t.joined = nil, nil
 }
 
 // Claim notes that an etcd_cluster of the plan has these peer URLs. It returns those that

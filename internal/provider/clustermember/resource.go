@@ -93,6 +93,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if diags.HasError() {
 		return
 	}
+	if id, _, bad := m.ids(); bad == nil {
+		r.backend.Table.Join(id)
+	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 	diags.Append(m.setIdentity(ctx, resp.Identity)...)
 	for _, key := range []string{planKey, movedKey} {
@@ -165,7 +168,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 }
 
 // Delete implements resource.Resource. It does not remove a learner that an etcd_member
-// has adopted.
+// has adopted, nor a member for which this run has created a resource.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	r.backend.Table.Close()
 	ctx = backend.Named(ctx, req.Private)
@@ -175,9 +178,20 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	owner := cmp.Or(private.Kept[string](ctx, req.Private, movedKey, diags), m.owner())
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
+	if id, _, bad := m.ids(); bad == nil && r.backend.Table.HasJoined(id) {
+		report.Warn(diags, keptByRun(m.Name.ValueString()))
+		return
+	}
 	if !diags.HasError() {
 		r.leave(ctx, m, owner, plan, timeout, diags)
 	}
+}
+
+// keptByRun is the warning for create_before_destroy on a member that keeps its machine.
+func keptByRun(name string) text.Message {
+	return text.New("Member "+name+" stays",
+		"This Terraform run has created a resource for the member before it destroyed the one from before, so the member was not removed. "+
+			"Remove create_before_destroy from the lifecycle block of the resource.")
 }
 
 // own records the present owner of the member: for an imported member that got its
