@@ -217,6 +217,16 @@ func (w *Workspace) Addresses() []string {
 // Forget removes a resource from the state, like terraform state rm.
 func (w *Workspace) Forget(address string) { w.edit(func() { delete(w.state, address) }) }
 
+// Rename gives a resource in the state another address of the same type, like terraform
+// state mv, or a moved block.
+func (w *Workspace) Rename(from, to string) {
+	w.edit(func() {
+		w.state = maps.Clone(w.state)
+		w.state[to] = w.state[from]
+		delete(w.state, from)
+	})
+}
+
 // Taint marks a resource for a replacement, like terraform taint.
 func (w *Workspace) Taint(address string) { w.taint(address, true) }
 

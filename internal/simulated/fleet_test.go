@@ -6,6 +6,7 @@ package simulated
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,8 +39,8 @@ type fleet struct {
 	// version is the etcd of an image, [release] without one.
 	version func(image string) etcdsim.Version
 	// broken are names whose next machines never boot, keep are those whose data disks
-	// outlive their machines.
-	broken, keep map[string]bool
+	// outlive their machines, soldOut are those that the cloud makes no machine for.
+	broken, keep, soldOut map[string]bool
 	// changed is called when a member has started or ended, or may have, destroying
 	// before Terraform destroys the machine that ran a member.
 	changed    func(name string, runs bool)
@@ -55,7 +56,7 @@ type fleet struct {
 
 func newFleet(w *world) *fleet {
 	return &fleet{
-		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{},
+		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{}, soldOut: map[string]bool{},
 		changed: func(string, bool) {}, destroying: func(string, uint64) {}, acts: func() {},
 		machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
 	}
@@ -69,6 +70,9 @@ func (f *fleet) Create(_ context.Context, values map[string]string) (string, err
 		m.env = environment(m.name, "a b c d e f g", true)
 	} else if err := json.Unmarshal([]byte(data), &m.env); err != nil {
 		return "", fmt.Errorf("user data: %w", err)
+	}
+	if f.soldOut[m.name] {
+		return "", errors.New("no machine is left")
 	}
 	f.mu.Lock()
 	f.made[m.name]++

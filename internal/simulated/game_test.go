@@ -210,7 +210,6 @@ func (g *game) take(s step) {
 		_, r = g.ws.Up(ctx, g.start("one"), s.opts...)
 	}
 	g.disarm(s)
-	g.Logf("STEP %+v -> %.300v | %s", s, r, g.list())
 	g.known(g.ws, "one", r)
 }
 
@@ -376,7 +375,6 @@ func (g *game) converge() {
 		_, other := g.two.Up(g.Context(), g.start("two"))
 		g.known(g.ws, "one", r)
 		done, last = r.Err() == nil && other.Err() == nil && len(plan.Actions()) == 0 && len(g.dead()) == 0, r
-		g.Logf("CONV %v -> %.300v | %s", plan.Actions(), r, g.list())
 		g.rest(15 * time.Minute)
 	}
 	names := append(slices.Clone(g.names), g.theirs...)

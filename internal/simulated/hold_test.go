@@ -1,0 +1,130 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+)
+
+// bad are the bad days of a cluster: what must hold on each, beside what the search and
+// the life show.
+var bad = map[string]func(s *site){
+	"two members tainted in silence": func(s *site) {
+		s.ws.Taint(memberOf("a"))
+		s.ws.Taint(memberOf("b"))
+		s.silence()
+		s.unchanged("taint", func() { s.fails("taint", s.up("taint", driver.NoRefresh), "cannot be observed") })
+	},
+	"a saved plan is two days old": func(s *site) {
+		s.ws.Resources = clusterOf("a b c", "two")
+		plan, r := s.ws.Plan(s.Context(), s.start("plan"))
+		s.ok(r)
+		s.fleet.stop("b") // the plan rebuilds a
+		s.rest(48 * time.Hour)
+		s.unchanged("late", func() { s.fails("late", s.ws.Apply(s.Context(), s.start("apply"), plan), "Cannot remove member a") })
+		s.expect("machines", s.fleet.made, map[string]int{"a": 1, "b": 1, "c": 1})
+		s.fleet.start("b")
+		s.finishWith("a b c", "two")
+	},
+	"one name in place of another": func(s *site) {
+		was := s.ids()
+		s.apply("rename", "a b x", "one", "a b x")
+		s.expect("new members", s.fresh(was), "[x]")
+		s.empty("renamed")
+	},
+	"a moved block cannot rename": func(s *site) {
+		was := s.ids()
+		s.ws.Rename(memberOf("c"), memberOf("x"))
+		s.ws.Rename(machineOf("c"), machineOf("x"))
+		s.finishWith("a b x", "one")
+		s.expect("new members", s.fresh(was), "[x]")
+	},
+	"the whole state is lost": func(s *site) {
+		for _, address := range s.ws.Addresses() {
+			s.ws.Forget(address)
+		}
+		s.unchanged("lost", func() { s.fails("lost", s.up("lost"), "import {") })
+		s.expect("machines", s.fleet.made, map[string]int{"a": 1, "b": 1, "c": 1})
+	},
+	"create_before_destroy on the members": func(s *site) {
+		for i, r := range s.ws.Resources {
+			s.ws.Resources[i].CreateBeforeDestroy = r.Type == "etcd_member"
+		}
+		s.ok(s.up("write it"))
+		r := s.up("replace", driver.Replace(memberOf("b")))
+		s.ok(r)
+		s.says("replace", r, "create_before_destroy")
+		s.expect("members", s.list(), "a b c")
+		for i := range s.ws.Resources {
+			s.ws.Resources[i].CreateBeforeDestroy = false
+		}
+		s.ok(s.up("take it out"))
+		s.finishWith("a b c", "one")
+	},
+	"silence": func(s *site) {
+		s.silence()
+		s.unchanged("silence", func() {
+			s.try("roll", "a b c", "two")
+			s.try("replace", "a b c", "two", driver.Replace(machineOf("a")))
+			s.try("shrink", "b c", "two")
+			s.try("destroy", "a b c", "two", driver.Destroy)
+		})
+		s.expect("machines", s.fleet.made, map[string]int{"a": 1, "b": 1, "c": 1})
+		s.hear()
+		s.finishWith("a b c", "two")
+	},
+	"a wiped machine waits, and is replaced by hand": func(s *site) {
+		s.fleet.wipe("b")
+		s.rest(time.Hour)
+		_, r := s.ws.Plan(s.Context(), s.start("plan"))
+		s.says("wiped", r, "-replace='ADDRESS OF THE MACHINE OF b'")
+		s.apply("replace", "a b c", "one", "a b c", driver.Replace(machineOf("b")))
+		s.empty("replaced")
+	},
+	"a wiped machine is replaced after a time": func(s *site) {
+		was := s.ids()
+		s.set("replace_unreachable_after", "10m")
+		s.ok(s.up("set"))
+		s.fleet.wipe("b")
+		s.rest(time.Minute)
+		begin := time.Now()
+		s.ok(s.up("replace")) // the refresh waits
+		if took := time.Since(begin); took < 10*time.Minute {
+			s.Errorf("it was replaced after %v", took)
+		}
+		s.rest(time.Minute)
+		s.expect("new members", s.fresh(was), "[b]")
+		s.expect("the next plan", s.plan("next"), "[]")
+	},
+	"the cluster is destroyed while one member is dead": func(s *site) {
+		s.fleet.stop("c")
+		s.rest(time.Minute)
+		s.ok(s.up("destroy", driver.Destroy))
+		s.expect("the state", s.ws.Addresses(), "[]")
+	},
+}
+
+// finishWith applies a configuration until nothing is to do.
+func (s *site) finishWith(names, image string) {
+	s.Helper()
+	s.rest(time.Minute)
+	for range 5 {
+		s.ok(s.try("finish", names, image))
+	}
+	s.expect("members", s.list(), names)
+	s.empty("finished")
+}
+
+func TestBadDays(t *testing.T) {
+	t.Parallel()
+	for name, do := range bad {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			formed(t, "a b c", do)
+		})
+	}
+}
