@@ -18,6 +18,30 @@ import (
 // safety.md, and the tests that by names must fail then.
 var mistakes = []struct{ name, file, from, to, by string }{
 	{"two nodes are rebuilt in one plan", "membership/nodes.go", "due = slices.Delete(due, i, i+1)\n\t\t\tbreak", "due = slices.Delete(due, i, i+1)", "TestSearch"},
+	{"a plan without a refresh rebuilds", "membership/queue.go", "len(unseen) > 0", "false", "TestSearch"},
+	{"nodes on their way do not count", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesOnTheWay", "false {\n\t\treturn NodesOnTheWay", "TestSearch"},
+	{"the quorum is not counted (C1)", "membership/queue.go", "f.Quorum = Quorum(f.Voters)", "f.Quorum = 0", "TestRules/C1_"},
+	{"two living voters are replaced", "membership/entries.go", "len(replaced) > 1 {\n\t\tout = append(out, brokenBy(SecondReplacement", "len(replaced) > 9 {\n\t\tout = append(out, brokenBy(SecondReplacement", "TestSearch"},
+	{"a removal takes the quorum", "membership/remove.go", "if quorum != won {", "if quorum == lost+9 {", "TestSearch"},
+	{"the leader is removed", "membership/remove.go", "return s.handOver(out, r.ID, rest.alive, r.Leaving)", "return out", "TestSearch"},
+	{"a dead learner is promoted", "membership/promote.go", "case !s.answers(m.ID):", "case false:", "TestSearch"},
+	{"others need not be active", "membership/remove.go", "return s.othersActive(m, r.Leaving)", "return Decision{}, true", "TestSearch"},
+	{"turns do not count (C13)", "membership/turn.go", "if len(others) == 0 {", "if len(others) < 9 {", "TestRules/C13_"},
+	{"a replacement is taken for a removal", "provider/clustermember/plan.go", "stored{e.Effect == membership.Removed,", "stored{true,", "TestSearch"},
+	{"nothing is recorded before a member is added", "reconfigure/join.go", "if err := j.intend(ctx); err != nil {", "if err := ctx.Err(); err != nil {", "TestLife/grow|TestSearch"},
+	{"the record names no member", "reconfigure/join.go", "return j.write(ctx, cluster.Announced, id)", "return nil", "TestLife|TestSearch"},
+	{"a name that is gone leaves its member", "provider/cluster/resource.go", "!stays && err == nil", "!stays && err != nil", "TestLife|TestSearch"},
+	{"another cluster is believed (C4)", "provider/clustermember/reach.go", "case snap.ClusterID != at:", "case false:", "TestRules/C4_|TestSearch"},
+	{"peers that moved are not noticed (C10)", "membership/entries.go", "return PeersMoved", "return \"\"", "TestPlansOfNodes"},
+	{"an open window is not noticed (C11)", "membership/entries.go", "case e.WindowOpen:", "case false:", "TestPlansOfNodes"},
+	{"a tainted cluster is new (C14)", "provider/cluster/plan.go", "Table.Has(peers); ok {", "Table.Has(nil); ok {", "TestRules/C14_"},
+	{"a lost member is new (C15)", "provider/backend/table.go", "return s.Complete && ", "return false && ", "TestRules/C15_"},
+	{"two etcd_cluster share a URL (C16)", "provider/backend/table.go", "ok && other != object", "ok && other == \"\"", "TestTwoClustersOfOneURL"},
+	{"other versions do not count (C17)", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesDeviate", "false {\n\t\treturn NodesDeviate", "TestRules/C17_"},
+	{"an imported node follows its machine (C18)", "membership/entries.go", "case e.Imported:", "case false:", "TestImportCluster"},
+	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
+	{"a new node starts on its old machine", "membership/entries.go", "return MachineStays", "return \"\"", "TestPlansOfNodes"},
+	{"a member is removed after it was joined", "provider/clustermember/resource.go", "Table.HasJoined(id) {", "Table.HasJoined(0) {", "TestBadDays/create"},
 }
 
 // TestMistakes puts each mistake into the code, with an overlay for that file. A test
