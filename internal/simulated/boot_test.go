@@ -22,56 +22,6 @@ func form(w *world, names string) *fleet {
 	return f
 }
 
-// Machines without a cluster form one, whatever their order, and machines that return
-// with their data go on.
-func TestMachinesForm(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(5) {
-		simulate(t, seed, "", func(w *world) {
-			f := form(w, "a b c")
-			w.expect("members", w.list(), "a b c")
-			for _, name := range []string{"a", "b", "c"} {
-				f.stop(name)
-			}
-			w.rest(time.Hour)
-			for _, name := range []string{"a", "b", "c"} {
-				f.start(name)
-			}
-			w.rest(time.Minute)
-			if w.cluster.Leader() == nil {
-				t.Error("no leader")
-			}
-		})
-	}
-}
-
-// A machine that never boots leaves a quorum that forms, and a cluster of one forms alone.
-func TestMachineThatNeverBoots(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "", func(w *world) {
-		f := newFleet(w)
-		f.broken["c"] = true
-		for _, name := range []string{"c", "b", "a"} {
-			f.add(name, environment(name, "a b c", false))
-		}
-		w.rest(time.Minute)
-		started := func() (n int) {
-			for _, m := range w.cluster.Members() {
-				n += len(m.ClientURLs)
-			}
-			return n
-		}
-		w.expect("started", started(), 2)
-		f.start("c")
-		w.rest(time.Minute)
-		w.expect("started", started(), 3)
-	})
-	simulate(t, 1, "", func(w *world) {
-		form(w, "a")
-		w.expect("members", w.list(), "a")
-	})
-}
-
 // What becomes of a machine that is made again, or that loses its data, before and after
 // its member was replaced by a learner.
 func TestMachinesStartAgain(t *testing.T) {
@@ -113,25 +63,4 @@ func TestMachinesStartAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Without an answer, an initial member founds in its window alone.
-func TestWindow(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "", func(w *world) {
-		f := newFleet(w)
-		f.add("b", environment("b", "a b c", false))
-		w.rest(time.Hour)
-		w.expect("b, without a window", f.of("b").state, rules.Wait)
-		late := environment("a", "a b c", false)
-		w.rest(time.Hour)
-		f.add("a", late)
-		w.rest(time.Hour)
-		w.expect("a, too late", f.of("a").state, rules.Wait)
-		f.add("x", environment("x", "x", false))
-		w.rest(time.Minute)
-		f.wipe("x")
-		w.rest(time.Hour)
-		w.expect("x, alone and wiped", f.of("x").state, rules.Never)
-	})
 }

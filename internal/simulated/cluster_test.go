@@ -132,23 +132,6 @@ func TestClusterLife(t *testing.T) {
 	})
 }
 
-func TestClusterMemberFollowsItsMachine(t *testing.T) {
-	t.Parallel()
-	simulate(t, 2, "", func(w *world) {
-		s := newSite(w)
-		s.apply("form", "a b c", "one", "a b c")
-		was := s.ids()
-		machine := func(name string) driver.Option { return driver.Replace(`machine.node["` + name + `"]`) }
-		s.apply("replace b", "a b c", "one", "a b c", machine("b"))
-		if now := s.ids(); now["b"] == was["b"] || now["a"] != was["a"] || now["c"] != was["c"] {
-			t.Errorf("members %v, before %v", now, was)
-		}
-		s.empty("replaced")
-		s.refused("replace a and c", "a b c", "one", "endanger", machine("a"), machine("c"))
-		s.empty("refused")
-	})
-}
-
 // A change is withdrawn, and a node that does not come up is repaired by another value.
 func TestClusterRepair(t *testing.T) {
 	t.Parallel()
@@ -167,17 +150,6 @@ func TestClusterRepair(t *testing.T) {
 		s.apply("b", "a b c", "three", "a b c")
 		s.apply("c", "a b c", "three", "a b c")
 		s.empty("repaired")
-	})
-}
-
-// A cluster whose state was lost is imported, and not created again.
-func TestClusterIsNotCreatedAgain(t *testing.T) {
-	t.Parallel()
-	simulate(t, 4, "", func(w *world) {
-		s := newSite(w)
-		s.apply("form", "a b c", "one", "a b c")
-		s.ws.Forget("etcd_cluster.this")
-		s.refused("create again", "a b c", "one", "import {")
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -159,58 +158,4 @@ func TestPeerURLsThatAreProven(t *testing.T) {
 			w.Error("no leader")
 		}
 	})
-}
-
-// Today a member without a configuration that did not start is lost track of as soon as
-// its block is dropped: the learner and its ownership record stay in the cluster, no plan
-// says so, and no other member can join. The text of the failed join does not have the
-// command that removes the learner.
-//
-// The rule: whatever is applied next removes what was added, or names it with the command
-// that removes it, also if neither the state nor the configuration has it.
-func TestMemberThatIsLostTrackOf(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "a b c", func(w *world) {
-		const list = "(http://d.example:2380) a b c"
-		soon := func(r driver.Resource) driver.Resource {
-			r.Values["timeouts"] = map[string]any{"create": "1m"}
-			return r
-		}
-		ws := driver.New(w, w.provider("a b c"), soon(member("d")))
-		_, r := ws.Up(w.Context(), w.start("add"))
-		w.expect("the add", w.failure(r).Summary, "Member d did not join in time")
-		w.expect("the state", ws.Addresses(), []string{})
-
-		ws.Resources = nil
-		plan, r := ws.Up(w.Context(), w.start("drop"))
-		w.expect("the plan without the block", plan.Actions(), []string{})
-		w.expect("its diagnostics", r.Diagnostics, []driver.Diagnostic{})
-		time.Sleep(24 * time.Hour)
-		w.expect("the members", w.list(), list)
-		w.owned("d")
-
-		w.boot("e")
-		ws.Resources = []driver.Resource{soon(member("e"))}
-		for range 2 {
-			_, r = ws.Up(w.Context(), w.start("join"))
-			f := w.failure(r)
-			w.expect("another join", f.Summary, "Member e could not be added in time")
-			if !strings.Contains(f.Detail, "The cluster takes no more learners now") || strings.Contains(f.Detail, "etcdctl member remove") {
-				w.Errorf("another join: %s", f.Detail)
-			}
-		}
-		w.expect("the members", w.list(), list)
-		w.owned("d e")
-	})
-}
-
-// owned checks for which members the cluster has ownership records, and nothing else.
-func (w *world) owned(names string) {
-	w.Helper()
-	var got []string
-	for _, key := range w.keys() {
-		_, name, _ := strings.Cut(key, "/members/name:")
-		got = append(got, name)
-	}
-	w.expect("ownership records", strings.Join(got, " "), names)
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -30,6 +32,7 @@ type machine struct {
 	mark     bool             // tells of a start, and outlives the data
 	off      bool
 	gone     bool
+	crashed  []uint64       // the members that it did not start as
 	state    rules.Decision // the last one, "" while the member runs
 }
 
@@ -41,6 +44,9 @@ type fleet struct {
 	// broken are names whose next machines never boot, keep are those whose data disks
 	// outlive their machines, soldOut are those that the cloud makes no machine for.
 	broken, keep, soldOut map[string]bool
+	// never is how many members of a name its machines do not start as: their processes
+	// crash.
+	never map[string]int
 	// changed is called when a member has started or ended, or may have, destroying
 	// before Terraform destroys the machine that ran a member.
 	changed    func(name string, runs bool)
@@ -56,7 +62,7 @@ type fleet struct {
 
 func newFleet(w *world) *fleet {
 	return &fleet{
-		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{}, soldOut: map[string]bool{},
+		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{}, soldOut: map[string]bool{}, never: map[string]int{},
 		changed: func(string, bool) {}, destroying: func(string, uint64) {}, acts: func() {},
 		machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
 	}
@@ -235,6 +241,9 @@ func (f *fleet) boot(m *machine, d rules.Decision, round rules.Machine, v etcdsi
 	if err != nil {
 		return err
 	}
+	if f.crashes(m, c) {
+		return errKilled
+	}
 	p := c.NewProcess(m.name, v)
 	p.PeerURL, p.ClientURL = round.PeerURL, m.env["ETCD_ADVERTISE_CLIENT_URLS"]
 	f.set(func() { m.process, m.mark, f.w.cluster, f.w.members[m.name] = p, true, c, p })
@@ -242,6 +251,16 @@ func (f *fleet) boot(m *machine, d rules.Decision, round rules.Machine, v etcdsi
 		return p.StartNew()
 	}
 	return p.Start()
+}
+
+// crashes reports whether a machine does not start as the member that is listed for it.
+func (f *fleet) crashes(m *machine, c *etcdsim.Cluster) bool {
+	for _, o := range c.Members() {
+		if nodeOf(o) == m.name && !slices.Contains(m.crashed, o.ID) && len(m.crashed) < f.never[m.name] {
+			m.crashed = append(m.crashed, o.ID)
+		}
+	}
+	return slices.ContainsFunc(c.Members(), func(o *pb.Member) bool { return slices.Contains(m.crashed, o.ID) })
 }
 
 // ask asks the peers of a machine, and those that they name.

@@ -13,12 +13,6 @@ import (
 // bad are the bad days of a cluster: what must hold on each, beside what the search and
 // the life show.
 var bad = map[string]func(s *site){
-	"two members tainted in silence": func(s *site) {
-		s.ws.Taint(memberOf("a"))
-		s.ws.Taint(memberOf("b"))
-		s.silence()
-		s.unchanged("taint", func() { s.fails("taint", s.up("taint", driver.NoRefresh), "cannot be observed") })
-	},
 	"a saved plan is two days old": func(s *site) {
 		s.ws.Resources = clusterOf("a b c", "two")
 		plan, r := s.ws.Plan(s.Context(), s.start("plan"))

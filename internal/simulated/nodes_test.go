@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,27 +17,19 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
-// estate are machines that run the nodes of a cluster, with their join scripts, and the
-// workspace that manages them.
-type estate struct {
-	*world
-	ws *driver.Workspace
-	// never keeps the machines of a name from starting as these members.
-	never map[string]int
-
-	mu       sync.Mutex
-	machines map[string]*etcdsim.Process // by ID
-	made     map[string]int
-}
+// estate are machines that run the nodes of a cluster, and the workspace that manages them.
+type estate struct{ *site }
 
 // found runs f with a cluster of nodes, each with its machine and member, after a first
 // apply.
 func found(t *testing.T, names string, f func(e *estate)) {
 	t.Helper()
 	simulate(t, 1, names, func(w *world) {
-		e := &estate{world: w, never: map[string]int{}, machines: map[string]*etcdsim.Process{}, made: map[string]int{}}
-		e.ws = driver.New(w, driver.Values{})
-		e.ws.Machines, e.ws.Resources = e, nodesOf(names, names)
+		e := &estate{newSite(w)}
+		for _, p := range w.cluster.Processes() {
+			e.fleet.adopt(p)
+		}
+		e.ws.Resources = nodesOf(names, names)
 		_, r := e.ws.Up(w.Context(), w.start("first"))
 		w.ok(r)
 		e.settled(names)
@@ -68,62 +59,9 @@ func nodeOfCluster(name, id, initial string) []driver.Resource {
 	start["peers"], start["endpoints"] = peers, endpoints
 	config := driver.Values{"id": name + "-" + id, "name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
 	return []driver.Resource{
-		{Type: "machine", Name: name, Values: driver.Values{"name": name, "user_data": id}},
+		{Type: "machine", Name: name, Values: driver.Values{"name": name, "image": id}},
 		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
 	}
-}
-
-// Create implements [driver.Machines]. The machines of the first members exist. Another
-// one starts its process as a member that never ran, as the join script does.
-func (e *estate) Create(_ context.Context, values map[string]string) (string, error) {
-	name := values["name"]
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.made[name]++
-	id := fmt.Sprintf("%s-%d", name, e.made[name])
-	p := e.members[name]
-	if p == nil || e.made[name] > 1 {
-		p = e.cluster.NewProcess(name, release)
-		e.members[name] = p
-		go e.join(p, id)
-	}
-	e.machines[id] = p
-	return id, nil
-}
-
-func (e *estate) join(p *etcdsim.Process, id string) {
-	var refused []uint64
-	for clock := e.schedule.Clock("machine " + id); clock.Sleep(e.Context(), time.Second) == nil && e.Exists(e.Context(), id); {
-		for _, m := range e.cluster.Members() {
-			if !slices.Contains(m.PeerURLs, p.PeerURL) || len(m.ClientURLs) > 0 {
-				continue
-			}
-			if !slices.Contains(refused, m.ID) && len(refused) < e.never[p.Name] {
-				refused = append(refused, m.ID)
-			}
-			if !slices.Contains(refused, m.ID) && p.Start() == nil {
-				return
-			}
-		}
-	}
-}
-
-// Destroy implements [driver.Machines].
-func (e *estate) Destroy(_ context.Context, id string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if p := e.machines[id]; p != nil {
-		p.PowerOff()
-	}
-	delete(e.machines, id)
-	return nil
-}
-
-// Exists implements [driver.Machines].
-func (e *estate) Exists(_ context.Context, id string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.machines[id] != nil
 }
 
 // config is that of a member.
@@ -165,12 +103,12 @@ func (e *estate) up(options ...driver.Option) {
 func (e *estate) refused(text string, options ...driver.Option) {
 	e.Helper()
 	time.Sleep(10 * time.Second)
-	before := fmt.Sprint(e.cluster.Members(), e.machines)
+	before := fmt.Sprint(e.cluster.Members(), e.fleet.machines)
 	_, r := e.ws.Up(e.Context(), e.start("second"), options...)
 	if err := r.Err(); err == nil || !strings.Contains(err.Error(), text) {
 		e.Errorf("the plan should be refused with %q: %v", text, err)
 	}
-	if after := fmt.Sprint(e.cluster.Members(), e.machines); after != before {
+	if after := fmt.Sprint(e.cluster.Members(), e.fleet.machines); after != before {
 		e.Errorf("a refused plan changed %s to %s", before, after)
 	}
 }
@@ -179,15 +117,15 @@ func TestAMemberFollowsItsMachine(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(e *estate){
 		"replace":      func(e *estate) { e.up(driver.Replace("machine.b")) },
-		"gone outside": func(e *estate) { _ = e.Destroy(e.Context(), "b-1"); e.up() },
-		"dead":         func(e *estate) { e.members["b"].PowerOff(); e.up(driver.Replace("machine.b")) },
+		"gone outside": func(e *estate) { e.fleet.lose("b"); e.up() },
+		"dead":         func(e *estate) { e.fleet.stop("b"); e.up(driver.Replace("machine.b")) },
 		"taint":        func(e *estate) { e.ws.Taint("machine.b"); e.up() },
 		"taint of the member": func(e *estate) {
 			e.ws.Taint("machine.b")
 			e.ws.Taint("etcd_member.b")
 			e.up(driver.NoRefresh)
 		},
-		"wiped before it published": func(e *estate) { e.never["b"] = 1; e.up(driver.Replace("machine.b")) },
+		"wiped before it published": func(e *estate) { e.fleet.never["b"] = 1; e.up(driver.Replace("machine.b")) },
 		"lost by the state, and wiped": func(e *estate) {
 			e.ws.Forget("etcd_member.b")
 			e.up(driver.Replace("machine.b"))
@@ -199,7 +137,7 @@ func TestAMemberFollowsItsMachine(t *testing.T) {
 			e.set("b", "replaces", []any{"b-1"})
 			e.set("b", "initial", false)
 			e.set("b", "initial_members", nil)
-			e.ws.Resources[2].Values["user_data"] = "2"
+			e.ws.Resources[2].Values["image"] = "2"
 			e.up()
 		},
 		"killed between removal and add": func(e *estate) {
@@ -231,7 +169,7 @@ func TestAMemberFollowsItsMachine(t *testing.T) {
 				was := e.members["b"]
 				do(e)
 				e.settled("a b c")
-				if e.members["b"] == was || e.made["b"] < 2 {
+				if e.members["b"] == was || e.fleet.made["b"] < 2 {
 					t.Error("b has its old machine")
 				}
 			})
@@ -248,7 +186,7 @@ func TestPlansOfNodes(t *testing.T) {
 		"a new image of all": func(e *estate) {
 			for i := range e.ws.Resources {
 				if e.ws.Resources[i].Type == "machine" {
-					e.ws.Resources[i].Values["user_data"] = "2"
+					e.ws.Resources[i].Values["image"] = "2"
 				}
 			}
 			e.refused("value into revision")
@@ -296,7 +234,7 @@ func TestPlansOfNodes(t *testing.T) {
 			e.refused("import {")
 		},
 		"another member is dead": func(e *estate) {
-			e.members["c"].PowerOff()
+			e.fleet.stop("c")
 			e.refused("another member is not active", driver.Replace("machine.b"))
 		},
 	} {
@@ -305,26 +243,6 @@ func TestPlansOfNodes(t *testing.T) {
 			found(t, "a b c", do)
 		})
 	}
-}
-
-func TestNodesComeAndGo(t *testing.T) {
-	t.Parallel()
-	found(t, "a b c", func(e *estate) {
-		e.ws.Resources = append(e.ws.Resources, nodesOf("d e", "a b c")...)
-		e.up()
-		e.settled("a b c d e")
-		e.ws.Resources = nodesOf("c d e", "a b c")
-		e.up()
-		e.settled("c d e")
-		b := nodeOfCluster("d", "2", "a b c")
-		e.ws.Resources = append(append(nodesOf("c", "a b c"), b...), nodesOf("e", "a b c")...)
-		e.up()
-		e.settled("c d e")
-		e.up(driver.Destroy)
-		if left := e.ws.Addresses(); len(left) > 0 {
-			t.Errorf("%v remain", left)
-		}
-	})
 }
 
 // The members of a cluster share one observation, though later ones know more endpoints.

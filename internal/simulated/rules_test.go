@@ -152,7 +152,9 @@ var safety = map[string]func(s *site){
 	},
 	"C17 a member with another version is first": func(s *site) {
 		// The image of c has etcd in it, and was not built anew.
-		s.fleet.version = func(image string) etcdsim.Version { return etcdsim.Version(map[bool]string{true: "3.6.17", false: "3.6.16"}[image == "two"]) }
+		s.fleet.version = func(image string) etcdsim.Version {
+			return etcdsim.Version(map[bool]string{true: "3.6.17", false: "3.6.16"}[image == "two"])
+		}
 		versioned := func(image, version string) driver.Result {
 			s.ws.Resources = clusterOf("a b c", image)
 			s.set("version", version)
