@@ -62,7 +62,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		e.Effect = membership.Removed
 	case !req.State.Raw.IsNull():
 		e, endpoints = r.entryOf(state), r.endpoints(ctx, state)
-		e.Readdressed = !plan.PeerURLs.IsUnknown() && e.Before.Node == plan.nodeID() && !slices.Equal(plan.peers(), state.peers())
+		e.Readdressed = !attribute.SomeUnknown(plan.PeerURLs) && e.Before.Node == plan.nodeID() && !slices.Equal(plan.peers(), state.peers())
 		r.planPromotion(ctx, req, resp, state, plan)
 		r.planMoved(ctx, req, resp)
 	case before.Entry != nil:
