@@ -1,6 +1,6 @@
 #!/bin/sh
-# Gives the machines of one cluster a user of their own in the registry, whose
-# role reads and writes the cluster's token and nothing else, and takes it away
+# Gives the machines of one cluster a user of their own in the discovery cluster, whose
+# role reads and writes the token of the cluster and nothing else, and removes it
 # again:
 #
 #   cluster.sh allow USER TOKEN     before the machines start; CLUSTER_PASSWORD is set

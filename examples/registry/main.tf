@@ -1,5 +1,5 @@
-# A registry of one's own, and a cluster that is formed with it. Terraform logs in
-# there as a user who may read and write the tokens and nothing else, the machines
+# A discovery cluster of your own, and a cluster that forms with it. Terraform logs
+# in there as a user who may read and write the tokens and nothing else, the machines
 # as one who may read and write the token of their cluster. It runs on this
 # computer; see README.md for a real one.
 
@@ -21,11 +21,9 @@ locals {
   }
 }
 
-provider "etcd" {
-  endpoints = [for node in values(var.nodes) : "http://127.0.0.1:${node.client_port}"]
-}
+provider "etcd" {}
 
-provider "etcd" {
+provider "etcd" { # the discovery cluster is another etcd
   alias     = "registry"
   endpoints = [local.registry]
   username  = "discovery"
@@ -51,7 +49,7 @@ resource "terraform_data" "secured" {
 
 resource "etcd_discovery_token" "this" {
   provider       = etcd.registry
-  founders       = var.founders
+  size           = length(var.nodes)
   machine_access = { username = var.cluster }
   depends_on     = [terraform_data.secured]
 }
@@ -70,12 +68,12 @@ resource "terraform_data" "user" {
   }
 }
 
-resource "etcd_member_config" "node" {
-  for_each    = var.nodes
-  name        = each.key
-  peer_urls   = ["http://127.0.0.1:${each.value.peer_port}"]
-  client_urls = ["http://127.0.0.1:${each.value.client_port}"]
-  bootstrap   = etcd_discovery_token.this.bootstrap
+resource "etcd_cluster" "this" {
+  members = { for name, node in var.nodes : name => {
+    peer_urls   = ["http://127.0.0.1:${node.peer_port}"]
+    client_urls = ["http://127.0.0.1:${node.client_port}"]
+  } }
+  discovery = etcd_discovery_token.this.bootstrap
 }
 
 module "machine" { # your virtual machine
@@ -85,16 +83,16 @@ module "machine" { # your virtual machine
   etcd      = var.etcd
   directory = var.directory
 
-  # The password is in no environment of the configuration, and so in no state of
-  # it: a machine gets it from wherever it gets its secrets.
-  config = merge(etcd_member_config.node[each.key], {
-    environment = merge(etcd_member_config.node[each.key].environment, { ETCD_DISCOVERY_PASSWORD = var.cluster_password })
+  # The password is not part of the node, and so not part of its state: a machine
+  # gets it from its secret store.
+  config = merge(etcd_cluster.this.node[each.key], {
+    environment = merge(etcd_cluster.this.node[each.key].environment, { ETCD_DISCOVERY_PASSWORD = var.cluster_password })
   })
   depends_on = [terraform_data.user]
 }
 
 resource "etcd_member" "node" {
   for_each   = var.nodes
-  config     = etcd_member_config.node[each.key]
-  machine_id = module.machine[each.key].id
+  config     = etcd_cluster.this.node[each.key]
+  machine_id = module.machine[each.key].id # the member is removed before its machine
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes an etcd a registry in which machines may register and nothing else: a
+# Makes an etcd a discovery cluster in which machines can register and nothing else: a
 # user whose role reads and writes below /_etcd/registry/, and no more. Asks the
 # etcd that the ETCDCTL_* variables name; DISCOVERY_PASSWORD and ROOT_PASSWORD are
 # set. It may be run again.
 set -eu
 etcdctl=${ETCDCTL:-etcdctl}
 
-# Until authentication is on nobody needs to log in; afterwards only root may.
+# Until authentication is on, no login is needed. Afterwards only root can do this.
 if "$etcdctl" user list >/dev/null 2>&1; then
 	login=
 else

@@ -1,5 +1,5 @@
 variable "nodes" {
-  description = "The members by name, each with the ports of 127.0.0.1 that are its own."
+  description = "The members by name, each with the ports of 127.0.0.1 that are its own. Those of the first apply form the cluster."
   type        = map(object({ client_port = number, peer_port = number }))
   default = {
     a = { client_port = 23901, peer_port = 23902 }
@@ -8,20 +8,14 @@ variable "nodes" {
   }
 }
 
-variable "founders" {
-  description = "Who forms the cluster."
-  type        = set(string)
-  default     = ["a", "b", "c"]
-}
-
 variable "registry_port" {
-  description = "Client port of the registry on 127.0.0.1; the next one is its peer port."
+  description = "Client port of the discovery cluster on 127.0.0.1. The next one is its peer port."
   type        = number
   default     = 23800
 }
 
 variable "cluster" {
-  description = "User of the registry for the machines of this cluster."
+  description = "User of the discovery cluster for the machines of this cluster."
   type        = string
   default     = "cluster-one"
 }
@@ -33,13 +27,13 @@ variable "cluster_password" {
 }
 
 variable "discovery_password" {
-  description = "Password of the user discovery, as whom Terraform makes tokens."
+  description = "Password of the user discovery, with which Terraform creates tokens."
   type        = string
   default     = "register"
 }
 
 variable "root_password" {
-  description = "Password of the registry's root."
+  description = "Password of root in the discovery cluster."
   type        = string
   default     = "all"
 }
@@ -51,7 +45,7 @@ variable "etcd" {
 }
 
 variable "etcdctl" {
-  description = "The etcdctl that sets up users and roles."
+  description = "The etcdctl that creates users and roles."
   type        = string
   default     = "../../bin/etcdctl-3.6"
 }

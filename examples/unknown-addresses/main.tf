@@ -1,6 +1,6 @@
-# A cluster whose machines choose their own addresses when they boot, as with
-# DHCP: nobody knows one beforehand. The founders find each other through a
-# discovery registry; a later member asks the founders that registered there.
+# A cluster whose machines choose their own addresses when they boot, as with DHCP.
+# The initial members find each other through a discovery cluster. A later member
+# asks those that registered there.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -60,22 +60,20 @@ resource "terraform_data" "registry" {
 
 resource "etcd_discovery_token" "this" {
   provider   = etcd.registry
-  founders   = var.founders
+  size       = length(var.nodes)
   depends_on = [terraform_data.registry]
 }
 
-# Neither peer_urls nor client_urls: the machine fills them in.
-resource "etcd_member_config" "node" {
-  for_each       = var.nodes
-  name           = each.key
-  bootstrap      = etcd_discovery_token.this.bootstrap
-  join_peer_urls = flatten(etcd_discovery_token.this.members[*].peer_urls) # whom a later member asks
+# Neither an address nor URLs: the machines set them.
+resource "etcd_cluster" "this" {
+  members   = { for name in var.nodes : name => {} }
+  discovery = etcd_discovery_token.this.bootstrap
 }
 
 # Stands for a virtual machine that gets its address when it boots.
 resource "terraform_data" "machine" {
   for_each         = var.nodes
-  triggers_replace = etcd_member_config.node[each.key].id
+  triggers_replace = etcd_cluster.this.node[each.key].id
   input = {
     boot      = local.boot_sh
     script    = local.machine_sh
@@ -90,8 +88,8 @@ resource "terraform_data" "machine" {
       MACHINE_SH   = self.input.script
       PORTS        = join(" ", var.ports)
       ETCD_BIN     = var.etcd
-      MACHINE_ENV  = join("\n", [for key, value in etcd_member_config.node[each.key].environment : "${key}=${value}"])
-      MACHINE_JOIN = etcd_member_config.node[each.key].join_script_base64gzip
+      MACHINE_ENV  = join("\n", [for key, value in etcd_cluster.this.node[each.key].environment : "${key}=${value}"])
+      MACHINE_JOIN = etcd_cluster.this.node[each.key].join_script_base64gzip
     }
   }
 
@@ -112,13 +110,8 @@ locals {
 resource "etcd_member" "node" {
   for_each   = var.nodes
   peer_urls  = [local.address[each.key].peer_url]
-  endpoints  = [for name in setintersection(var.nodes, var.founders) : local.address[name].client_url]
-  config     = etcd_member_config.node[each.key]
+  endpoints  = [for name in setintersection(var.nodes, var.contacts) : local.address[name].client_url]
+  config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   timeouts   = { create = "2m", delete = "2m" }
-}
-
-output "endpoints" {
-  description = "Client URLs of the members."
-  value       = [for name in var.nodes : local.address[name].client_url]
 }

@@ -1,0 +1,4 @@
+output "endpoints" {
+  description = "For ETCDCTL_ENDPOINTS."
+  value       = join(",", etcd_cluster.this.endpoints)
+}
