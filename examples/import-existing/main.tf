@@ -1,5 +1,5 @@
-# A cluster that somebody has started, taken over as it runs. By default that is
-# the one of ../local-cluster: take its state away and this brings it back.
+# Imports a cluster that runs already, with its machines. By default that is the one
+# of ../local-cluster. See README.md.
 
 terraform {
   required_version = ">= 1.11.0"
@@ -8,18 +8,55 @@ terraform {
   }
 }
 
-variable "nodes" {
-  description = "The members as they are: name, client URL and peer URL."
-  type        = map(object({ client_url = string, peer_url = string }))
-  default = {
-    a = { client_url = "http://127.0.0.1:23710", peer_url = "http://127.0.0.1:23711" }
-    b = { client_url = "http://127.0.0.1:23720", peer_url = "http://127.0.0.1:23721" }
-    c = { client_url = "http://127.0.0.1:23730", peer_url = "http://127.0.0.1:23731" }
-  }
+provider "etcd" {
+  endpoints = [for node in values(var.nodes) : node.client_url] # for the import
 }
 
-provider "etcd" {
-  endpoints = [for node in values(var.nodes) : node.client_url]
+import {
+  to = etcd_cluster.this
+  id = var.cluster_id
+}
+
+resource "etcd_cluster" "this" {
+  # As the members advertise them.
+  members = { for name, node in var.nodes : name => {
+    peer_urls   = [node.peer_url]
+    client_urls = [node.client_url]
+  } }
+  version = var.etcd_version # what the members run
+  rebuild = var.rebuild
+}
+
+# In place of your virtual machines. They are imported before the members.
+import {
+  for_each = var.nodes
+  to       = terraform_data.machine[each.key]
+  id       = each.key
+}
+
+resource "terraform_data" "machine" {
+  for_each = var.nodes
+  input    = etcd_cluster.this.node[each.key].join_script_base64gzip # the user data of a virtual machine
+
+  lifecycle {
+    ignore_changes       = [input]                               # the running machine was not made from it
+    replace_triggered_by = [etcd_cluster.this.node[each.key].id] # a rebuilt node gets a new machine
+  }
+
+  provisioner "local-exec" {
+    command = "sh ../local-cluster/machine.sh new ../local-cluster/machines/${each.key}"
+    environment = {
+      no_proxy     = "*"
+      ETCD_BIN     = var.etcd
+      MACHINE_ENV  = join("\n", [for key, value in etcd_cluster.this.node[each.key].environment : "${key}=${value}"])
+      MACHINE_JOIN = etcd_cluster.this.node[each.key].join_script_base64gzip
+    }
+  }
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "sh ../local-cluster/machine.sh down ../local-cluster/machines/${each.key}"
+  }
 }
 
 # By name; a member's ID or one of its peer URLs does as well.
@@ -30,26 +67,7 @@ import {
 }
 
 resource "etcd_member" "node" {
-  for_each  = var.nodes
-  name      = each.key
-  peer_urls = [each.value.peer_url]
-}
-
-# What their processes would start with if they joined now: for the day on which
-# a machine is built anew. Nothing about the present ones changes.
-import {
-  for_each = var.nodes
-  to       = etcd_member_config.node[each.key]
-  id       = each.key
-}
-
-resource "etcd_member_config" "node" {
-  for_each    = var.nodes
-  name        = each.key
-  peer_urls   = [each.value.peer_url]
-  client_urls = [each.value.client_url]
-}
-
-output "versions" {
-  value = { for name, member in etcd_member.node : name => member.version }
+  for_each   = var.nodes
+  config     = etcd_cluster.this.node[each.key]
+  machine_id = terraform_data.machine[each.key].id
 }

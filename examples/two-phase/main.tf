@@ -1,6 +1,6 @@
 # The two-phase add of the etcd manual: add the member, start its process with the
 # environment that the add returned, promote it. It adds one node to a running
-# cluster, by default that of ../local-cluster.
+# cluster, by default that of ../local-cluster. See README.md.
 
 terraform {
   required_version = ">= 1.11.0"

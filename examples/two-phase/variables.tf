@@ -17,19 +17,19 @@ variable "peer_port" {
 }
 
 variable "directory" {
-  description = "Where the machine is."
+  description = "Directory of the machine."
   type        = string
   default     = "machines"
 }
 
 variable "machine_sh" {
-  description = "What runs the machine."
+  description = "Script that runs the machine."
   type        = string
   default     = "../local-cluster/machine.sh"
 }
 
 variable "etcd" {
-  description = "The etcd that runs on the machine. A path, or a command on PATH."
+  description = "The etcd that runs on the machine: a path, or a command on PATH."
   type        = string
   default     = "../../bin/etcd-3.6"
 }
