@@ -8,20 +8,11 @@ terraform {
   }
 }
 
-variable "endpoints" {
-  description = "Client URLs of the cluster."
-  type        = list(string)
-  default     = ["http://127.0.0.1:2379"]
-}
-
-variable "directory" {
-  description = "Where the backups are. It must exist."
-  type        = string
-  default     = "."
-}
-
 provider "etcd" {
   endpoints = var.endpoints
+  ca_cert   = var.ca_cert
+  cert      = var.cert
+  key       = var.key
 }
 
 locals {
@@ -43,16 +34,5 @@ check "backup" {
   assert {
     condition     = data.etcd_cluster.this.cluster_id == etcd_snapshot.backup.cluster_id
     error_message = "The latest backup is of another cluster."
-  }
-}
-
-output "backup" {
-  description = "What to note down beside the copy: a restore compares it with the file."
-  value = {
-    path     = etcd_snapshot.backup.path
-    sha256   = etcd_snapshot.backup.sha256
-    revision = etcd_snapshot.backup.revision
-    version  = etcd_snapshot.backup.version
-    member   = etcd_snapshot.backup.member_name
   }
 }

@@ -1,4 +1,4 @@
-# A module block for each node. The cluster is one resource beside the modules. See
+# A module block for each node. The cluster is one resource of the root module. See
 # README.md.
 
 terraform {
