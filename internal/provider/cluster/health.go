@@ -24,6 +24,8 @@ type health struct {
 	membership.NodesHealth
 	// Silent are the members that do not answer, by the name of their node.
 	Silent map[string]silence `json:"silent,omitempty"`
+	// NoAddress is true if no address of the cluster is known.
+	NoAddress bool `json:"no_address,omitempty"`
 }
 
 // silence describes a member that does not answer.

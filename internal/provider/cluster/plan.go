@@ -181,7 +181,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 	maps.DeleteFunc(status, func(name, _ string) bool { _, stays := nodes[name]; return !stays })
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, diags)
-	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool())
+	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
 	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
 	if warned {

@@ -112,6 +112,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if err == nil {
 		now = r.refresh(ctx, c, &m, was, diags)
 	}
+	now.NoAddress = err != nil
 	private.Keep(ctx, resp.Private, healthKey, now, diags)
 	if kept := private.Kept[before](ctx, req.Private, beforeKey, diags); now.Observed && len(kept.Nodes) > 0 {
 		// The cluster in the state serves: its restore is not withdrawn any more.

@@ -116,8 +116,8 @@ func firstVersion(names []string, want string, running []string) text.Message {
 }
 
 // reasonOf says why the nodes that are pending wait, "" if none does. complete is true if
-// the cluster has responded once.
-func reasonOf(p membership.NodesPlan, complete bool) string {
+// the cluster has responded once, noAddress if no address of it is known.
+func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
 	others := strings.Join(p.Others, ", ")
 	switch p.Reason {
 	case membership.NodesNext:
@@ -126,6 +126,9 @@ func reasonOf(p membership.NodesPlan, complete bool) string {
 		}
 		return p.Rebuilt + " is rebuilt first"
 	case membership.NodesUnobserved:
+		if noAddress {
+			return "the addresses of the members are not known: set endpoints of the provider, or ETCDCTL_ENDPOINTS"
+		}
 		if complete && others != "" {
 			return "the members of " + others + " have not been seen since their nodes were built"
 		}

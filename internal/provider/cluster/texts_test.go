@@ -69,13 +69,14 @@ func TestTexts(t *testing.T) {
 		{Pending: []string{"a"}, Reason: membership.NodesDeviate, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesVersionUnknown, Others: []string{"b"}},
 	} {
-		m, say := rebuilding(p, reasonOf(p, true), "The evidence.")
+		m, say := rebuilding(p, reasonOf(p, true, false), "The evidence.")
 		if say != (p.Rebuilt != "" || len(p.Pending) > 0) {
 			t.Errorf("a warning for %+v: %t", p, say)
 		}
-		got += fmt.Sprint(p.Reason, ": ") + reasonOf(p, true) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
+		got += fmt.Sprint(p.Reason, ": ") + reasonOf(p, true, false) + "\n" + m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
 	}
-	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}, false) + "\n"
+	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}, false, false) + "\n"
+	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved}, false, true) + "\n"
 	file := filepath.Join("testdata", "texts.txt")
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {

@@ -1,0 +1,32 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+)
+
+// The members of a cluster whose machines set their URLs cannot be asked without endpoints
+// of the provider. The plan says so, and advises no destroy.
+func TestClusterWithoutAddresses(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		ws := driver.New(w, driver.Values{}, driver.Resource{Type: "etcd_cluster", Name: "this", Values: driver.Values{
+			"members": map[string]any{"a": driver.Values{}}, "revision": map[string]any{"image": "one"},
+			"discovery": driver.Values{"size": 1, "complete": false, "environment": map[string]any{"ETCD_DISCOVERY_TOKEN": "t"}},
+		}})
+		_, r := ws.Up(w.Context(), w.start("form"))
+		w.ok(r)
+		ws.Resources[0].Values["revision"] = map[string]any{"image": "two"}
+		_, r = ws.Plan(w.Context(), w.start("roll"))
+		w.ok(r)
+		if said := fmt.Sprint(r.Diagnostics); !strings.Contains(said, "set endpoints of the provider, or ETCDCTL_ENDPOINTS") || strings.Contains(said, "destroy") {
+			t.Errorf("the plan says %s", said)
+		}
+	})
+}
