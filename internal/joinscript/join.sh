@@ -569,7 +569,7 @@ END {
 			label = substr(a[j], 1, eq - 1)
 			u = substr(a[j], eq + 1)
 			if (!plain(u)) give_up("unknown", "a registration cannot be read")
-			if (label !~ /^[A-Za-z0-9._:@%+~-]+$/) label = "founder-" i
+			if (label !~ /^[A-Za-z0-9._:@%+~-]+$/) label = "member-" i
 			if ((label in owner) && owner[label] != i) give_up("unknown", "two initial members have the name " label)
 			owner[label] = i
 			mine = mine (j > 1 ? "," : "") u
