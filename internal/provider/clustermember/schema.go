@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -77,11 +78,38 @@ func waitUntil(otherwise, description string, stages ...string) schema.Attribute
 	}
 }
 
+// nodeURLs refuses a config that a user writes with values that are not URLs. The nodes of
+// etcd_cluster have URLs.
+type nodeURLs struct{}
+
+// Description implements [validator.Describer].
+func (nodeURLs) Description(context.Context) string { return "must be a node of an etcd_cluster" }
+
+// MarkdownDescription implements [validator.Describer].
+func (v nodeURLs) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+// ValidateObject implements [validator.Object].
+func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	check := func(in types.Object, at path.Path, urls attribute.URLs, names ...string) {
+		for _, name := range names {
+			if set, ok := in.Attributes()[name].(types.Set); ok {
+				var checked validator.SetResponse
+				urls.ValidateSet(ctx, validator.SetRequest{Path: at.AtName(name), ConfigValue: set}, &checked)
+				resp.Diagnostics.Append(checked.Diagnostics...)
+			}
+		}
+	}
+	check(req.ConfigValue, req.Path, attribute.Advertised(), "peer_urls")
+	if start, ok := req.ConfigValue.Attributes()["start"].(types.Object); ok {
+		check(start, req.Path.AtName("start"), attribute.Endpoints(), "endpoints", "peers")
+	}
+}
+
 // identityAttributes are the arguments that identify the member and its cluster.
 func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"config": schema.ObjectAttribute{
-			AttributeTypes: node.ConfigTypes, Optional: true, PlanModifiers: []planmodifier.Object{planConfig{"another node replaces it"}},
+			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{}}, PlanModifiers: []planmodifier.Object{planConfig{"another node replaces it"}},
 			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
 		},
 		"name": schema.StringAttribute{
