@@ -122,6 +122,13 @@ func (s *session) keepAll(attributes []*tfprotov6.SchemaAttribute, object tftype
 		case a.Sensitive:
 		case a.NestedType != nil && a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle:
 			s.keepAll(a.NestedType.Attributes, v, above+a.Name+".")
+		case a.NestedType != nil && a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeMap:
+			var elements map[string]tftypes.Value
+			if v.IsKnown() && !v.IsNull() && s.ok(v.As(&elements)) {
+				for key, element := range elements {
+					s.keepAll(a.NestedType.Attributes, element, above+a.Name+"."+key+".")
+				}
+			}
 		default:
 			s.values[above+a.Name] += v.String()
 		}
@@ -414,8 +421,9 @@ func (s *session) leaks(argument string) (out []string) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(s.values)) {
-		// The values of a rollout are names and versions, which the plan is to show.
-		if shows(s.values[path]) && path != argument && path != "effective" {
+		// A plan of etcd_cluster shows which values each node has.
+		ofNode := strings.HasPrefix(path, "node.") && path[strings.LastIndex(path, ".")+1:] == argument
+		if shows(s.values[path]) && path != argument && !ofNode {
 			out = append(out, fmt.Sprintf("value of %s: %s", path, s.values[path]))
 		}
 	}

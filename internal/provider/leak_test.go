@@ -93,6 +93,8 @@ func arguments(t *testing.T, attributes []*tfprotov6.SchemaAttribute, above ...s
 			out = append(out, argument{path, a.Type, isSecret(a)})
 		case a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle:
 			out = append(out, arguments(t, a.NestedType.Attributes, path...)...)
+		case a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeMap:
+			out = append(out, arguments(t, a.NestedType.Attributes, append(path, "a")...)...)
 		default:
 			t.Fatalf("%s: the walk does not know this kind of nesting", strings.Join(path, "."))
 		}
@@ -156,7 +158,9 @@ func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
 	here, variables, root := []any{"http://" + dead}, map[string]any{"ETCD_INITIAL_CLUSTER": "a=" + peer}, pki.Client("root")
 	short := map[string]any{"create": "50ms", "update": "50ms", "delete": "50ms"}
 	node := map[string]any{
-		"config":    map[string]any{"id": "config-" + id, "name": "a", "peer_urls": []any{peer}, "founder": true, "founders": 1},
+		"config": map[string]any{"id": "node-" + id, "name": "a", "peer_urls": []any{peer}, "start": map[string]any{
+			"initial": true, "endpoints": here, "replaces": []any{}, "imported": false,
+		}},
 		"endpoints": here, "timeouts": short,
 	}
 	files := map[string]any{"ca": "/ca", "cert": "/cert", "key": "/key"}
@@ -173,13 +177,13 @@ func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
 			"ca_cert": pki.CAFile, "cert": root.CertFile, "key": root.KeyFile,
 		},
 		"resource etcd_discovery_token": {"size": 1},
-		"resource etcd_initial_cluster": {"members": map[string]any{"a": []any{peer}}, "restore": map[string]any{"snapshot": "/b.db", "sha256": sum}},
-		"resource etcd_member_config": {"name": "a", "peer_urls": []any{peer}, "bootstrap": map[string]any{
-			"protocol": "static", "token": "t", "founders": "a", "size": 1, "complete": false, "window": "1h", "environment": variables,
-		}},
+		"resource etcd_cluster": {
+			"members":  map[string]any{"a": map[string]any{"peer_urls": []any{peer}, "client_urls": here}},
+			"restore":  map[string]any{"snapshot": "/b.db", "sha256": sum},
+			"revision": map[string]any{"image": "a"}, "bootstrap_window": "15m",
+		},
 		"resource etcd_member":              node,
 		"resource etcd_learner":             node,
-		"resource etcd_rollout":             {"desired": map[string]any{"a": "1"}},
 		"resource etcd_snapshot":            {"path": dir + "/b.db", "endpoints": here, "timeouts": map[string]any{"create": "50ms", "update": "50ms"}},
 		"data source etcd_cluster":          {"endpoints": here},
 		"data source etcd_discovery_token":  {"token": "t"},
