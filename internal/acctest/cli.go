@@ -137,10 +137,7 @@ func mirrorIn(dir string) string { return filepath.Join(dir, "mirror") }
 // user. Without one, the CLI starts the built provider, and there is no init.
 func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	tb.Helper()
-	host, binary := providerHost(o.CLI), o.Provider
-	if binary == "" {
-		binary = ProviderBinary(tb)
-	}
+	host, binary := providerHost(o.CLI), ProviderBinary(tb)
 	var text string
 	if o.Mirror {
 		root := mirrorIn(dir)

@@ -7,46 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
-
-// Three people remove one member each, from three directories, at the same
-// time. The rules allow two removals, one after the other, and the last voter
-// is forgotten. The remaining cluster of one has a leader.
-func TestAccThreeDestroysAtOnce(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{})
-	f.Form()
-	fleets := map[string]*Fleet{"a": f, "b": f.Sibling(), "c": f.Sibling()}
-	runs := map[string]*Running{}
-	for name, g := range fleets {
-		runs[name] = g.Start("destroy", "-target="+member(name))
-	}
-	var last []string
-	for name, run := range runs {
-		out := run.Wait().MustSucceed()
-		for _, w := range out.Warnings() {
-			if w.Summary == "Member "+name+" was the last voter" {
-				last = append(last, name)
-			}
-		}
-		if fleets[name].State(member(name)) != nil {
-			t.Errorf("%s is still in the state", name)
-		}
-	}
-	if len(last) != 1 {
-		t.Fatalf("the last voter was %v", last)
-	}
-	f.MustVote(last...)
-	if lock := f.lock(); lock != nil {
-		t.Errorf("the lock is held: %s", lock.Value)
-	}
-}
 
 // Two people add one member each, from two directories, at the same time. Both
 // members join, one after the other, and the run that waited names the lock holder.
@@ -129,4 +99,26 @@ func TestAccFrozenRun(t *testing.T) {
 	if p := f.Plan(); p.ExitCode != 0 {
 		t.Error(fmt.Sprint(p.Actions()) + p.Report())
 	}
+}
+
+// Sibling returns the same fleet in another directory with a copy of the
+// current state: that of another person with the same configuration.
+func (f *Fleet) Sibling() *Fleet {
+	f.TB.Helper()
+	g := *f
+	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{CLI: f.cli})
+	g.clients = map[string]*clientv3.Client{}
+	g.Nodes = map[string]*Node{}
+	for name, node := range f.Nodes {
+		own := *node
+		g.Nodes[name] = &own
+	}
+	files, err := filepath.Glob(filepath.Join(f.Dir, "*.tf"))
+	if err != nil {
+		f.TB.Fatal(err)
+	}
+	for _, path := range append(files, filepath.Join(f.Dir, "terraform.tfstate")) {
+		g.Write(filepath.Base(path), f.Read(filepath.Base(path)))
+	}
+	return &g
 }

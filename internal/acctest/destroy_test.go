@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // Of five machines two are dead: the destroy needs no help.
@@ -72,20 +70,4 @@ func TestAccQuorumLost(t *testing.T) {
 			f.MustBeGone()
 		})
 	}
-}
-
-// A cluster with a quorum decides about removals, also if it is stated to be lost.
-func TestAccHealthyClusterIsNotGivenUp(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{})
-	f.Form()
-	f.Env = append(f.Env, fmt.Sprintf("ETCD_CLUSTER_LOST=%s:a,b,c", f.ClusterID()))
-	f.Destroy("-target=" + member("c")).MustSucceed()
-	f.MustVote("a", "b")
-	etcdtest.Eventually(t, "the leader is one of the two", func() error {
-		if leader := f.Leader("a", "b"); leader != "a" && leader != "b" {
-			return fmt.Errorf("%s leads", leader)
-		}
-		return nil
-	})
 }

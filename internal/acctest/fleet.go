@@ -331,25 +331,3 @@ func (f *Fleet) Settled() {
 	p.MustBeEmpty()
 	p.MustBeQuiet()
 }
-
-// Sibling returns the same fleet in another directory with a copy of the
-// current state: that of another person with the same configuration.
-func (f *Fleet) Sibling() *Fleet {
-	f.TB.Helper()
-	g := *f
-	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{CLI: f.cli})
-	g.clients = map[string]*clientv3.Client{}
-	g.Nodes = map[string]*Node{}
-	for name, node := range f.Nodes {
-		own := *node
-		g.Nodes[name] = &own
-	}
-	files, err := filepath.Glob(filepath.Join(f.Dir, "*.tf"))
-	if err != nil {
-		f.TB.Fatal(err)
-	}
-	for _, path := range append(files, filepath.Join(f.Dir, "terraform.tfstate")) {
-		g.Write(filepath.Base(path), f.Read(filepath.Base(path)))
-	}
-	return &g
-}

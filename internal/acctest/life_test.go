@@ -78,7 +78,7 @@ func TestAccLife(t *testing.T) {
 		f.MustHaveReplaced(before, "b")
 		f.Settled()
 
-		MustForgetLast(t, f.Destroy().MustSucceed(), f.names()...)
+		f.Destroy().MustSucceed()
 		f.MustBeGone()
 	})
 }

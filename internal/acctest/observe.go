@@ -137,25 +137,6 @@ func Summary(members []*etcdserverpb.Member) []string {
 	return out
 }
 
-// Leader returns the name of the leader.
-func (f *Fleet) Leader(names ...string) string {
-	f.TB.Helper()
-	leader := ""
-	etcdtest.Eventually(f.TB, "a leader", func() error {
-		for _, name := range names {
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			s, err := f.Client(name).Status(ctx, f.Nodes[name].dial())
-			cancel()
-			if err == nil && s.Leader == s.Header.MemberId {
-				leader = name
-				return nil
-			}
-		}
-		return errors.New("nobody leads")
-	})
-	return leader
-}
-
 // WaitList waits until the members are these; see [Fleet.MustList].
 func (f *Fleet) WaitList(from string, want ...string) {
 	f.TB.Helper()

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,35 +197,6 @@ func (d Diagnostic) MustContain(tb testing.TB, summary string, texts ...string) 
 	}
 	if d.Summary != summary {
 		tb.Errorf("the summary is %q, want %q", d.Summary, summary)
-	}
-}
-
-// EveryVoterGoes is the summary of the warning for a plan that removes every voter.
-const EveryVoterGoes = "This plan removes every voter"
-
-// MustForgetLast fails the test unless exactly one warning says that one of
-// these was the last voter, and the others are about the shrinking tolerance,
-// or that the plan removes every voter.
-func MustForgetLast(t *testing.T, o *Outcome, names ...string) {
-	t.Helper()
-	last, all := 0, 0
-	for _, w := range o.Warnings() {
-		name, is := strings.CutSuffix(strings.TrimPrefix(w.Summary, "Member "), " was the last voter")
-		switch {
-		case is && slices.Contains(names, name):
-			last++
-		case strings.HasSuffix(w.Summary, " leaves no tolerance"):
-		case w.Summary == EveryVoterGoes:
-			all++
-		default:
-			t.Errorf("unexpected %s", w)
-		}
-	}
-	if all > 1 {
-		t.Errorf("%d times %q, want once", all, EveryVoterGoes)
-	}
-	if last != 1 {
-		t.Errorf("%d words on the last voter, want 1:\n%s", last, o.Report())
 	}
 }
 

@@ -43,11 +43,6 @@ type Change struct {
 	Actions []string       `json:"actions"`
 	Before  map[string]any `json:"before"`
 	After   map[string]any `json:"after"`
-	// Unknown contains true for each attribute that is known only after apply;
-	// in collections and objects it can be nested.
-	Unknown map[string]any `json:"after_unknown"`
-	// ReplacePaths are the attributes that force a replacement.
-	ReplacePaths [][]any `json:"replace_paths"`
 }
 
 func (p *Plan) decode(text []byte) {
@@ -85,49 +80,6 @@ func (p *Plan) MustDo(want map[string]string) {
 	if got := p.Actions(); p.ExitCode == 1 || !maps.Equal(got, want) {
 		p.TB.Fatalf("exit code %d, planned\n%s\nwant\n%s\n%s", p.ExitCode, ActionList(got), ActionList(want), p.Report())
 	}
-}
-
-// MustKnow fails the test unless the plan has this value for the attribute.
-func (p *Plan) MustKnow(address, attribute string, want any) {
-	p.TB.Helper()
-	c := p.Changes()[address]
-	if got := c.After[attribute]; fmt.Sprint(got) != fmt.Sprint(want) || IsUnknown(c.Unknown[attribute]) {
-		p.TB.Errorf("%s: %s is planned as %v (unknown: %v), want %v", address, attribute, got, c.Unknown[attribute], want)
-	}
-}
-
-// MustNotKnow fails the test unless exactly these attributes are known only
-// after apply.
-func (p *Plan) MustNotKnow(address string, want ...string) {
-	p.TB.Helper()
-	var got []string
-	for attribute, unknown := range p.Changes()[address].Unknown {
-		if IsUnknown(unknown) {
-			got = append(got, attribute)
-		}
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		p.TB.Errorf("%s: not known: %v, want %v", address, got, want)
-	}
-}
-
-// IsUnknown reports whether any part of a value is unknown.
-func IsUnknown(v any) bool {
-	switch v := v.(type) {
-	case bool:
-		return v
-	case []any:
-		return slices.ContainsFunc(v, IsUnknown)
-	case map[string]any:
-		for _, e := range v {
-			if IsUnknown(e) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Actions returns the action of each resource that changes, as printed; none if

@@ -38,7 +38,7 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	f.Form()
 	f.Settled()
 	states := f.Read("terraform.tfstate") + f.Read("terraform.tfstate.backup")
-	MustForgetLast(t, f.Destroy().MustSucceed(), f.names()...)
+	f.Destroy().MustSucceed()
 	f.MustBeGone()
 
 	log, err := os.ReadFile(trace)

@@ -60,8 +60,6 @@ type WorkspaceOptions struct {
 	Others map[string]string
 	// CLI is the Terraform or OpenTofu to run, that of [CLI] if empty.
 	CLI string
-	// Provider is the provider's binary, that of [ProviderBinary] if empty.
-	Provider string
 	// Limit is how long one command of the CLI may take; 0 means 4 minutes.
 	Limit time.Duration
 }
