@@ -164,12 +164,12 @@ func (t *Table) Lost() []GivingUp {
 	return slices.Clone(t.lost)
 }
 
-// Begin forgets what [Table.Claim] has noted: a walk of Terraform's graph begins. Tests run
+// Begin forgets what is noted of clusters: a walk of the graph of Terraform begins. Tests run
 // a plan and its apply in one process.
 func (t *Table) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.urls, t.joined = nil, nil
+	t.urls, t.joined, t.stored = nil, nil, nil
 }
 
 // Claim notes that an etcd_cluster of the plan has these peer URLs. It returns those that
