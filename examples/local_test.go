@@ -18,26 +18,36 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// liveImport takes a cluster of three over, and lets go of it.
+// liveImport imports a cluster of three and rebuilds its nodes, as README.md says.
 func liveImport(t *testing.T, w *acctest.Workspace) {
-	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}})
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Version: etcdtest.V36})
 	nodes := map[string]any{}
 	for _, p := range b.Members() {
 		nodes[p.Name] = map[string]string{"client_url": p.ClientURL(), "peer_url": p.PeerURL()}
 	}
-	setVariables(t, w, map[string]any{"nodes": nodes})
+	id := regexp.MustCompile(`"ClusterID" : ([0-9a-f]+)`).FindStringSubmatch(etcdctl(t, b, "member", "list", "-w", "fields", "--hex"))
+	if id == nil {
+		t.Fatal("etcdctl prints no cluster ID")
+	}
+	vars := map[string]any{"nodes": nodes, "cluster_id": id[1], "etcd_version": release(t, etcdtest.V36), "etcd": etcdtest.Binary(t, etcdtest.V36)}
+	setVariables(t, w, vars)
 	before := etcdctl(t, b, "member", "list")
 	said := regexp.MustCompile(`Plan: \d+ to import, 0 to add, \d+ to change, 0 to destroy\.`).FindString(w.Read("README.md"))
 	if plan := w.Plan(); said == "" || !strings.Contains(string(plan.Stdout), said) {
 		t.Errorf("the plan is not %q, which README.md says:\n%s", said, plan)
 	}
 	w.Apply().MustSucceed()
-	if plan := w.Plan(); plan.ExitCode != 0 {
-		t.Errorf("the plan is not empty:\n%s", plan)
-	}
+	w.Plan().MustBeEmpty()
 	if after := etcdctl(t, b, "member", "list"); after != before {
 		t.Errorf("the members were\n%s\nand are\n%s", before, after)
 	}
+
+	f := &fleet{Workspace: w, Names: []string{"a", "b", "c"}, ports: map[string]ports{"a": {}, "b": {}, "c": {}}}
+	f.write = func() {
+		vars["rebuild"] = map[string]string{"a": "1", "b": "1", "c": "1"}
+		setVariables(t, w, vars)
+	}
+	f.roll()
 	w.Destroy().MustSucceed()
 }
 
@@ -56,9 +66,7 @@ func liveRegistry(t *testing.T, w *acctest.Workspace) {
 	}
 	setVariables(t, w, vars)
 	w.Apply().MustSucceed()
-	if plan := w.Plan(); plan.ExitCode != 0 {
-		t.Errorf("the plan is not empty:\n%s", plan)
-	}
+	w.Plan().MustBeEmpty()
 	for name := range maps.Keys(nodes) {
 		if role := w.State("etcd_member.node[" + strconv.Quote(name) + "]")["role"]; role != "voter" {
 			t.Errorf("%s is a %v, want a voter", name, role)
