@@ -3,10 +3,10 @@
 
 // Demo runs examples/local-cluster with a real Terraform (or OpenTofu), the
 // built provider and real etcd: it forms a cluster, gives each machine another
-// image, adds a learner, promotes it, removes a member and destroys everything. Each step prints its actions
-// and checks their result by asking the cluster. The exit code is 0 only if all
-// checks succeed. In every case the demo leaves neither processes nor files
-// behind.
+// image, adds a learner, promotes it, removes a member and destroys everything.
+// Each step prints its actions and checks their result by asking the cluster.
+// The exit code is 0 only if all checks succeed. In every case the demo leaves
+// neither processes nor files behind.
 package main
 
 import (
