@@ -58,8 +58,8 @@ type Entry struct {
 	Announced, Readdressed bool
 	// Found is what [Identify] says of a new member, if the cluster was observed.
 	Found Identity
-	// Built is true if an earlier apply has built the node of the member, for a cluster
-	// that had formed. Initial is the number of members that formed it, 0 if not known. Peers are those that its
+	// Built is true if an earlier apply has built the node for a cluster that had formed.
+	// Initial is the number of members that formed it, 0 if not known. Peers are those that its
 	// join script asks, nil if not known.
 	Built   bool
 	Initial int
@@ -73,9 +73,7 @@ type Entry struct {
 type Known struct {
 	Snapshot *Snapshot
 	Turns    []Turn
-	// Lost is true if the plan gives the cluster up; see [DecideGiveUp]. No member of it
-	// counts as living.
-	Lost bool
+	Lost     bool // the plan gives it up, so none of its members counts as living
 }
 
 // The codes of [Judge], in addition to those of [Identify] and of the removal of a
