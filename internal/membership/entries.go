@@ -119,8 +119,11 @@ func (e Entry) isAnew() bool { return e.After != nil && e.After.Node == Unknown 
 func Judge(entries []Entry, known Known) (broken []Ruling) {
 	p := planned{Known: known, entries: slices.Clone(entries)}
 	// Terraform plans a tainted member as if it were new. The note of what the state has
-	// shows that it is replaced.
+	// shows that it is replaced. The cluster shows it of one that no state has.
 	for _, e := range p.with(Created) {
+		if lost, ok := p.forgotten(e); ok {
+			p.entries = append(p.entries, lost)
+		}
 		for _, note := range entries {
 			if note.Object == 0 && note.Learner == e.Learner && isOne(note, e) {
 				e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
@@ -324,28 +327,4 @@ func successors(p planned) (out []Ruling) {
 		}
 	}
 	return out
-}
-
-// stranded returns why the process of a replaced member would not start, or "".
-func (p planned) stranded(e Entry) Code {
-	isVoter := func(url string) bool {
-		return slices.ContainsFunc(p.Snapshot.Voters(), func(m Member) bool { return m.ID != e.ID && shareURL(m.PeerURLs, []string{url}) })
-	}
-	sameMachine := e.Before.Machine == e.After.Machine
-	switch {
-	case e.After.Node == "" && sameMachine:
-		return ProcessStays
-	case e.After.Node != "" && e.Before.Node != e.After.Node && sameMachine && e.After.Machine != "":
-		return MachineStays
-	case e.Before.Node != e.After.Node || e.After.Node == "":
-		return ""
-	case e.Imported:
-		return ImportedAlone
-	case e.WindowOpen:
-		return WindowStillOpen
-	case e.Peers != nil && p.Snapshot != nil && !slices.ContainsFunc(e.Peers, isVoter):
-		return PeersMoved
-	default:
-		return ""
-	}
 }

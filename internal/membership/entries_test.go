@@ -147,6 +147,11 @@ func TestRules(t *testing.T) {
 		"tainted":                          {Known{Snapshot: plannedCluster(3)}, []Entry{note(2), as(entry(2, Held), created)}, ""},
 		"tainted, and another is replaced": {Known{Snapshot: plannedCluster(3)}, []Entry{note(2), as(entry(2, Held), created), entry(3, Replaced)}, "second replacement [m2 m3]; too few stay [m2 m3]"},
 		"the only voter is tainted":        {Known{Snapshot: plannedCluster(1)}, []Entry{note(1), as(entry(1, Held), created)}, "every voter needed [m1]; too few stay [m1]"},
+		"forgotten, with its machine":      {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), created)}, ""},
+		"two forgotten":                    {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), created), as(entry(2, Held), created)}, "second replacement [m1 m2]; too few stay [m1 m2]"},
+		"two forgotten on their machines":  {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), both(stays, created)), as(entry(2, Held), both(stays, created))}, ""},
+		"forgotten, and its peers moved":   {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), both(created, func(e *Entry) { e.Peers = []string{} }))}, "peers moved [m1]"},
+		"the only voter is forgotten":      {Known{Snapshot: plannedCluster(1)}, []Entry{as(entry(1, Held), created)}, "every voter needed [m1]; too few stay [m1]"},
 		"the cluster is created again":     {Known{Snapshot: plannedCluster(5, 1, 2)}, []Entry{as(entry(1, Held), node), as(entry(2, Held), node)}, "cluster created again [m1 m2]"},
 
 		"lost, and all are replaced":  {Known{Lost: true}, []Entry{as(entry(1, Held), both(node, replaced)), as(entry(2, Held), both(node, replaced)), as(entry(3, Held), both(node, replaced))}, ""},

@@ -30,3 +30,17 @@ func TestClusterWithoutAddresses(t *testing.T) {
 		}
 	})
 }
+
+// Members that a state has lost are replaced with their machines: one in a plan.
+func TestForgottenMembers(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.ws.Forget(`etcd_member.node["a"]`)
+		s.ws.Forget(`etcd_member.node["b"]`)
+		s.refused("observed", "a b c", "one", "Only one living voter", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`))
+		s.apply("nothing is replaced", "a b c", "one", "a b c")
+		s.empty("again in the state")
+	})
+}

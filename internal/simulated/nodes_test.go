@@ -29,8 +29,14 @@ func found(t *testing.T, names string, f func(e *estate)) {
 		for _, p := range w.cluster.Processes() {
 			e.fleet.adopt(p)
 		}
-		e.ws.Resources = nodesOf(names, names)
-		_, r := e.ws.Up(w.Context(), w.start("first"))
+		all := nodesOf(names, names)
+		for i := 0; i < len(all); i += 2 { // they run before a state has their members
+			e.ws.Resources = append(e.ws.Resources, all[i])
+		}
+		_, r := e.ws.Up(w.Context(), w.start("machines"))
+		w.ok(r)
+		e.ws.Resources = all
+		_, r = e.ws.Up(w.Context(), w.start("first"))
 		w.ok(r)
 		e.settled(names)
 		f(e)

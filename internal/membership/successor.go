@@ -1,0 +1,42 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import "slices"
+
+// forgotten returns the replacement that the creation of a member is which is in the
+// cluster and in no state, if the plan gives it a new machine: the one before is destroyed.
+func (p planned) forgotten(e Entry) (Entry, bool) {
+	if p.Snapshot == nil || e.isAnew() || e.After.Machine != Unknown {
+		return e, false
+	}
+	m, listed := p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
+	e.ID, e.Effect, e.HasRun = m.ID, Replaced, m.Started()
+	e.Before = &Side{Node: e.After.Node, PeerURLs: m.PeerURLs}
+	return e, listed && m.Name == e.Name
+}
+
+// stranded returns why the process of a replaced member would not start, or "".
+func (p planned) stranded(e Entry) Code {
+	isVoter := func(url string) bool {
+		return slices.ContainsFunc(p.Snapshot.Voters(), func(m Member) bool { return m.ID != e.ID && shareURL(m.PeerURLs, []string{url}) })
+	}
+	sameMachine := e.Before.Machine == e.After.Machine
+	switch {
+	case e.After.Node == "" && sameMachine:
+		return ProcessStays
+	case e.After.Node != "" && e.Before.Node != e.After.Node && sameMachine && e.After.Machine != "":
+		return MachineStays
+	case e.Before.Node != e.After.Node || e.After.Node == "":
+		return ""
+	case e.Imported:
+		return ImportedAlone
+	case e.WindowOpen:
+		return WindowStillOpen
+	case e.Peers != nil && p.Snapshot != nil && !slices.ContainsFunc(e.Peers, isVoter):
+		return PeersMoved
+	default:
+		return ""
+	}
+}
