@@ -10,12 +10,8 @@ terraform {
 
 provider "etcd" {}
 
-locals {
-  nodes = { a = 24110, b = 24120, c = 24130 } # client ports on 127.0.0.1; the peer port is the next one
-}
-
 resource "etcd_cluster" "this" {
-  members = { for name, port in local.nodes : name => {
+  members = { for name, port in var.nodes : name => {
     peer_urls   = ["http://127.0.0.1:${port + 1}"]
     client_urls = ["http://127.0.0.1:${port}"]
   } }
