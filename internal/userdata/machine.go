@@ -99,9 +99,6 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 	return machine{files: files, unit: unit(o, programs)}, nil
 }
 
-// downloads reports whether the machine downloads etcd.
-func (o Options) downloads() bool { return o.release != nil || o.official }
-
 // certificates returns the files of the certificates given as text, and sets
 // the variables of all certificates.
 func (o Options) certificates(variables map[string]string) []file {

@@ -7,9 +7,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"maps"
-	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,9 +36,6 @@ type Options struct {
 	// the result, or nil.
 	extra map[string]any
 }
-
-// release is an archive of a release of etcd.
-type release struct{ url, sha256 string }
 
 // dataDisk is a block device for the data directory. It is formatted only if it
 // has no file system.
@@ -75,9 +70,6 @@ func (t certificates) files() []tlsFile {
 	}
 	return all
 }
-
-// isVersion matches the version of a release.
-var isVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 
 // Unknown represents a value that is not known yet.
 type Unknown struct{}
@@ -258,50 +250,6 @@ func (r *reader) path(name string, v any) string {
 func isPath(s string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+@-"
 	return path.IsAbs(s) && path.Clean(s) == s && s != "/" && strings.Trim(s, plain) == ""
-}
-
-func (r *reader) etcd(o *Options, v any) {
-	if o.official = v == nil; o.official {
-		return
-	}
-	m := r.object("etcd", v, "url", "sha256", "path")
-	if m == nil {
-		return
-	}
-	if dir, ok := m["path"]; ok {
-		o.bin = r.path("etcd.path", dir)
-		if len(m) > 1 {
-			r.fail("etcd", EitherOr, "", "path", "url and sha256")
-		}
-		return
-	}
-	o.release = &release{
-		url:    r.text("etcd.url", r.required("etcd", m, "url")),
-		sha256: r.text("etcd.sha256", r.required("etcd", m, "sha256")),
-	}
-	if r.err != nil {
-		return
-	}
-	if u, err := url.Parse(o.release.url); r.is(m["url"]) && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
-		r.fail("etcd.url", NotHTTPS, "")
-	}
-	if r.is(m["sha256"]) && (len(o.release.sha256) != 64 || strings.Trim(o.release.sha256, "0123456789abcdef") != "") {
-		r.fail("etcd.sha256", NotSHA256, o.release.sha256)
-	}
-}
-
-// CheckVersion returns an error if neither the options nor the version of the node,
-// "" for none, say which etcd the machine runs.
-func (o Options) CheckVersion(version string) error {
-	switch {
-	case !o.official:
-		return nil
-	case version == "":
-		return &OptionError{Path: "etcd", Problem: NoVersion}
-	case !isVersion.MatchString(version):
-		return &OptionError{Path: "etcd", Problem: NotVersion, Value: version}
-	}
-	return nil
 }
 
 func (r *reader) tls(name string, v any, peer bool) *certificates {
