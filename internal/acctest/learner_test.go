@@ -50,7 +50,8 @@ func TestAccFailover(t *testing.T) {
 	f.Plan().MustBeEmpty()
 }
 
-// A learner is promoted in place, and cannot be demoted.
+// A learner is promoted in place. It is demoted by a replacement: its machine stays, and
+// the join script sets the data of the voter aside.
 func TestAccStandby(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
@@ -65,9 +66,13 @@ func TestAccStandby(t *testing.T) {
 	f.Plan().MustDo(map[string]string{Address("etcd_learner", "d"): "update"})
 	f.Form()
 	f.Settled()
-	f.Nodes["d"].Promote = false
-	f.Plan().MustFail()
 	f.MustHaveReplaced(before)
+	f.Nodes["d"].Promote = false
+	f.Plan().MustDo(map[string]string{Address("etcd_learner", "d"): "delete create"})
+	f.Apply().MustSucceed()
+	f.MustList("a", "b", "c", "d (learner)")
+	f.MustHaveReplaced(before, "d")
+	f.Settled()
 }
 
 // twoPhase is the literal procedure for a cluster that Terraform does not configure:

@@ -17,52 +17,6 @@ type Plan struct {
 	*Outcome
 	// File is the saved plan, in the directory of the workspace.
 	File string
-
-	w       *Workspace
-	changes map[string]Change // nil until they are read from the file
-}
-
-// Changes returns the resource changes by address, without no-op changes.
-func (p *Plan) Changes() map[string]Change { p.TB.Helper(); p.read(); return p.changes }
-
-// read reads the file at first use: for that the CLI starts again, which costs
-// as much as a plan, and often the printed actions are enough.
-func (p *Plan) read() {
-	p.TB.Helper()
-	if p.changes != nil {
-		return
-	}
-	p.changes = map[string]Change{}
-	if p.ExitCode == 2 {
-		p.decode(p.w.Run("show", "-json", p.File).MustSucceed().Stdout)
-	}
-}
-
-// Change is the planned change of one resource.
-type Change struct {
-	Actions []string       `json:"actions"`
-	Before  map[string]any `json:"before"`
-	After   map[string]any `json:"after"`
-}
-
-func (p *Plan) decode(text []byte) {
-	p.TB.Helper()
-	type resource struct {
-		Address string `json:"address"`
-		Mode    string `json:"mode"`
-		Change  Change `json:"change"`
-	}
-	var doc struct {
-		Changes []resource `json:"resource_changes"`
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		p.TB.Fatalf("acctest: the plan: %v", err)
-	}
-	for _, r := range doc.Changes {
-		if r.Mode == "managed" && !slices.Equal(r.Change.Actions, []string{"no-op"}) {
-			p.changes[r.Address] = r.Change
-		}
-	}
 }
 
 // MustBeEmpty fails the test unless the plan has no changes, including outputs.
@@ -82,28 +36,19 @@ func (p *Plan) MustDo(want map[string]string) {
 	}
 }
 
-// Actions returns the action of each resource that changes, as printed; none if
-// the plan failed. What is printed as a replacement is read from the file, which
-// has its order.
+// Actions returns the action of each resource that changes; none if the plan failed. A
+// replacement is "delete create".
 func (p *Plan) Actions() map[string]string {
 	p.TB.Helper()
 	out := map[string]string{}
-	if p.ExitCode == 1 {
-		return out
-	}
 	for _, c := range p.planned {
-		_, twice := out[c.Resource.Addr]
 		switch {
-		case strings.HasPrefix(c.Resource.Resource, "data."):
-		case !twice && slices.Contains([]string{"create", "update", "delete"}, c.Action):
-			out[c.Resource.Addr] = c.Action
+		case p.ExitCode == 1 || strings.HasPrefix(c.Resource.Resource, "data."):
 		case slices.Contains([]string{"noop", "move", "import"}, c.Action):
+		case c.Action == "replace":
+			out[c.Resource.Addr] = "delete create"
 		default:
-			clear(out)
-			for address, c := range p.Changes() {
-				out[address] = strings.Join(c.Actions, " ")
-			}
-			return out
+			out[c.Resource.Addr] = c.Action
 		}
 	}
 	return out

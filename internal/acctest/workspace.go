@@ -180,7 +180,7 @@ func (w *Workspace) Plan(args ...string) *Plan {
 	w.mu.Lock()
 	file := fmt.Sprintf("plan-%d.bin", len(w.runs))
 	w.mu.Unlock()
-	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file, w: w}
+	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file}
 }
 
 // State returns the attributes of a resource in the state, or nil if it is not
