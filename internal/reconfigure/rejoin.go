@@ -88,7 +88,8 @@ type noStart struct {
 func (n *noStart) Error() string { return fmt.Sprintf("member %s does not answer", n.member.ID) }
 
 // isGone returns an error unless the member may be added anew: a learner that never
-// started, or a member that does not answer and to which the leader has no connection.
+// started, or a member that does not answer and to which the leader has no connection. Two
+// late initial members wait for each other: each one needs the lists of all other voters.
 func (e *Engine) isGone(ctx context.Context, snap membership.Snapshot, id membership.MemberID) error {
 	m, _ := snap.Member(id)
 	leader, _, led := snap.MajorityLeader()
@@ -99,7 +100,8 @@ func (e *Engine) isGone(ctx context.Context, snap membership.Snapshot, id member
 		return stopping(errChanged)
 	}
 	seen, err := e.Cluster.Peers(ctx, leader, []membership.MemberID{id})
-	if active, known := seen[id]; err != nil || !known || active {
+	// A leader has no line for a member that it never had a connection to.
+	if active, known := seen[id]; err != nil || active || m.Started() && !known {
 		return stopping(errChanged)
 	}
 	return nil

@@ -173,3 +173,21 @@ func TestClusterNamesASilentMember(t *testing.T) {
 		}
 	})
 }
+
+// Two machines of five boot after the others have formed the cluster. Each waits for the
+// list of the other, as an initial member without data must, until they are new members.
+func TestClusterLateInitialMembers(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		s.fleet.broken["d"], s.fleet.broken["e"] = true, true
+		go func() {
+			if w.schedule.Clock("boot").Sleep(w.Context(), time.Minute) == nil {
+				s.fleet.start("d")
+				s.fleet.start("e")
+			}
+		}()
+		s.apply("form", "a b c d e", "one", "a b c d e")
+		s.empty("formed")
+	})
+}
