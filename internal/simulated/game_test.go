@@ -154,7 +154,7 @@ func (g *game) happen(s step) {
 	case "wipe":
 		g.fleet.wipe(name)
 	case "remove":
-		if _, err := g.client(g.other(name)).MemberRemove(g.Context(), g.members[name].ID()); err != nil {
+		if _, err := g.client(g.other(name)).MemberRemove(g.Context(), g.ids()[name]); err != nil {
 			g.Fatal(err)
 		}
 	case "no":
