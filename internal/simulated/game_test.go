@@ -358,17 +358,20 @@ func (g *game) heal() {
 	g.rest(3 * time.Hour) // every fault is over
 }
 
-// converge applies both workspaces until nothing is to do. Then all nodes vote. A wiped
-// machine never starts again by itself: unless it is replaced after a time, a person
-// replaces it, as the warning says.
+// converge applies both workspaces until nothing is to do. Then all nodes vote. A machine
+// that was wiped, or that never boots, does not start by itself: unless it is replaced
+// after a time, a person replaces it, as the warning says.
 func (g *game) converge() {
 	g.heal()
 	g.begin(append(slices.Clone(g.names), g.theirs...))
 	var last driver.Result
-	done := false
+	done, patience := false, 1
+	if g.after != "" {
+		patience = 4
+	}
 	for i := 0; i < 4*len(g.names)+4 && !done; i++ {
 		var opts []driver.Option
-		if dead := g.dead(); i > 1 && g.after == "" && len(dead) > 0 {
+		if dead := g.dead(); i > patience && len(dead) > 0 {
 			opts = append(opts, driver.Replace(`machine.node["`+dead[0]+`"]`))
 		}
 		plan, r := g.ws.Up(g.Context(), g.start("one"), opts...)
