@@ -58,9 +58,8 @@ type Entry struct {
 	Announced, Readdressed bool
 	// Found is what [Identify] says of a new member, if the cluster was observed.
 	Found Identity
-	// Built is true if an earlier apply has built the node for a cluster that had formed.
-	// Initial is the number of members that formed it, 0 if not known. Peers are those that its
-	// join script asks, nil if not known.
+	// Built is true if an earlier apply has built the node for a cluster that had formed, of
+	// Initial members (0: not known). Its join script asks Peers, nil if not known.
 	Built   bool
 	Initial int
 	Peers   []string

@@ -118,9 +118,14 @@ func TestRestoreBehindClosedTunnels(t *testing.T) {
 				t.Errorf("the machine of %s was destroyed", name)
 			}
 		}
+		s.configure(false, restoreOf(first, "a", "b", "c"))
+		plan, r := s.ws.Plan(s.Context(), s.start("plan"), driver.Target("etcd_cluster.this"))
+		s.ok(r)
 		for _, p := range s.members {
 			s.network.Heal("", p.ClientURL)
 		}
+		r = s.ws.Apply(s.Context(), s.start("apply"), plan)
+		s.fails("healed before the apply", r, "The cluster has not lost its quorum")
 		s.configure(false, nil)
 		s.want("healed", s.run("healed"), "")
 		s.empty("healed")

@@ -60,7 +60,10 @@ func (b *Backend) giveUp(ctx context.Context, c *Cluster, g GivingUp, ask func(*
 	}
 	log.Debug(ctx, log.Membership, "giving up a cluster", "cluster", g.Cluster, "again", g.Again, "error", err)
 	kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
-	if silent := refused && kept.Decision.Code == membership.NotStated; err != nil && !(silent && g.Again) {
+	if refused && g.Again && kept.Decision.Code == membership.NotStated {
+		return
+	}
+	if err != nil {
 		report.Error(diags, text.NotGivenUp(err, g.Why))
 	}
 }
