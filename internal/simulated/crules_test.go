@@ -31,7 +31,8 @@ func TestClusterWithoutAddresses(t *testing.T) {
 	})
 }
 
-// Members that a state has lost are replaced with their machines: one in a plan.
+// Members that a state has lost are replaced with their machines: one in a plan, and none
+// while the cluster cannot be observed. That the cluster has them is no change to members.
 func TestForgottenMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, 1, "", func(w *world) {
@@ -42,5 +43,23 @@ func TestForgottenMembers(t *testing.T) {
 		s.refused("observed", "a b c", "one", "Only one living voter", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`))
 		s.apply("nothing is replaced", "a b c", "one", "a b c")
 		s.empty("again in the state")
+	})
+	simulate(t, 2, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.empty("formed")
+		state := fmt.Sprint(s.ws.State(`etcd_member.node["a"]`).Value)
+		s.ok(s.ws.Refresh(s.Context(), s.start("refresh")))
+		s.empty("refreshed")
+		if now := fmt.Sprint(s.ws.State(`etcd_member.node["a"]`).Value); now != state {
+			t.Errorf("a refresh of the cluster changes the member: %s, before %s", now, state)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			s.ws.Forget(`etcd_member.node["` + name + `"]`)
+		}
+		for _, p := range s.cluster.Processes() {
+			s.network.Cut("", p.ClientURL)
+		}
+		s.refused("unobserved", "a b c", "one", "cannot be observed", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`))
 	})
 }

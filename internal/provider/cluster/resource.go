@@ -155,6 +155,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		}
 	}
 	m.Status = mapOf(status)
+	m.list(ctx, now, diags)
 	return now
 }
 
