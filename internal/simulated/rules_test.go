@@ -115,14 +115,16 @@ var safety = map[string]func(s *site){
 		_, r := other.Up(s.Context(), s.start("other"))
 		s.ok(r)
 		s.rest(time.Minute)
-		s.fleet.broken["g"] = true
+		late, r := s.ws.Plan(s.Context(), s.start("late"), driver.Replace(machineOf("b")))
+		s.ok(r)
+		s.fleet.soldOut["g"] = true
 		other.Resources = nodes([]string{"g"}, "two")
-		if _, r = other.Up(s.Context(), s.start("other")); r.Err() == nil {
-			s.Error("a machine that does not boot is no error")
-		}
+		_, r = other.Up(s.Context(), s.start("other"))
+		s.fails("other", r, "no machine is left")
+		s.expect("members", s.list(), "a b c")
 		was := s.ids()
-		r = s.try("roll", "a b c", "two")
-		s.says("roll", r, "No node is rebuilt")
+		s.fails("late", s.ws.Apply(s.Context(), s.start("late"), late), "Cannot remove member b")
+		s.fails("roll", s.try("roll", "a b c", "two"), "endanger")
 		s.fails("replace", s.up("replace", driver.Replace(machineOf("b"))), "endanger")
 		s.expect("new members", s.fresh(was), []string{})
 	},
