@@ -189,9 +189,23 @@ func (h NodesHealth) Running() Snapshot {
 // record for: nothing removes them. That is so after an import.
 func (h NodesHealth) Unclaimed(wanted map[string]NodeValues) (out []NodeHealth) {
 	for _, e := range h.Members {
-		if _, stays := wanted[e.Name]; e.Node != "" && e.Member != 0 && !stays && !e.Recorded {
+		if _, stays := wanted[e.Name]; !stays && e.isUnmanaged() {
 			out = append(out, e)
 		}
 	}
 	return out
 }
+
+// Unmanaged returns the members of nodes that no resource is on record for, and that were
+// so when the last apply refreshed: that apply did not create their resources either.
+func (h NodesHealth) Unmanaged(before NodesHealth) (out []NodeHealth) {
+	for _, e := range h.Members {
+		was := before.of(e.Name)
+		if e.isUnmanaged() && was.isUnmanaged() && was.Node == e.Node && was.Member == e.Member {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (e NodeHealth) isUnmanaged() bool { return e.Node != "" && e.Member != 0 && !e.Recorded }

@@ -68,3 +68,27 @@ func TestUnclaimed(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// A member is unmanaged if nothing was on record for it twice in a row.
+func TestUnmanaged(t *testing.T) {
+	one := func(node string, id MemberID, recorded bool) NodesHealth {
+		return NodesHealth{Members: []NodeHealth{{Node: node, Name: "a", Member: id, Recorded: recorded}}}
+	}
+	for name, c := range map[string]struct {
+		now, before NodesHealth
+		want        int
+	}{
+		"twice":            {one("n", 1, false), one("n", 1, false), 1},
+		"first refresh":    {one("n", 1, false), NodesHealth{}, 0},
+		"recorded since":   {one("n", 1, true), one("n", 1, false), 0},
+		"record is gone":   {one("n", 1, false), one("n", 1, true), 0},
+		"not in the list":  {one("n", 0, false), one("n", 0, false), 0},
+		"another member":   {one("n", 2, false), one("n", 1, false), 0},
+		"a rebuilt node":   {one("m", 1, false), one("n", 1, false), 0},
+		"no node has this": {one("", 1, false), one("", 1, false), 0},
+	} {
+		if got := c.now.Unmanaged(c.before); len(got) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

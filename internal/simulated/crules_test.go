@@ -63,3 +63,32 @@ func TestForgottenMembers(t *testing.T) {
 		s.refused("unobserved", "a b c", "one", "cannot be observed", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`))
 	})
 }
+
+// Members of an imported cluster that no resource manages are named by each plan, once an
+// apply has left them so.
+func TestMembersWithoutResources(t *testing.T) {
+	t.Parallel()
+	foundSite(t, 1, func(s *site) {
+		says := func(what string, warns bool) {
+			r := s.ws.Refresh(s.Context(), s.start(what))
+			s.ok(r)
+			if said := fmt.Sprint(r.Diagnostics); strings.Contains(said, "No resource manages some members") != warns {
+				t.Errorf("%s says %s", what, said)
+			}
+		}
+		s.takeAll("a b c")
+		s.ok(s.up("after the import"))
+		says("managed", false)
+		for _, name := range []string{"a", "b", "c"} {
+			s.ws.Forget(`etcd_member.node["` + name + `"]`)
+		}
+		s.ws.Forget("etcd_cluster.this")
+		for _, key := range s.keys() {
+			if _, err := s.client("a").Delete(s.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.ok(s.take("etcd_cluster.this", s.clusterID()))
+		says("not managed", true)
+	})
+}

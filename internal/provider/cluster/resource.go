@@ -147,6 +147,9 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 	}
 	now := judge(ctx, c, snap, m.inState(ctx, diags), was, m.after(diags))
 	now.warn(c, diags)
+	if left := now.Unmanaged(was.NodesHealth); len(left) > 0 && c.FirstTime("unmanaged "+snap.ClusterID.String()) {
+		report.Warn(diags, unmanaged(left))
+	}
 	m.ClusterID, m.Complete = types.StringValue(snap.ClusterID.String()), types.BoolValue(true)
 	status := texts(m.Status)
 	for _, e := range now.Members {

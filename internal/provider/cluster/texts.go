@@ -41,20 +41,25 @@ func inState(id membership.ClusterID) text.Message {
 
 // importBlocks are the import blocks for a cluster and its members.
 func importBlocks(snap membership.Snapshot) string {
-	block := func(to, id string) string {
-		return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id)
-	}
-	out := []string{block("etcd_cluster.this", snap.ClusterID.String())}
+	out := []string{importBlock("etcd_cluster.this", snap.ClusterID.String())}
 	for _, m := range snap.ByName() {
-		typ := "etcd_member"
-		if m.Learner {
-			typ = "etcd_learner"
-		}
 		if m.Started() {
-			out = append(out, block(fmt.Sprintf("%s.node[%q]", typ, text.Clean(m.Name)), m.ID.String()))
+			out = append(out, memberBlock(m.Name, m.ID, m.Learner))
 		}
 	}
 	return strings.Join(out, "\n\n")
+}
+
+func importBlock(to, id string) string {
+	return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id)
+}
+
+func memberBlock(name string, id membership.MemberID, learner bool) string {
+	typ := "etcd_member"
+	if learner {
+		typ = "etcd_learner"
+	}
+	return importBlock(fmt.Sprintf("%s.node[%q]", typ, text.Clean(name)), id.String())
 }
 
 func noneToImport(id membership.ClusterID) text.Message {
@@ -213,6 +218,18 @@ func unclaimed(left []membership.NodeHealth) text.Message {
 	return text.New("Members stay in the cluster",
 		"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
 			"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", strings.Join(which, ", "), left[0].Member)
+}
+
+// unmanaged is the warning for members that are removed neither with their machines nor
+// before.
+func unmanaged(left []membership.NodeHealth) text.Message {
+	var which, blocks []string
+	for _, e := range left {
+		which, blocks = append(which, fmt.Sprintf("%s (%s)", e.Name, e.Member)), append(blocks, memberBlock(e.Name, e.Member, !e.Voter))
+	}
+	return text.New("No resource manages some members",
+		"The cluster lists %s, and has no record of an etcd_member or etcd_learner for their nodes. A plan that replaces their machines does not remove them first. "+
+			"If this plan creates or updates these resources, the apply records them. If not, import them:\n\n%s", strings.Join(which, ", "), text.Own(strings.Join(blocks, "\n\n")))
 }
 
 // twoClusters is the error for two etcd_cluster with one peer URL.

@@ -32,6 +32,7 @@ func TestTexts(t *testing.T) {
 		sameName("a", 0xa, 0xb),
 		notImported(snap.Members[2:]),
 		unclaimed([]membership.NodeHealth{{Name: "a", Member: 0xa}, {Name: hostile, Member: 0xd}}),
+		unmanaged([]membership.NodeHealth{{Name: "a", Member: 0xa, Voter: true}, {Name: "d", Member: 0xd}}),
 		twoClusters([]string{"https://10.0.1.11:2380", "https://10.0.1.10:2380"}),
 		answering(errors.New("permission denied")),
 		unknownValues("the address of a"),
