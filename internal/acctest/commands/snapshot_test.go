@@ -289,7 +289,7 @@ func TestAccSnapshotFile(t *testing.T) {
 	}
 	plan = s.Plan()
 	plan.MustDo(map[string]string{theSnapshot: "update"})
-	plan.Outcome.Says("The snapshot file has changed")
+	plan.Says("The snapshot file has changed")
 	s.Apply("-refresh-only").MustSucceed()
 	s.Plan().MustDo(map[string]string{theSnapshot: "update"})
 	s.Apply().MustSucceed()

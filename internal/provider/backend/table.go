@@ -19,7 +19,7 @@ type Table struct {
 	known   map[membership.ClusterID]membership.Known
 	told    map[string]bool
 	objects uint64
-	urls    map[string]string // the etcd_cluster of each peer URL
+	urls    map[string]string               // the etcd_cluster of each peer URL
 	stored  map[string]membership.ClusterID // see [Table.Store]
 	lost    []GivingUp
 	joined  map[membership.MemberID]bool

@@ -17,7 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -68,5 +67,3 @@ func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diag
 	}
 	return types.MapValueFrom(ctx, types.StringType, variables)
 }
-
-type inBootstrap struct{ attribute.Described }
