@@ -74,19 +74,6 @@ func (s *site) empty(what string) {
 	}
 }
 
-// refused fails the test unless an apply is refused with the words, and nothing changes.
-func (s *site) refused(what, names, image, words string, opts ...driver.Option) {
-	s.Helper()
-	before := s.cluster.Members()
-	r := s.try(what, names, image, opts...)
-	if r.Err() == nil || !strings.Contains(r.Err().Error(), words) {
-		s.Fatalf("%s: got %v, want an error with %q", what, r.Err(), words)
-	}
-	if after := s.cluster.Members(); len(after) != len(before) {
-		s.Errorf("%s: %d members, before %d", what, len(after), len(before))
-	}
-}
-
 // ids are the IDs of the members, by name.
 func (s *site) ids() map[string]uint64 {
 	out := map[string]uint64{}

@@ -372,7 +372,7 @@ func (g *game) converge() {
 	for i := 0; i < 4*len(g.names)+4 && !done; i++ {
 		var opts []driver.Option
 		if dead := g.dead(); i > patience && len(dead) > 0 {
-			opts = append(opts, driver.Replace(`machine.node["`+dead[0]+`"]`))
+			opts = append(opts, driver.Replace(machineOf(dead[i%len(dead)])))
 		}
 		plan, r := g.ws.Up(g.Context(), g.start("one"), opts...)
 		_, other := g.two.Up(g.Context(), g.start("two"))

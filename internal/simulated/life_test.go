@@ -99,34 +99,34 @@ func live(t *testing.T, s stage, at moment) (changing []moment, all int) {
 }
 
 // finish applies until nothing is to do.
-func (l *site) finish(s stage, at moment) {
+func (s *site) finish(of stage, at moment) {
 	var opts []driver.Option
-	if s.want == "" {
+	if of.want == "" {
 		opts = append(opts, driver.Destroy)
 	}
 	var last driver.Result
 	for range 8 {
-		l.rest(2 * claim.LockTTL)
-		plan, r := l.ws.Up(l.Context(), l.start("finish"), opts...)
+		s.rest(2 * claim.LockTTL)
+		plan, r := s.ws.Up(s.Context(), s.start("finish"), opts...)
 		if last = r; r.Err() == nil && len(plan.Actions()) == 0 {
 			break
 		}
 	}
-	if s.want == "" {
-		if left := l.ws.Addresses(); last.Err() != nil || len(left) > 0 {
-			l.Errorf("%s, killed at %v: %v is left: %v", s.name, at, left, last)
+	if of.want == "" {
+		if left := s.ws.Addresses(); last.Err() != nil || len(left) > 0 {
+			s.Errorf("%s, killed at %v: %v is left: %v", of.name, at, left, last)
 		}
 		return
 	}
-	if got := l.list(); last.Err() != nil || got != s.want {
-		l.Errorf("%s, killed at %v: members %q, want %q: %v", s.name, at, got, s.want, last)
+	if got := s.list(); last.Err() != nil || got != of.want {
+		s.Errorf("%s, killed at %v: members %q, want %q: %v", of.name, at, got, of.want, last)
 	}
-	l.empty(s.name)
-	l.rest(2 * claim.LockTTL)
-	for _, key := range l.keys() {
+	s.empty(of.name)
+	s.rest(2 * claim.LockTTL)
+	for _, key := range s.keys() {
 		// A turn that is over has no effect, and the next one deletes it.
 		if !strings.Contains(key, "/members/node-") && !strings.Contains(key, "/turns/") {
-			l.Errorf("%s, killed at %v: the key %s is left", s.name, at, key)
+			s.Errorf("%s, killed at %v: the key %s is left", of.name, at, key)
 		}
 	}
 }

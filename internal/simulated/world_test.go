@@ -126,9 +126,6 @@ func (r random) Read(p []byte) (int, error) {
 // rest lets time pass. What others did in the meantime happened before its end.
 func (w *world) rest(d time.Duration) { _ = w.schedule.Clock("test").Sleep(w.Context(), d) }
 
-// boot makes a machine that starts the process of a new member as soon as it is announced.
-func (w *world) boot(name string) { newFleet(w).add(name, environment(name, "a b c d e f g", true)) }
-
 // provider are the arguments of a provider block for the members of these names.
 func (w *world) provider(names string) driver.Values {
 	var endpoints []any
