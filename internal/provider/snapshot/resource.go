@@ -48,14 +48,14 @@ const keptKey = "kept"
 // kept is the file as the resource saved it, beside the state, which describes the
 // present file.
 type kept struct {
-	SHA256 string
-	Size   int64
+	SHA256 string `json:"sha256,omitempty"`
+	Size   int64  `json:"size,omitempty"`
 	// Removal is true if the plan removes the resource permanently, false if another
 	// snapshot follows.
-	Removal bool
+	Removal bool `json:"removal,omitempty"`
 	// Object distinguishes the resource from others in one plan. For a replacement,
 	// Terraform plans twice, with the same private data.
-	Object string
+	Object string `json:"object,omitempty"`
 }
 
 // Metadata implements [resource.Resource].
