@@ -138,8 +138,11 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		}
 		return unseen
 	}
-	if d := snap.Gate(0); d.Code == membership.QuorumLost && c.FirstTime("quorum lost") {
-		report.Warn(diags, text.QuorumIsLost(d, snap))
+	if d := snap.Gate(0); d.Code == membership.QuorumLost {
+		if c.FirstTime("quorum lost") {
+			report.Warn(diags, text.QuorumIsLost(d, snap))
+		}
+		return unseen // no list can be confirmed, and to wait for one takes long
 	}
 	// What leads to a rebuild needs a list that a majority confirms.
 	if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
