@@ -212,13 +212,15 @@ func (j *join) refusal(d membership.Decision) *Refusal {
 func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 
 func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record, owned []membership.MemberID) membership.Identity {
+	// A member that never ran on its machine may run on the next one already.
+	moved := record.Started && r.Machine != "" && record.Machine != "" && r.Machine != record.Machine
 	return membership.Identify(snap, membership.IdentifyRequest{
 		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
 		Ownership: membership.Ownership{
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
 			Removed: record.State == cluster.Removed,
 		},
-		Abandoned: ownerships(abandoned), Owned: owned, OtherMachine: r.Machine != "" && record.Machine != "" && r.Machine != record.Machine,
+		Abandoned: ownerships(abandoned), Owned: owned, OtherMachine: moved,
 	})
 }
 
