@@ -45,6 +45,8 @@ type Record struct {
 	// MemberID is empty while the state is Intended.
 	MemberID string      `json:"member_id,omitempty"`
 	State    RecordState `json:"state"`
+	// Started is true once the member has run on its machine.
+	Started bool `json:"started,omitempty"`
 	// Awaited is true if the Terraform run that adds the member also waits for
 	// its start, so that no state contains the member before that.
 	Awaited bool `json:"awaited,omitempty"`

@@ -30,11 +30,13 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	if id != 0 {
 		next.MemberID = id.String()
 	}
+	same := id != 0 && id == j.record.ID()
+	next.Started = id != 0 && id == j.member.ID && j.member.Started() || same && j.record.Started
 	if state == cluster.Intended || len(j.abandoned) > 0 {
 		next.Awaited = j.req.Goal != Announced
 	}
 	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) && next.State == j.record.State &&
-		next.MemberID == j.record.MemberID && next.Machine == j.record.Machine && next.Awaited == j.record.Awaited {
+		next.MemberID == j.record.MemberID && next.Machine == j.record.Machine && next.Started == j.record.Started && next.Awaited == j.record.Awaited {
 		return nil
 	}
 	return j.put(ctx, next)

@@ -161,6 +161,9 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 		}
 		r.backend.Table.Lose(does.lost)
 	}
+	if diags.HasError() {
+		return false
+	}
 	switch does.action {
 	case membership.RestoreNow:
 		report.Warn(diags, restorePlanned(does.lost.Cluster))
@@ -168,7 +171,7 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 		report.Warn(diags, withdrawalPlanned(does.lost.Cluster, does.state.ClusterID.ValueString()))
 	case membership.RestoreNothing, membership.RestoreOnTheWay, membership.RestoreRefused:
 	}
-	return !diags.HasError()
+	return true
 }
 
 // carryOut asks again whether the cluster may be given up that the plan gives up, and

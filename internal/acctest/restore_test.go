@@ -1,0 +1,60 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// A cluster that serves is not restored. When all its machines are gone, one apply
+// restores it from a snapshot, with the voters stated that the error names.
+func TestAccRestoreInPlace(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	lost := fmt.Sprint(f.State(cluster)["cluster_id"])
+	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
+	if _, err := client.Put(ctx, "kept", "before"); err != nil {
+		t.Fatal(err)
+	}
+	file, sum := backup(ctx, t, client)
+	restore := func(gone string) {
+		f.Write("restore_override.tf", fmt.Sprintf(
+			"resource \"etcd_cluster\" \"this\" {\n  restore = {\n    snapshot = %q\n    sha256 = %q\n    replaces_cluster = %q\n    gone = %s\n  }\n}\n", file, sum, lost, gone))
+	}
+
+	restore(`["a", "b", "c"]`)
+	refused := f.Apply("-target=" + cluster)
+	refused.MustFail()
+	refused.Says("The cluster has not lost its quorum")
+
+	f.Lose("a", "b", "c")
+	restore("[]")
+	refused = f.Apply()
+	refused.MustFail()
+	if d := refused.Says("State which members are gone"); !strings.Contains(d.Detail, `gone = ["a", "b", "c"]`) {
+		t.Errorf("the error is %s", d.Detail)
+	}
+	restore(`["a", "b", "c"]`)
+	f.Form()
+	if id := fmt.Sprint(f.State(cluster)["cluster_id"]); id == lost {
+		t.Errorf("the cluster is still %s", id)
+	}
+	f.Settled()
+	got, err := f.Client("a").Get(ctx, "kept")
+	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "before" {
+		t.Errorf("kept is %v, %v", got, err)
+	}
+	if err := os.Remove(filepath.Join(f.Dir, "restore_override.tf")); err != nil {
+		t.Fatal(err)
+	}
+	f.Form()
+	f.Settled()
+}
