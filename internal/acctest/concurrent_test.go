@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -107,7 +105,6 @@ func (f *Fleet) Sibling() *Fleet {
 	f.TB.Helper()
 	g := *f
 	g.Workspace = NewWorkspace(f.TB, WorkspaceOptions{CLI: f.cli})
-	g.clients = map[string]*clientv3.Client{}
 	g.Nodes = map[string]*Node{}
 	for name, node := range f.Nodes {
 		own := *node

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -98,7 +96,6 @@ type Fleet struct {
 	machineScript string // the path of machine.sh
 	binaries      map[string]string
 	authEnabled   bool // clients of the test need the password
-	clients       map[string]*clientv3.Client
 }
 
 // NewFleet writes the configuration and starts only the discovery cluster. The
@@ -111,7 +108,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	}
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{CLI: o.CLI}),
-		Nodes:     map[string]*Node{}, Options: o, Image: "one", clients: map[string]*clientv3.Client{},
+		Nodes:     map[string]*Node{}, Options: o, Image: "one",
 		machineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}

@@ -24,9 +24,6 @@ import (
 func (f *Fleet) Client(names ...string) *clientv3.Client {
 	f.TB.Helper()
 	cfg := f.clientConfig(names...)
-	if client, ok := f.clients[fmt.Sprint(cfg.Endpoints)]; ok {
-		return client
-	}
 	var client *clientv3.Client
 	// A login fails while the leadership changes.
 	etcdtest.Eventually(f.TB, fmt.Sprintf("client of %v", cfg.Endpoints), func() (err error) {
@@ -34,7 +31,6 @@ func (f *Fleet) Client(names ...string) *clientv3.Client {
 		return err
 	})
 	f.TB.Cleanup(func() { _ = client.Close() })
-	f.clients[fmt.Sprint(cfg.Endpoints)] = client
 	return client
 }
 
@@ -74,7 +70,6 @@ func (f *Fleet) enableAuth() {
 		f.TB.Fatalf("enable auth: %v", err)
 	}
 	f.authEnabled = true
-	clear(f.clients) // they have no password
 }
 
 // Members returns the member list by a linearizable read, which may have to wait
