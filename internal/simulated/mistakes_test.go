@@ -41,6 +41,8 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"an imported node follows its machine (C18)", "membership/entries.go", "case e.Imported:", "case false:", "TestImportCluster"},
 	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
 	{"a new node starts on its old machine", "membership/entries.go", "return MachineStays", "return \"\"", "TestPlansOfNodes"},
+	{"late initial members wait for each other", "reconfigure/rejoin.go", "m.Started() && !known", "!known", "TestClusterLate"},
+	{"a member that never ran is taken for another one", "reconfigure/join.go", "moved := record.Started && ", "moved := ", "TestSearch/^24$"},
 	{"a member is removed after it was joined", "provider/clustermember/resource.go", "Table.HasJoined(id) {", "Table.HasJoined(0) {", "TestBadDays/create"},
 }
 
