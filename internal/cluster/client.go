@@ -59,6 +59,11 @@ func (c *Client) Records(id membership.ClusterID) Records {
 // Turns implements [Cluster].
 func (c *Client) Turns(id membership.ClusterID) Turns { return turns{c.metadata(id, "turns/")} }
 
+// ClusterRecords implements [Cluster].
+func (c *Client) ClusterRecords(id membership.ClusterID) ClusterRecords {
+	return clusterRecords{c.metadata(id, "cluster")}
+}
+
 // metadata gives access to the provider's keys under one prefix for one cluster.
 type metadata struct {
 	c      *Client

@@ -94,6 +94,10 @@ type Cluster interface {
 	// record, under its ID as above.
 	Turns(id membership.ClusterID) Turns
 
+	// ClusterRecords returns the record of the etcd_cluster, under the ID of the cluster
+	// as above.
+	ClusterRecords(id membership.ClusterID) ClusterRecords
+
 	maintenance
 }
 

@@ -21,8 +21,9 @@ const format = 1
 
 // The kinds of metadata in a [*Malformed].
 const (
-	kindRecord = "ownership record"
-	kindTurn   = "record of a replacement"
+	kindRecord  = "ownership record"
+	kindTurn    = "record of a replacement"
+	kindCluster = "record of the etcd_cluster"
 )
 
 // Malformed means that a key under the metadata prefix does not hold what this

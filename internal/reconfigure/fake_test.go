@@ -160,6 +160,9 @@ func (f *fake) Stop(context.Context) error { return nil }
 func (f *fake) Records(membership.ClusterID) cluster.Records { return fakeRecords{f} }
 func (f *fake) Turns(membership.ClusterID) cluster.Turns     { return fakeTurns{f} }
 
+// ClusterRecords is not used by the engine.
+func (f *fake) ClusterRecords(membership.ClusterID) cluster.ClusterRecords { return nil }
+
 type fakeRecords struct{ *fake }
 
 func (r fakeRecords) Get(_ context.Context, owner string) (cluster.Record, bool, error) {

@@ -40,7 +40,7 @@ func TestForgottenMembers(t *testing.T) {
 		s.apply("form", "a b c", "one", "a b c")
 		s.ws.Forget(`etcd_member.node["a"]`)
 		s.ws.Forget(`etcd_member.node["b"]`)
-		s.refused("observed", "a b c", "one", "Only one living voter", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`))
+		s.fails("observed", s.try("observed", "a b c", "one", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`)), "Only one living voter")
 		s.apply("nothing is replaced", "a b c", "one", "a b c")
 		s.empty("again in the state")
 	})
@@ -60,7 +60,7 @@ func TestForgottenMembers(t *testing.T) {
 		for _, p := range s.cluster.Processes() {
 			s.network.Cut("", p.ClientURL)
 		}
-		s.refused("unobserved", "a b c", "one", "cannot be observed", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`))
+		s.fails("unobserved", s.try("unobserved", "a b c", "one", driver.Replace(`machine.node["a"]`), driver.Replace(`machine.node["b"]`)), "cannot be observed")
 	})
 }
 
@@ -90,5 +90,53 @@ func TestMembersWithoutResources(t *testing.T) {
 		}
 		s.ok(s.take("etcd_cluster.this", s.clusterID()))
 		says("not managed", true)
+	})
+}
+
+// Of two states that have one cluster, the one that imported it last changes its nodes.
+// The other one is refused until it imports the cluster again. A record that cannot be
+// read refuses nothing.
+func TestTwoStatesOfOneCluster(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.ws.Provider = w.provider("a b c")
+		other := driver.New(w, w.provider("a b c"), clusterOf("a b c", "one")[0])
+		w.ok(other.Import(w.Context(), w.start("import"), "etcd_cluster.this", s.clusterID()))
+		recorded := func() (out []string) {
+			for _, key := range w.keys() {
+				if strings.HasSuffix(key, "/cluster") {
+					out = append(out, key)
+				}
+			}
+			return out
+		}
+		if keys := recorded(); len(keys) > 0 {
+			t.Errorf("an import writes %s", keys)
+		}
+		_, r := other.Up(w.Context(), w.start("first update"))
+		w.ok(r)
+		id := func(ws *driver.Workspace) string { return driver.Attribute(ws.State("etcd_cluster.this").Value, "id") }
+		for _, change := range []string{"a b c d", "a b"} {
+			s.refused("change the names", change, "one", "Another state changes this cluster")
+		}
+		s.refused("roll", "a b c", "two", "id "+id(other)+" on record")
+		s.refused("roll", "a b c", "two", "This state has "+id(s.ws))
+		s.apply("change no node", "a b c", "one", "a b c")
+
+		s.ws.Forget("etcd_cluster.this")
+		s.ok(s.take("etcd_cluster.this", s.clusterID()))
+		s.ok(s.up("import again", driver.Target("etcd_cluster.this")))
+		other.Resources = clusterOf("a b c", "two")[:1]
+		_, r = other.Plan(w.Context(), w.start("other"))
+		s.fails("the other one", r, "id "+id(s.ws)+" on record")
+		for _, key := range recorded() {
+			if _, err := w.client("a").Put(w.Context(), key, "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, r = other.Plan(w.Context(), w.start("unreadable"))
+		s.ok(r)
 	})
 }

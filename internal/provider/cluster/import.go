@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -66,6 +67,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if !diags.HasError() {
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
 		diags.Append(resp.State.Set(ctx, &m)...)
+		private.Keep(ctx, resp.Private, importedKey, true, diags)
 	}
 }
 

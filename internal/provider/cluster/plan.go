@@ -51,6 +51,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 			kept := private.Kept[before](ctx, req.Private, beforeKey, &resp.Diagnostics)
 			r.planUpdate(ctx, &plan, state, kept, stored, &resp.Diagnostics)
 		}
+		plan.checkObject(ctx, state, stored, req.Private, &resp.Diagnostics)
 	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)

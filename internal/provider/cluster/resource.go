@@ -107,7 +107,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	was := private.Kept[health](ctx, req.Private, healthKey, diags)
-	now := health{Silent: was.Silent}
+	now := health{Silent: was.Silent, Other: was.Other}
 	ctx, c, err := r.reach(ctx, m.clientURLs(), diags)
 	if err == nil {
 		now = r.refresh(ctx, c, &m, was, diags)
@@ -124,7 +124,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 
 func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, was health, diags *diag.Diagnostics) health {
 	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
-	unseen := health{Silent: was.Silent}
+	unseen := health{Silent: was.Silent, Other: was.Other}
 	snap, err := c.View(ctx, id)
 	switch {
 	case err != nil:
@@ -162,6 +162,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 	}
 	m.Status = mapOf(status)
 	m.list(ctx, now, diags)
+	now.Other = m.otherObject(ctx, c, snap.ClusterID, was.Other)
 	return now
 }
 
@@ -213,6 +214,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	m.setNodes(ctx, nodes, diags)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+	if err == nil {
+		m.record(at, c, resp.Private, diags)
+	}
 	for _, n := range state.inState(ctx, diags) {
 		if _, stays := nodes[n.Name]; !stays && err == nil {
 			r.cleanUp(at, c, n, diags)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -230,6 +231,16 @@ func unmanaged(left []membership.NodeHealth) text.Message {
 	return text.New("No resource manages some members",
 		"The cluster lists %s, and has no record of an etcd_member or etcd_learner for their nodes. A plan that replaces their machines does not remove them first. "+
 			"If this plan creates or updates these resources, the apply records them. If not, import them:\n\n%s", strings.Join(which, ", "), text.Own(strings.Join(blocks, "\n\n")))
+}
+
+// anotherObject is the error for a plan that changes nodes of a cluster that another state
+// changes.
+func anotherObject(other port.ClusterRecord, own, id string) text.Message {
+	return text.New("Another state changes this cluster",
+		"The cluster has the etcd_cluster with the id %s on record, since %s by %s. This state has %s. Each of them rebuilds one node at a time, so both could rebuild two nodes at once. "+
+			"The plan adds, removes or rebuilds a node. Nothing was changed.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+
+			"  terraform state rm 'etcd_cluster.this'\n\nTo keep this one, run the command here too, and import the cluster again. The first update after the import puts it on record:\n\n%s",
+		other.Object, other.Since.Format(time.RFC3339), other.By, own, text.Own(importBlock("etcd_cluster.this", id)))
 }
 
 // twoClusters is the error for two etcd_cluster with one peer URL.

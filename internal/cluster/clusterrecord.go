@@ -1,0 +1,72 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+)
+
+// ClusterRecord says which etcd_cluster changes the nodes of the cluster. The cluster has
+// one, at <metadata prefix><cluster ID>/cluster.
+type ClusterRecord struct {
+	// Object is the id of the etcd_cluster. It is "" if there is no record.
+	Object string `json:"object"`
+	// By wrote the record at the time Since. Both are for display.
+	By    string    `json:"by"`
+	Since time.Time `json:"since"`
+}
+
+// ClusterRecords stores the [ClusterRecord] of one cluster in the cluster itself.
+type ClusterRecords interface {
+	// Get returns the record. The error is a [*Malformed] if the key holds something else.
+	Get(ctx context.Context) (ClusterRecord, error)
+	// Put writes the record, in place of the one that is there.
+	Put(ctx context.Context, r ClusterRecord) error
+}
+
+type clusterRecords struct{ metadata }
+
+// storedCluster is the stored form of a [ClusterRecord].
+type storedCluster struct {
+	Format int `json:"format"`
+	ClusterRecord
+}
+
+func (s clusterRecords) Get(ctx context.Context) (ClusterRecord, error) {
+	kvs, err := s.list(ctx)
+	if err != nil || len(kvs) == 0 {
+		return ClusterRecord{}, err
+	}
+	var r storedCluster
+	err = strictly(kvs[0].Value, &r, &r.Format)
+	if err == nil {
+		err = cmp.Or(plain("the object", r.Object), plain("the author", r.By))
+	}
+	if err != nil {
+		return ClusterRecord{}, malformed(kindCluster, string(kvs[0].Key), kvs[0].Value, err)
+	}
+	return r.ClusterRecord, nil
+}
+
+func (s clusterRecords) Put(ctx context.Context, r ClusterRecord) error {
+	if connection.PlainName(r.By) != nil {
+		r.By = connection.Quote(r.By)
+	}
+	r.Since = r.Since.UTC().Truncate(time.Second)
+	value, err := json.Marshal(storedCluster{format, r})
+	if err != nil {
+		return err
+	}
+	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		_, err := kv.Put(ctx, s.key(""), string(value))
+		return err
+	})
+}

@@ -1,0 +1,70 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+)
+
+// importedKey is the key of an import that no update has put on record yet.
+const importedKey = "imported"
+
+// otherObject returns the record of another etcd_cluster than that of the model. was is
+// what the last refresh found: a record that cannot be read neither is one, nor ends one.
+func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membership.ClusterID, was port.ClusterRecord) port.ClusterRecord {
+	r, err := c.Cluster.ClusterRecords(id).Get(ctx)
+	switch {
+	case err != nil:
+		return was
+	case r.Object == m.ID.ValueString():
+		return port.ClusterRecord{}
+	}
+	return r
+}
+
+// checkObject refuses a plan that adds, removes or rebuilds a node if another etcd_cluster
+// is on record: two states could rebuild two nodes at a time.
+func (m model) checkObject(ctx context.Context, state model, stored health, kept private.Reader, diags *diag.Diagnostics) {
+	if stored.Other.Object == "" || private.Kept[bool](ctx, kept, importedKey, diags) {
+		return
+	}
+	nodes, was := m.nodes(ctx, diags), state.nodes(ctx, diags)
+	changes := len(nodes) != len(was)
+	for name, n := range nodes {
+		changes = changes || !n.ID.Equal(was[name].ID)
+	}
+	if changes {
+		report.Error(diags, anotherObject(stored.Other, m.ID.ValueString(), m.ClusterID.ValueString()))
+	}
+}
+
+// record puts the object on record in its cluster if nothing is on record, or if it was
+// imported since. If that fails, the next update tries it again.
+func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
+	private.Reader
+	private.Writer
+}, diags *diag.Diagnostics) {
+	id, err := membership.ParseClusterID(m.ClusterID.ValueString())
+	if err != nil || !m.Complete.ValueBool() {
+		return // it has not formed
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+	defer cancel()
+	records := c.Cluster.ClusterRecords(id)
+	r, err := records.Get(ctx)
+	if err == nil && (r.Object == "" || private.Kept[bool](ctx, kept, importedKey, diags)) {
+		err = records.Put(ctx, port.ClusterRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
+	}
+	if err == nil {
+		diags.Append(kept.SetKey(ctx, importedKey, nil)...)
+	}
+}
