@@ -102,8 +102,11 @@ func wrongSize(size int64, initial int) text.Message {
 
 func tokenComplete() text.Message {
 	return text.New("The token has formed a cluster",
-		"All members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Import the cluster, or replace the token:\n\n"+
-			"  terraform apply -replace='etcd_discovery_token.this'")
+		"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Nothing was changed. "+
+			"These commands show the registrations as members:\n\n  terraform apply -refresh-only -target='etcd_discovery_token.this'\n  terraform state show 'etcd_discovery_token.this'\n\n"+
+			"If the resource is tainted, keep it:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf the state has lost the cluster, import it by its ID. "+
+			"If no registered member ever served, for example because a machine was replaced at another address after its member had registered, destroy what is left and start again. "+
+			"The next apply creates another token:\n\n  terraform destroy -refresh=false\n  terraform apply")
 }
 
 // anotherToken is the error for another discovery token before the cluster has formed.
