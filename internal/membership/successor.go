@@ -13,6 +13,7 @@ func (p planned) forgotten(e Entry) (Entry, bool) {
 	}
 	m, listed := p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
 	e.ID, e.Effect, e.HasRun = m.ID, Replaced, m.Started()
+	e.WindowOpen = false // a first apply that was interrupted must go on, and the cluster answers
 	e.Before = &Side{Node: e.After.Node, PeerURLs: m.PeerURLs}
 	return e, listed && m.Name == e.Name
 }
