@@ -59,8 +59,8 @@ func (c *Client) Records(id membership.ClusterID) Records {
 // Turns implements [Cluster].
 func (c *Client) Turns(id membership.ClusterID) Turns { return turns{c.metadata(id, "turns/")} }
 
-// ClusterRecords implements [Cluster].
-func (c *Client) ClusterRecords(id membership.ClusterID) ClusterRecords {
+// ObjectRecords implements [Cluster].
+func (c *Client) ObjectRecords(id membership.ClusterID) ObjectRecords {
 	return clusterRecords{c.metadata(id, "cluster")}
 }
 

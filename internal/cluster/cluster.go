@@ -94,9 +94,9 @@ type Cluster interface {
 	// record, under its ID as above.
 	Turns(id membership.ClusterID) Turns
 
-	// ClusterRecords returns the record of the etcd_cluster, under the ID of the cluster
+	// ObjectRecords returns the record of the etcd_cluster, under the ID of the cluster
 	// as above.
-	ClusterRecords(id membership.ClusterID) ClusterRecords
+	ObjectRecords(id membership.ClusterID) ObjectRecords
 
 	maintenance
 }

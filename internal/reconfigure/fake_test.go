@@ -160,8 +160,8 @@ func (f *fake) Stop(context.Context) error { return nil }
 func (f *fake) Records(membership.ClusterID) cluster.Records { return fakeRecords{f} }
 func (f *fake) Turns(membership.ClusterID) cluster.Turns     { return fakeTurns{f} }
 
-// ClusterRecords is not used by the engine.
-func (f *fake) ClusterRecords(membership.ClusterID) cluster.ClusterRecords { return nil }
+// ObjectRecords is not used by the engine.
+func (f *fake) ObjectRecords(membership.ClusterID) cluster.ObjectRecords { return nil }
 
 type fakeRecords struct{ *fake }
 

@@ -26,7 +26,7 @@ type health struct {
 	// Silent are the members that do not answer, by the name of their node.
 	Silent map[string]silence `json:"silent,omitempty"`
 	// Other is the record of another etcd_cluster, if the cluster has one.
-	Other port.ClusterRecord `json:"other,omitzero"`
+	Other port.ObjectRecord `json:"other,omitzero"`
 	// NoAddress is true if no address of the cluster is known.
 	NoAddress bool `json:"no_address,omitempty"`
 }

@@ -20,13 +20,13 @@ const importedKey = "imported"
 
 // otherObject returns the record of another etcd_cluster than that of the model. was is
 // what the last refresh found: a record that cannot be read neither is one, nor ends one.
-func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membership.ClusterID, was port.ClusterRecord) port.ClusterRecord {
-	r, err := c.Cluster.ClusterRecords(id).Get(ctx)
+func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membership.ClusterID, was port.ObjectRecord) port.ObjectRecord {
+	r, err := c.Cluster.ObjectRecords(id).Get(ctx)
 	switch {
 	case err != nil:
 		return was
 	case r.Object == m.ID.ValueString():
-		return port.ClusterRecord{}
+		return port.ObjectRecord{}
 	}
 	return r
 }
@@ -59,10 +59,10 @@ func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
 	defer cancel()
-	records := c.Cluster.ClusterRecords(id)
+	records := c.Cluster.ObjectRecords(id)
 	r, err := records.Get(ctx)
 	if err == nil && (r.Object == "" || private.Kept[bool](ctx, kept, importedKey, diags)) {
-		err = records.Put(ctx, port.ClusterRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
+		err = records.Put(ctx, port.ObjectRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
 	}
 	if err == nil {
 		diags.Append(kept.SetKey(ctx, importedKey, nil)...)

@@ -238,7 +238,7 @@ func unmanaged(left []membership.NodeHealth) text.Message {
 
 // anotherObject is the error for a plan that changes nodes of a cluster that another state
 // changes.
-func anotherObject(other port.ClusterRecord, own, id string) text.Message {
+func anotherObject(other port.ObjectRecord, own, id string) text.Message {
 	return text.New("Another state changes this cluster",
 		"The cluster has the etcd_cluster with the id %s on record, since %s by %s. This state has %s. Each of them rebuilds one node at a time, so both could rebuild two nodes at once. "+
 			"The plan adds, removes or rebuilds a node. Nothing was changed.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+

@@ -35,7 +35,7 @@ func TestTexts(t *testing.T) {
 		notImported(snap.Members[2:]),
 		unclaimed([]membership.NodeHealth{{Name: "a", Member: 0xa}, {Name: hostile, Member: 0xd}}),
 		unmanaged([]membership.NodeHealth{{Name: "a", Member: 0xa, Voter: true}, {Name: "d", Member: 0xd}}),
-		anotherObject(port.ClusterRecord{Object: "cluster-a", By: "ada@ops1", Since: time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)}, "cluster-b", "abc"),
+		anotherObject(port.ObjectRecord{Object: "cluster-a", By: "ada@ops1", Since: time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)}, "cluster-b", "abc"),
 		twoClusters([]string{"https://10.0.1.11:2380", "https://10.0.1.10:2380"}),
 		answering(errors.New("permission denied")),
 		unknownValues("the address of a"),

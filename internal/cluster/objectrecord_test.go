@@ -14,18 +14,18 @@ import (
 
 // The record of the etcd_cluster is what was written last. What this version does not
 // write is an error that names the key.
-func TestClusterRecord(t *testing.T) {
+func TestObjectRecord(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	c := clientFor(t, settings(b.Endpoints()...))
 	id := observe(t, c).ClusterID
-	records, ctx := c.ClusterRecords(id), t.Context()
-	if r, err := records.Get(ctx); err != nil || r != (ClusterRecord{}) {
+	records, ctx := c.ObjectRecords(id), t.Context()
+	if r, err := records.Get(ctx); err != nil || r != (ObjectRecord{}) {
 		t.Errorf("at first: %+v, %v", r, err)
 	}
 	since := time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC)
 	for _, object := range []string{"cluster-a", "cluster-b"} {
-		if err := records.Put(ctx, ClusterRecord{Object: object, By: "bob\x1b@ops1", Since: since}); err != nil {
+		if err := records.Put(ctx, ObjectRecord{Object: object, By: "bob\x1b@ops1", Since: since}); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := records.Get(ctx); err != nil || r.Object != object || r.By != `"bob\x1b@ops1"` || !r.Since.Equal(since.Truncate(time.Second)) {
@@ -46,7 +46,7 @@ func TestClusterRecord(t *testing.T) {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
-	if _, err := c.ClusterRecords(0).Get(ctx); !errors.Is(err, membership.ErrNoClusterID) {
+	if _, err := c.ObjectRecords(0).Get(ctx); !errors.Is(err, membership.ErrNoClusterID) {
 		t.Errorf("without an ID: %v", err)
 	}
 }

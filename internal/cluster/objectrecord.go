@@ -14,9 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// ClusterRecord says which etcd_cluster changes the nodes of the cluster. The cluster has
+// ObjectRecord says which etcd_cluster changes the nodes of the cluster. The cluster has
 // one, at <metadata prefix><cluster ID>/cluster.
-type ClusterRecord struct {
+type ObjectRecord struct {
 	// Object is the id of the etcd_cluster. It is "" if there is no record.
 	Object string `json:"object"`
 	// By wrote the record at the time Since. Both are for display.
@@ -24,26 +24,26 @@ type ClusterRecord struct {
 	Since time.Time `json:"since"`
 }
 
-// ClusterRecords stores the [ClusterRecord] of one cluster in the cluster itself.
-type ClusterRecords interface {
+// ObjectRecords stores the [ObjectRecord] of one cluster in the cluster itself.
+type ObjectRecords interface {
 	// Get returns the record. The error is a [*Malformed] if the key holds something else.
-	Get(ctx context.Context) (ClusterRecord, error)
+	Get(ctx context.Context) (ObjectRecord, error)
 	// Put writes the record, in place of the one that is there.
-	Put(ctx context.Context, r ClusterRecord) error
+	Put(ctx context.Context, r ObjectRecord) error
 }
 
 type clusterRecords struct{ metadata }
 
-// storedCluster is the stored form of a [ClusterRecord].
+// storedCluster is the stored form of a [ObjectRecord].
 type storedCluster struct {
 	Format int `json:"format"`
-	ClusterRecord
+	ObjectRecord
 }
 
-func (s clusterRecords) Get(ctx context.Context) (ClusterRecord, error) {
+func (s clusterRecords) Get(ctx context.Context) (ObjectRecord, error) {
 	kvs, err := s.list(ctx)
 	if err != nil || len(kvs) == 0 {
-		return ClusterRecord{}, err
+		return ObjectRecord{}, err
 	}
 	var r storedCluster
 	err = strictly(kvs[0].Value, &r, &r.Format)
@@ -51,12 +51,12 @@ func (s clusterRecords) Get(ctx context.Context) (ClusterRecord, error) {
 		err = cmp.Or(plain("the object", r.Object), plain("the author", r.By))
 	}
 	if err != nil {
-		return ClusterRecord{}, malformed(kindCluster, string(kvs[0].Key), kvs[0].Value, err)
+		return ObjectRecord{}, malformed(kindCluster, string(kvs[0].Key), kvs[0].Value, err)
 	}
-	return r.ClusterRecord, nil
+	return r.ObjectRecord, nil
 }
 
-func (s clusterRecords) Put(ctx context.Context, r ClusterRecord) error {
+func (s clusterRecords) Put(ctx context.Context, r ObjectRecord) error {
 	if connection.PlainName(r.By) != nil {
 		r.By = connection.Quote(r.By)
 	}
