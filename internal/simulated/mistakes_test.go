@@ -37,6 +37,8 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"a tainted cluster is new (C14)", "provider/cluster/plan.go", "Table.Has(peers); ok {", "Table.Has(nil); ok {", "TestRules/C14_"},
 	{"a lost member is new (C15)", "membership/entries.go", "if e.Listed {", "if e.Listed && false {", "TestForgottenMembers"},
 	{"two etcd_cluster share a URL (C16)", "provider/backend/table.go", "ok && other != object", "ok && other == \"\"", "TestTwoClustersOfOneURL"},
+	{"two states change one cluster (C16)", "provider/cluster/object.go", "if changes {", "if changes && false {", "TestTwoStatesOfOneCluster"},
+	{"members that the state lost are new", "membership/successor.go", "return e, listed &&", "return e, !listed &&", "TestForgottenMembers"},
 	{"other versions do not count (C17)", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesDeviate", "false {\n\t\treturn NodesDeviate", "TestRules/C17_"},
 	{"an imported node follows its machine (C18)", "membership/successor.go", "case e.Imported:", "case false:", "TestImportCluster"},
 	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
