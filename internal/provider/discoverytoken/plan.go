@@ -17,7 +17,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -28,7 +27,9 @@ import (
 func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Delete needs to know whether it is part of a replacement. A plain removal
 	// is planned without a planned value.
-	private.Keep(ctx, resp.Private, flagRemoval, req.Plan.Raw.IsNull(), &resp.Diagnostics)
+	k := keptOf(ctx, req.Private, &resp.Diagnostics)
+	k.Removal = req.Plan.Raw.IsNull()
+	k.store(ctx, resp.Private, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -54,9 +55,9 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 		}
 	}
 	if prior == nil {
-		r.modifyCreate(ctx, &plan, req, resp)
+		r.modifyCreate(ctx, &plan, k, resp)
 	} else {
-		r.modifyUpdate(ctx, &plan, config, prior, req, resp)
+		r.modifyUpdate(ctx, &plan, config, prior, k, resp)
 	}
 	if !resp.Diagnostics.HasError() && !plan.equal(&proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
@@ -65,9 +66,8 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 
 // modifyCreate plans a token without prior state: a new token or, if a record
 // of the old token was stored, the second half of a replacement.
-func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was := private.Kept[*record](ctx, req.Private, keyRecord, &resp.Diagnostics)
-	if was != nil && !r.mayChange(ctx, "replace", *was, &resp.Diagnostics) {
+func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, k kept, resp *resource.ModifyPlanResponse) {
+	if k.Record != nil && !r.mayChange(ctx, "replace", *k.Record, &resp.Diagnostics) {
 		return
 	}
 	plan.planCreate()
@@ -87,20 +87,20 @@ func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 }
 
 // modifyUpdate plans for a token in the state.
-func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config model, prior *model, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was := recordOf(ctx, prior, leastSize(ctx, req.Private, prior, &resp.Diagnostics), &resp.Diagnostics)
-	private.Keep(ctx, resp.Private, keyRecord, was, &resp.Diagnostics)
-	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
-	replace := plan.planUpdate(config, *prior, unwritten)
+func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config model, prior *model, k kept, resp *resource.ModifyPlanResponse) {
+	was := recordOf(ctx, prior, k.least(prior), &resp.Diagnostics)
+	k.Record = &was
+	k.store(ctx, resp.Private, &resp.Diagnostics)
+	replace := plan.planUpdate(config, *prior, k.Unwritten)
 	resp.RequiresReplace = append(resp.RequiresReplace, replace...)
 	if len(replace) > 0 || resp.Diagnostics.HasError() {
 		return // the second half of a replacement reports its problems
 	}
 	// A change of access recreates machines whose user data has the environment.
-	if !was.Complete && !unwritten && plan.Environment.IsUnknown() {
+	if !was.Complete && !k.Unwritten && plan.Environment.IsUnknown() {
 		r.mayChange(ctx, "change", was, &resp.Diagnostics)
 	}
-	if unwritten {
+	if k.Unwritten {
 		report.Warn(&resp.Diagnostics, text.DiscoveryUnwritten(was.Token))
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -37,7 +36,7 @@ type record struct {
 	Members    []string `json:"members"`
 }
 
-// recordOf describes the token of a state. least is the result of [leastSize].
+// recordOf describes the token of a state. least is the result of [kept.least].
 func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics) record {
 	var members []memberModel
 	diags.Append(m.Members.ElementsAs(ctx, &members, true)...)
@@ -84,8 +83,8 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 // mayGo reports whether a token may be removed as part of a replacement, by the
 // discovery cluster's response. The plan for a complete token is refused, but a
 // tainted token reaches mayGo, because its plan looks like a first creation.
-func (r *tokenResource) mayGo(ctx context.Context, kept private.Reader, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
-	was := recordOf(ctx, m, leastSize(ctx, kept, m, diags), diags)
+func (r *tokenResource) mayGo(ctx context.Context, k kept, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
+	was := recordOf(ctx, m, k.least(m), diags)
 	if was.Complete {
 		report.Error(diags, text.DiscoveryBootstrapped("replace", was.Members))
 		return false
@@ -117,16 +116,4 @@ func whyUnknown(status discovery.Status, err error, least int) string {
 	default:
 		return text.DiscoverySilent(err)
 	}
-}
-
-// leastSize returns the smallest size that a token in the state is known to have had.
-func leastSize(ctx context.Context, kept private.Reader, m *model, diags *diag.Diagnostics) int {
-	before := private.Kept[int](ctx, kept, keyLeast, diags)
-	switch {
-	case before <= 0:
-		return m.size()
-	case m.size() == 0:
-		return before // the size in the discovery cluster is not a number
-	}
-	return min(before, m.size())
 }

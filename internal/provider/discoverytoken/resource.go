@@ -18,7 +18,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -98,9 +97,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	private.Keep(ctx, resp.Private, flagUnsure, unsure, &resp.Diagnostics)
-	private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
-	private.Keep(ctx, resp.Private, keyLeast, plan.size(), &resp.Diagnostics)
+	kept{Unsure: unsure, Least: plan.size()}.store(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
@@ -142,8 +139,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.backend.Unknown {
 		return
 	}
-	unsure := private.Kept[bool](ctx, req.Private, flagUnsure, &resp.Diagnostics)
-	least := leastSize(ctx, req.Private, &state, &resp.Diagnostics)
+	k := keptOf(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -161,15 +157,17 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		made := state.size()
 		if status.Size != made {
 			report.Warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
-			private.Keep(ctx, resp.Private, keyLeast, min(least, status.Size), &resp.Diagnostics)
+			k.Least = min(k.least(&state), status.Size)
 		}
-		private.Keep(ctx, resp.Private, flagUnsure, false, &resp.Diagnostics)
-		private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
+		k.Unsure, k.Unwritten = false, false
+		k.store(ctx, resp.Private, &resp.Diagnostics)
 	case errors.As(err, &bad):
 		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
-		private.Keep(ctx, resp.Private, keyLeast, least, &resp.Diagnostics)
-	case errors.Is(err, discovery.ErrNotFound) && unsure:
-		private.Keep(ctx, resp.Private, flagUnwritten, true, &resp.Diagnostics)
+		k.Least = k.least(&state)
+		k.store(ctx, resp.Private, &resp.Diagnostics)
+	case errors.Is(err, discovery.ErrNotFound) && k.Unsure:
+		k.Unwritten = true
+		k.store(ctx, resp.Private, &resp.Diagnostics)
 		return
 	case errors.Is(err, discovery.ErrNotFound):
 		// It may have been complete before, so it stays in the state.
@@ -195,14 +193,14 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	unwritten := private.Kept[bool](ctx, req.Private, flagUnwritten, &resp.Diagnostics)
+	k := keptOf(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if plan.Members.IsUnknown() {
 		plan.Members = state.Members
 	}
-	if unwritten {
+	if k.Unwritten {
 		if !r.hasEndpoints(plan, &resp.Diagnostics) {
 			return
 		}
@@ -210,8 +208,8 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		private.Keep(ctx, resp.Private, flagUnsure, unsure, &resp.Diagnostics)
-		private.Keep(ctx, resp.Private, flagUnwritten, false, &resp.Diagnostics)
+		k.Unsure, k.Unwritten = unsure, false
+		k.store(ctx, resp.Private, &resp.Diagnostics)
 	}
 	if plan.Environment.IsUnknown() {
 		plan.fromPlace(ctx, plan.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
@@ -224,7 +222,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	removal := private.Kept[bool](ctx, req.Private, flagRemoval, &resp.Diagnostics)
+	k := keptOf(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -235,10 +233,10 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status
 	var err error
-	if !state.is(bootstrap.ProtocolService) || !removal {
+	if !state.is(bootstrap.ProtocolService) || !k.Removal {
 		status, err = registry.Status(call, token)
 	}
-	if !removal && !r.mayGo(ctx, req.Private, &state, status, err, &resp.Diagnostics) {
+	if !k.Removal && !r.mayGo(ctx, k, &state, status, err, &resp.Diagnostics) {
 		return
 	}
 	if !errors.As(err, new(*connection.Unreachable)) && !errors.As(err, new(*discovery.DeniedError)) {
