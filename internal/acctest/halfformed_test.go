@@ -30,7 +30,7 @@ func TestAccHalfFormedToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Run("taint", "etcd_cluster.this").MustSucceed()
-	said := f.Apply().MustFail().MustSay("The token has formed a cluster").Detail
+	said := f.Apply().MustFail().Says("The token has formed a cluster").Detail
 	for _, command := range []string{"apply -refresh-only -target='etcd_discovery_token.this'", "untaint 'etcd_cluster.this'", "destroy -refresh=false\n  terraform apply"} {
 		if !strings.Contains(said, "\n\n  terraform "+command) {
 			t.Errorf("no command %q in %s", command, said)
