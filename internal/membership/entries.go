@@ -58,10 +58,9 @@ type Entry struct {
 	Announced, Readdressed bool
 	// Found is what [Identify] says of a new member, if the cluster was observed.
 	Found Identity
-	// Listed is true if the cluster may have a member of the node. Initial is the number of
-	// members that formed its cluster, 0 if not known. Peers are those that its join script
-	// asks, nil if not known.
-	Listed  bool
+	// Built is true if an earlier apply has built the node for a cluster that had formed, of
+	// Initial members (0: not known). Its join script asks Peers, nil if not known.
+	Built   bool
 	Initial int
 	Peers   []string
 	// WindowOpen is true if the node may still form its cluster without an answer,
@@ -89,7 +88,7 @@ const (
 	SecondAnnounced Code = "second announcement"
 	// ClusterCreated: members that a state has get nodes of a new etcd_cluster.
 	ClusterCreated Code = "cluster created again"
-	// CreatedUnobserved: a new member may be in the cluster already, which is silent.
+	// CreatedUnobserved: the node of a new member exists, and its cluster is silent.
 	CreatedUnobserved Code = "created, unobserved"
 	// PeersMoved: no peer that the join script asks is a voter of today.
 	PeersMoved Code = "peers moved"
@@ -219,7 +218,7 @@ func replacements(p planned) (out []Ruling) {
 }
 
 // unobserved: nothing is replaced twice while the cluster is silent, nor a voter that
-// its quorum needs as far as is known, and a member that may exist is not created.
+// its quorum needs as far as is known, and a member whose node exists is not created.
 func unobserved(p planned) (out []Ruling) {
 	if p.Snapshot != nil {
 		return nil
@@ -234,7 +233,7 @@ func unobserved(p planned) (out []Ruling) {
 		}
 	}
 	for _, e := range p.with(Created) {
-		if e.Listed {
+		if e.Built && e.Cluster != 0 {
 			out = append(out, brokenBy(CreatedUnobserved, Facts{}, e))
 		}
 	}

@@ -33,13 +33,13 @@ func urlOf(id MemberID) string { return "http://p" + id.String() + ":2380" }
 
 // entry is that of member id, which follows its machine in a replacement.
 func entry(id MemberID, is Effect) Entry {
-	e := Entry{Object: uint64(id), Cluster: 1, ID: id, Name: "m" + id.String(), Effect: is, Votes: id < 0x91, HasRun: true, Listed: true, Initial: 3}
+	e := Entry{Object: uint64(id), Cluster: 1, ID: id, Name: "m" + id.String(), Effect: is, Votes: id < 0x91, HasRun: true, Built: true, Initial: 3}
 	e.Before = &Side{Node: "n" + id.String(), Machine: "i" + id.String(), PeerURLs: []string{urlOf(id)}}
 	if is != Removed {
 		e.After = &Side{Node: e.Before.Node, Machine: Unknown, PeerURLs: e.Before.PeerURLs}
 	}
 	if is == Created {
-		e.Before, e.ID, e.HasRun, e.Votes, e.Listed, e.After.Node = nil, 0, false, false, false, Unknown
+		e.Before, e.ID, e.HasRun, e.Votes, e.Built, e.After.Node = nil, 0, false, false, false, Unknown
 	}
 	return e
 }
@@ -159,13 +159,14 @@ func TestRules(t *testing.T) {
 		"lost, and its machine stays": {Known{Lost: true}, []Entry{as(entry(1, Held), both(node, replaced)), as(entry(2, Replaced), both(node, stays))}, "machine stays [m2]"},
 		"lost, and one is shared":     {Known{Lost: true}, []Entry{entry(2, Held), as(entry(2, Held), created)}, "created, unobserved [m2]; two resources [m2]"},
 
-		"silence":                        {Known{}, []Entry{entry(1, Replaced)}, ""},
-		"silence, and it is needed":      {Known{}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.Initial = 2 })}, "every voter needed, unobserved [m1]"},
-		"silence, and two are replaced":  {Known{}, []Entry{entry(1, Replaced), entry(2, Replaced)}, "second replacement, unobserved [m1 m2]"},
-		"silence, and two are tainted":   {Known{}, []Entry{note(1), as(entry(1, Held), created), note(2), as(entry(2, Held), created)}, "created, unobserved [m1 m2]; second replacement, unobserved [m1 m2]"},
-		"silence, and a learner as well": {Known{}, []Entry{entry(1, Replaced), entry(0x91, Replaced)}, ""},
-		"silence, and growth":            {Known{}, []Entry{entry(7, Created)}, ""},
-		"silence, and it may be listed":  {Known{}, []Entry{as(entry(7, Created), func(e *Entry) { e.Listed = true })}, "created, unobserved [m7]"},
+		"silence":                         {Known{}, []Entry{entry(1, Replaced)}, ""},
+		"silence, and it is needed":       {Known{}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.Initial = 2 })}, "every voter needed, unobserved [m1]"},
+		"silence, and two are replaced":   {Known{}, []Entry{entry(1, Replaced), entry(2, Replaced)}, "second replacement, unobserved [m1 m2]"},
+		"silence, and two are tainted":    {Known{}, []Entry{note(1), as(entry(1, Held), created), note(2), as(entry(2, Held), created)}, "created, unobserved [m1 m2]; second replacement, unobserved [m1 m2]"},
+		"silence, and a learner as well":  {Known{}, []Entry{entry(1, Replaced), entry(0x91, Replaced)}, ""},
+		"silence, and growth":             {Known{}, []Entry{entry(7, Created)}, ""},
+		"silence, and its node is known":  {Known{}, []Entry{as(entry(7, Created), func(e *Entry) { e.Built = true })}, "created, unobserved [m7]"},
+		"silence, and nothing was formed": {Known{}, []Entry{as(entry(7, Created), func(e *Entry) { e.Built, e.Cluster = true, 0 })}, ""},
 	} {
 		if got := rulings(Judge(c.entries, c.known)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -266,7 +267,7 @@ func TestEntriesComeInAnyOrder(t *testing.T) {
 			if e.After != nil && maybe() {
 				e.After.PeerURLs = []string{urlOf(1)}
 			}
-			e.Readdressed, e.Learner, e.Announced, e.Listed, e.Imported = maybe(), maybe(), maybe(), maybe(), maybe()
+			e.Readdressed, e.Learner, e.Announced, e.Built, e.Imported = maybe(), maybe(), maybe(), maybe(), maybe()
 			if maybe() {
 				e = note(id)
 			}

@@ -60,8 +60,8 @@ func (p *printable) note(req *tfprotov6.UpgradeResourceStateRequest) {
 	if e, ok := clustermember.NoteOf(req.TypeName, req.RawState.JSON); ok {
 		p.table.Note(e)
 	}
-	if id, urls, ok := cluster.NoteOf(req.TypeName, req.RawState.JSON); ok {
-		p.table.Store(id, urls)
+	if s, ok := cluster.NoteOf(req.TypeName, req.RawState.JSON); ok {
+		p.table.Store(s)
 	}
 }
 

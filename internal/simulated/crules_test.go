@@ -31,8 +31,7 @@ func TestClusterWithoutAddresses(t *testing.T) {
 	})
 }
 
-// Members that a state has lost are replaced with their machines: one in a plan, and none
-// while the cluster cannot be observed. That the cluster has them is no change to members.
+// Members that a state has lost are replaced with their machines: one in a plan.
 func TestForgottenMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, 1, "", func(w *world) {

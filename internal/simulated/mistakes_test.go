@@ -35,7 +35,7 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"peers that moved are not noticed (C10)", "membership/successor.go", "return PeersMoved", "return \"\"", "TestPlansOfNodes"},
 	{"an open window is not noticed (C11)", "membership/successor.go", "case e.WindowOpen:", "case false:", "TestPlansOfNodes"},
 	{"a tainted cluster is new (C14)", "provider/cluster/plan.go", "Table.Has(peers); ok {", "Table.Has(nil); ok {", "TestRules/C14_"},
-	{"a lost member is new (C15)", "membership/entries.go", "if e.Listed {", "if e.Listed && false {", "TestForgottenMembers"},
+	{"a lost member is new (C15)", "provider/backend/table.go", "return s.Complete && ", "return false && ", "TestRules/C15_"},
 	{"two etcd_cluster share a URL (C16)", "provider/backend/table.go", "ok && other != object", "ok && other == \"\"", "TestTwoClustersOfOneURL"},
 	{"two states change one cluster (C16)", "provider/cluster/object.go", "if changes {", "if changes && false {", "TestTwoStatesOfOneCluster"},
 	{"members that the state lost are new", "membership/successor.go", "return e, listed &&", "return e, !listed &&", "TestForgottenMembers"},

@@ -19,8 +19,8 @@ type Table struct {
 	known   map[membership.ClusterID]membership.Known
 	told    map[string]bool
 	objects uint64
-	urls    map[string]string               // the etcd_cluster of each peer URL
-	stored  map[string]membership.ClusterID // see [Table.Store]
+	urls    map[string]string // the etcd_cluster of each peer URL
+	stored  []Stored
 	lost    []GivingUp
 	joined  map[membership.MemberID]bool
 	over    bool
@@ -43,30 +43,37 @@ func (t *Table) HasJoined(id membership.MemberID) bool {
 	return t.joined[id]
 }
 
-// Store notes an etcd_cluster in the state, by the peer URLs of its nodes. The ID is 0 if
-// it is not known.
-func (t *Table) Store(id membership.ClusterID, peerURLs []string) {
+// Stored is what a state has of an etcd_cluster.
+type Stored struct {
+	// Cluster is 0 if it is not known. Complete is true if the cluster has answered.
+	Cluster  membership.ClusterID
+	Complete bool
+	// Nodes are the IDs of its nodes.
+	Nodes, PeerURLs []string
+}
+
+// Store notes an etcd_cluster in the state.
+func (t *Table) Store(s Stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.stored == nil {
-		t.stored = map[string]membership.ClusterID{}
-	}
-	for _, u := range peerURLs {
-		t.stored[u] = id
-	}
+	t.stored = append(t.stored, s)
 }
 
 // Has reports whether the state has an etcd_cluster with one of the peer URLs. Terraform
 // plans a tainted one as if it were new.
-func (t *Table) Has(peerURLs []string) (id membership.ClusterID, ok bool) {
+func (t *Table) Has(urls []string) (s Stored, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, u := range peerURLs {
-		if id, ok = t.stored[u]; ok {
-			break
-		}
+	return t.find(func(s Stored) bool {
+		return slices.ContainsFunc(s.PeerURLs, func(u string) bool { return slices.Contains(urls, u) })
+	})
+}
+
+func (t *Table) find(is func(Stored) bool) (Stored, bool) {
+	if i := slices.IndexFunc(t.stored, is); i >= 0 {
+		return t.stored[i], true
 	}
-	return id, ok
+	return Stored{}, false
 }
 
 // Object returns the number of the next resource of the plan.
@@ -92,7 +99,9 @@ func (t *Table) Note(e membership.Entry) {
 }
 
 // Enter adds an entry, with what is known of its cluster, and returns the rules that
-// are broken since. A new member whose cluster is not known yet counts in each.
+// are broken since. A new member whose cluster is not known yet counts in each. The
+// node of an initial member does not know its cluster, but the state of the etcd_cluster
+// does once it has answered.
 func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []membership.Ruling) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,6 +110,10 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 	}
 	if t.known == nil {
 		t.known, t.told = map[membership.ClusterID]membership.Known{}, map[string]bool{}
+	}
+	if e.Cluster == 0 && e.Effect == membership.Created && e.Built {
+		s, _ := t.find(func(s Stored) bool { return s.Complete && slices.Contains(s.Nodes, e.After.Node) })
+		e.Cluster = s.Cluster
 	}
 	t.entries = append(t.entries, e)
 	if known.Turns == nil {

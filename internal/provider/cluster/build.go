@@ -94,7 +94,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	slices.Sort(endpoints)
 	start := node.Start{
 		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: setOf(endpoints), Peers: setOf(peers),
-		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild), Listed: types.BoolValue(b.initial == 0),
+		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild),
 	}
 	if b.initial > 0 {
 		start.InitialMembers = types.Int64Value(int64(b.initial))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -74,25 +73,6 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 		}
 	}
 	return now
-}
-
-// list notes for the members which of the nodes have one in the cluster. It changes
-// nothing that a machine sees.
-func (m *model) list(ctx context.Context, h health, diags *diag.Diagnostics) {
-	nodes := m.nodes(ctx, diags)
-	for _, e := range h.Members {
-		n, known := nodes[e.Name]
-		if !known || e.Node == "" {
-			continue
-		}
-		s := startOf(ctx, n, diags)
-		if s.Listed = types.BoolValue(e.Member != 0); e.Member != 0 {
-			s.ClusterID = m.ClusterID
-		}
-		n.Start = objectOf(ctx, s, diags)
-		nodes[e.Name] = n
-	}
-	m.setNodes(ctx, nodes, diags)
 }
 
 // warn says which members do not answer and are not replaced.

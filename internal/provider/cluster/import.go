@@ -110,7 +110,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 			n = renamed(n, owner)
 		}
 		start := startOf(ctx, n, diags)
-		start.Imported, start.Listed = types.BoolValue(true), types.BoolValue(true)
+		start.Imported = types.BoolValue(true)
 		n.Start = objectOf(ctx, start, diags)
 		nodes[name] = n
 		learner := types.BoolNull()

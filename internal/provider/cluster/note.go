@@ -8,24 +8,27 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// NoteOf returns the ID of a cluster and the peer URLs of its nodes from the state of a
-// resource, if that is an etcd_cluster. Terraform reads the state of each object before it
-// plans the object, also of a tainted one without a refresh.
-func NoteOf(typ string, state []byte) (id membership.ClusterID, peerURLs []string, ok bool) {
+// NoteOf returns what the state of a resource has of an etcd_cluster. Terraform reads the
+// state of each object before it plans the object, also of a tainted one without a refresh.
+func NoteOf(typ string, state []byte) (s backend.Stored, ok bool) {
 	var m struct {
-		Cluster string `json:"cluster_id"`
-		Node    map[string]struct {
+		Cluster  string `json:"cluster_id"`
+		Complete bool   `json:"complete"`
+		Node     map[string]struct {
+			ID       string   `json:"id"`
 			PeerURLs []string `json:"peer_urls"`
 		} `json:"node"`
 	}
 	if typ != "etcd_cluster" || json.Unmarshal(state, &m) != nil {
-		return 0, nil, false
+		return s, false
 	}
-	id, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
+	s.Complete = m.Complete
+	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
 	for _, n := range m.Node {
-		peerURLs = append(peerURLs, attribute.NormalURLs(n.PeerURLs)...)
+		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, attribute.NormalURLs(n.PeerURLs)...)
 	}
-	return id, peerURLs, true
+	return s, true
 }

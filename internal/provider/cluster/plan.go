@@ -128,7 +128,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 		report.ErrorOn(diags, "members", answering(err))
 	default:
 		if was, ok := r.backend.Table.Has(peers); ok {
-			report.ErrorOn(diags, "members", inState(was))
+			report.ErrorOn(diags, "members", inState(was.Cluster))
 		}
 	}
 }

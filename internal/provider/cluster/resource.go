@@ -161,7 +161,6 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		}
 	}
 	m.Status = mapOf(status)
-	m.list(ctx, now, diags)
 	now.Other = m.otherObject(ctx, c, snap.ClusterID, was.Other)
 	return now
 }

@@ -154,7 +154,7 @@ func nodeAttribute() schema.Attribute {
 				Attributes: map[string]schema.Attribute{
 					"initial":         schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member forms the cluster."},
 					"initial_members": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster. Null if the cluster existed when the node was built."},
-					"cluster_id":      text("ID of the cluster, once it is known."),
+					"cluster_id":      text("ID of the cluster, if it was known when the node was built."),
 					"endpoints":       urls("Client URLs of all nodes."),
 					"peers":           urls("Peer URLs of other members that the join script asks."),
 					"window_end":      text("Time until which the node can form the cluster alone (RFC 3339). Null for all but the first initial member."),
@@ -163,7 +163,6 @@ func nodeAttribute() schema.Attribute {
 					},
 					"imported": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the machine existed before the import."},
 					"rebuild":  text("Value of `rebuild` that is in force for the node."),
-					"listed":   schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the cluster may have a member of the node, as of the last refresh."},
 				},
 			},
 		}},

@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -57,27 +56,12 @@ func (a arguments) check(diags *diag.Diagnostics) {
 }
 
 // planConfig replaces a member that gets another node. A node for an imported member, or
-// none any more, does not. What a refresh has found of the node changes nothing.
+// none any more, does not.
 type planConfig struct{ attribute.Described }
 
 func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
 	was, now := configOf(req.StateValue), configOf(req.PlanValue)
 	resp.RequiresReplace = !req.StateValue.IsNull() && !req.PlanValue.IsNull() && !was.id.Equal(now.id)
-	if built(req.StateValue).Equal(built(req.PlanValue)) {
-		resp.PlanValue = req.StateValue
-	}
-}
-
-// built returns a node without what a refresh finds of it.
-func built(config types.Object) types.Object {
-	start := configOf(config).start
-	if config.IsUnknown() || start.IsNull() || start.IsUnknown() {
-		return config
-	}
-	values, of := config.Attributes(), start.Attributes()
-	of["cluster_id"], of["listed"] = types.StringNull(), types.BoolNull()
-	values["start"] = types.ObjectValueMust(node.StartTypes, of)
-	return types.ObjectValueMust(node.ConfigTypes, values)
 }
 
 // planMachine replaces a member that gets another machine. The ID of a machine that

@@ -42,8 +42,7 @@ type Node struct {
 }
 
 // Start is what etcd_member and etcd_learner must know of the node and of its
-// cluster. It stays as it was when the node was built, but for the endpoints, the ID of
-// the cluster and Listed.
+// cluster. It stays as it was when the node was built, but for the endpoints.
 type Start struct {
 	// Initial is true for a member that forms the cluster together with others.
 	Initial types.Bool `tfsdk:"initial"`
@@ -51,7 +50,7 @@ type Start struct {
 	// cluster was known to exist when the node was built.
 	InitialMembers types.Int64 `tfsdk:"initial_members"`
 	// ClusterID is the ID of the cluster in hexadecimal, null if it was not known when
-	// the node was built, and no refresh has found its member since.
+	// the node was built.
 	ClusterID types.String `tfsdk:"cluster_id"`
 	// Endpoints are the client URLs of all nodes of the cluster, with the node's own.
 	// They are renewed if none of them belongs to another present node any more.
@@ -70,10 +69,6 @@ type Start struct {
 	Imported types.Bool `tfsdk:"imported"`
 	// Rebuild is the value of rebuild of etcd_cluster that is in force for the node.
 	Rebuild types.String `tfsdk:"rebuild"`
-	// Listed is true if the cluster may have a member of the node, or of the node before
-	// it: it was known to exist when the node was built, and no refresh has found none
-	// since, or the last refresh that observed it found one.
-	Listed types.Bool `tfsdk:"listed"`
 }
 
 var (
@@ -82,7 +77,7 @@ var (
 	StartTypes = map[string]attr.Type{
 		"initial": types.BoolType, "initial_members": types.Int64Type, "cluster_id": types.StringType, "endpoints": texts, "peers": texts,
 		"window_end": types.StringType, "replaces": types.ListType{ElemType: types.StringType}, "imported": types.BoolType,
-		"rebuild": types.StringType, "listed": types.BoolType,
+		"rebuild": types.StringType,
 	}
 	// Types are the types of the attributes of [Node].
 	Types = map[string]attr.Type{
