@@ -86,7 +86,7 @@ func TestOneFunctionMakesAllConnections(t *testing.T) {
 			}
 		}
 	}
-	if !seen["internal/discovery"] || !seen["internal/provider/member"] || seen["internal/etcdtest"] {
+	if !seen["internal/discovery"] || !seen["internal/provider/clustermember"] || seen["internal/etcdtest"] {
 		t.Errorf("these are not the packages of the provider: %v", slices.Sorted(maps.Keys(seen)))
 	}
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, allowed) {

@@ -4,6 +4,7 @@
 package backend
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -111,9 +112,9 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 	if t.known == nil {
 		t.known, t.told = map[membership.ClusterID]membership.Known{}, map[string]bool{}
 	}
-	if e.Cluster == 0 && e.Effect == membership.Created && e.Built {
+	if e.Effect == membership.Created && e.Initial > 0 {
 		s, _ := t.find(func(s Stored) bool { return s.Complete && slices.Contains(s.Nodes, e.After.Node) })
-		e.Cluster = s.Cluster
+		e.Built, e.Cluster = s.Complete, cmp.Or(e.Cluster, s.Cluster)
 	}
 	t.entries = append(t.entries, e)
 	if known.Turns == nil {

@@ -119,7 +119,7 @@ func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
 	if !known {
 		return
 	}
-	e.Built, e.Initial, e.Imported = start.InitialMembers.IsNull(), int(start.InitialMembers.ValueInt64()), start.Imported.ValueBool()
+	e.Built, e.Initial, e.Imported = true, int(start.InitialMembers.ValueInt64()), start.Imported.ValueBool()
 	if attribute.IsGiven(start.Peers) {
 		e.Peers = append([]string{}, attribute.Texts(start.Peers)...)
 	}
