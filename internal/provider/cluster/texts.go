@@ -34,10 +34,14 @@ func running(snap membership.Snapshot) text.Message {
 // inState is the error for a cluster that is created while the state has one at its
 // addresses, and nothing answers.
 func inState(id membership.ClusterID) text.Message {
+	which := "a cluster"
+	if id != 0 {
+		which = "cluster " + id.String()
+	}
 	return text.New("The cluster is in the state",
-		"The state has cluster %s at these addresses, and it does not answer. It may have formed, and its members would lose their machines. Nothing was changed.\n\n"+
+		"The state has %s at these addresses, and it does not answer. It may have formed, and its members would lose their machines. Nothing was changed.\n\n"+
 			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
-			"If it has another key, write a moved block. To begin again instead, run:\n\n  terraform destroy", id)
+			"If it has another key, write a moved block. To begin again instead, run:\n\n  terraform destroy", which)
 }
 
 // importBlocks are the import blocks for a cluster and its members.

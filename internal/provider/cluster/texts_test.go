@@ -29,7 +29,7 @@ func TestTexts(t *testing.T) {
 	for _, m := range []text.Message{
 		noRandomness(errors.New("entropy is exhausted")),
 		running(snap),
-		inState(0xabc),
+		inState(0xabc), inState(0),
 		noneToImport(0xabc),
 		sameName("a", 0xa, 0xb),
 		notImported(snap.Members[2:]),
