@@ -66,6 +66,9 @@ type Entry struct {
 	// WindowOpen is true if the node may still form its cluster without an answer,
 	// Imported if its machine does not have the user data of the node.
 	WindowOpen, Imported bool
+	// ByProvider is true if the member has no node and no endpoints: its cluster is what
+	// the provider's endpoints reach.
+	ByProvider bool
 }
 
 // Known is what is known of a cluster. Snapshot is nil without an observation.
@@ -94,6 +97,9 @@ const (
 	PeersMoved Code = "peers moved"
 	// WindowStillOpen: the node could form a second cluster.
 	WindowStillOpen Code = "window open"
+	// OtherClusterReached: a new member would be added to another cluster than that of
+	// the members in the state; see [Strays].
+	OtherClusterReached Code = "other cluster reached"
 	// ImportedAlone: the machine of the node does not have its user data.
 	ImportedAlone Code = "imported node"
 )

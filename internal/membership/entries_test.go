@@ -300,3 +300,29 @@ func judged(entries []Entry, known Known) map[Code][]string {
 	}
 	return out
 }
+
+// A new member without a node follows the provider's endpoints, but not to another cluster
+// than that of the members in the state that do so too.
+func TestStrays(t *testing.T) {
+	held := Entry{Object: 1, Cluster: 1, ID: 1, Name: "a", Before: &Side{}, ByProvider: true}
+	added := Entry{Object: 2, Cluster: 2, Name: "b", Effect: Created, After: &Side{}, ByProvider: true}
+	for name, c := range map[string]struct {
+		change func(held, added *Entry)
+		want   string
+	}{
+		"elsewhere":                {func(*Entry, *Entry) {}, "other cluster reached [b]"},
+		"the same cluster":         {func(_, added *Entry) { added.Cluster = 1 }, ""},
+		"not known yet":            {func(_, added *Entry) { added.Cluster = 0 }, ""},
+		"by a node":                {func(_, added *Entry) { added.ByProvider = false }, ""},
+		"the other one by a node":  {func(held, _ *Entry) { held.ByProvider = false }, ""},
+		"the other one is new too": {func(held, _ *Entry) { held.ID, held.Effect = 0, Created }, ""},
+	} {
+		a, b := held, added
+		c.change(&a, &b)
+		for _, entries := range [][]Entry{{a, b}, {b, a}} {
+			if got := rulings(Strays(entries)); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+	}
+}

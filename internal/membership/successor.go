@@ -41,3 +41,16 @@ func (p planned) stranded(e Entry) Code {
 		return ""
 	}
 }
+
+// Strays returns the new members that a plan would add to another cluster than that of a
+// member in a state, if nothing but the provider's endpoints says which cluster is meant:
+// the endpoints lead elsewhere than before. The entries are those of all clusters.
+func Strays(entries []Entry) (broken []Ruling) {
+	for _, e := range entries {
+		elsewhere := func(x Entry) bool { return x.ByProvider && x.ID != 0 && x.Cluster != 0 && x.Cluster != e.Cluster }
+		if e.Effect == Created && e.ByProvider && e.Cluster != 0 && slices.ContainsFunc(entries, elsewhere) {
+			broken = append(broken, brokenBy(OtherClusterReached, Facts{}, e))
+		}
+	}
+	return broken
+}

@@ -94,6 +94,8 @@ var planRules = map[membership.Code]planRule{
 			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},
 	membership.ProcessStays: {"It removes %s and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
 		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + afterWith + ":" + destroyFirst + ""},
+	membership.OtherClusterReached: {"It adds %s to the cluster that the provider's endpoints reach, and the state has members of another cluster that it has reached there.",
+		"\n\nSet endpoints of the provider (or ETCDCTL_ENDPOINTS) to members of the right cluster. For two clusters, use a provider block for each."},
 	membership.PeersMoved: {"It gives %s a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
 		rebuildNode},
 	membership.WindowStillOpen: {"It gives %s a new machine, which would still be inside the bootstrap window: without an answer from its peers it would form a second cluster.",

@@ -64,6 +64,11 @@ func TestAccOtherCluster(t *testing.T) {
 	plan := w.Plan()
 	plan.MustBeEmpty()
 	plan.Says("The endpoints answer for another cluster")
+	w.Write("main.tf", there+learner+strings.Replace(member("etcd_learner", "y", elsewhere(t)), `"x"`, `"y"`, 1))
+	stray := w.Apply()
+	stray.MustFail()
+	stray.MustSay("This plan would endanger the cluster").MustContain(t, "This plan would endanger the cluster", "It adds y to the cluster that the provider's endpoints reach")
+	w.Write("main.tf", there+learner)
 	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", clusterID(t, second), "terraform destroy -refresh=false")
 
 	mustHaveMembers(t, second, 1)

@@ -129,15 +129,21 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 		})
 		known := t.known[id]
 		known.Lost = slices.ContainsFunc(t.lost, func(g GivingUp) bool { return g.Cluster == id })
-		for _, r := range membership.Judge(entries, known) {
-			key := fmt.Sprint(r.Code, r.Names)
-			if slices.Contains(membership.OfPlan, r.Code) {
-				key = fmt.Sprint(r.Code, id)
-			}
-			if !t.told[key] {
-				t.told[key] = true
-				broken = append(broken, r)
-			}
+		broken = append(broken, t.tell(id, membership.Judge(entries, known))...)
+	}
+	return append(broken, t.tell(0, membership.Strays(t.entries))...)
+}
+
+// tell returns the rules that no earlier entry has broken.
+func (t *Table) tell(id membership.ClusterID, rules []membership.Ruling) (broken []membership.Ruling) {
+	for _, r := range rules {
+		key := fmt.Sprint(r.Code, r.Names)
+		if slices.Contains(membership.OfPlan, r.Code) {
+			key = fmt.Sprint(r.Code, id)
+		}
+		if !t.told[key] {
+			t.told[key] = true
+			broken = append(broken, r)
 		}
 	}
 	return broken

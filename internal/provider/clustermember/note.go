@@ -22,7 +22,8 @@ func NoteOf(typ string, state []byte) (e membership.Entry, ok bool) {
 		LearnerID  string   `json:"learner_id"`
 		PeerURLs   []string `json:"peer_urls"`
 		ClientURLs []string `json:"client_urls"`
-		Config     struct {
+		Endpoints  []string `json:"endpoints"`
+		Config     *struct {
 			ID string `json:"id"`
 		} `json:"config"`
 	}
@@ -31,7 +32,10 @@ func NoteOf(typ string, state []byte) (e membership.Entry, ok bool) {
 	}
 	e = membership.Entry{
 		Name: m.Name, Learner: typ == "etcd_learner", Adopter: m.LearnerID != "", Votes: m.Role == string(roleVoter),
-		HasRun: m.Version != "" || len(m.ClientURLs) > 0, Before: &membership.Side{Node: m.Config.ID, Machine: m.Machine, PeerURLs: m.PeerURLs},
+		HasRun: m.Version != "" || len(m.ClientURLs) > 0, Before: &membership.Side{Machine: m.Machine, PeerURLs: m.PeerURLs}, ByProvider: m.Config == nil && len(m.Endpoints) == 0,
+	}
+	if m.Config != nil {
+		e.Before.Node = m.Config.ID
 	}
 	var bad, worse error
 	e.ID, bad = membership.ParseMemberID(m.ID)

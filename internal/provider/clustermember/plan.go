@@ -95,6 +95,7 @@ func noteOf(m model) membership.Entry {
 	e := membership.Entry{
 		Name: m.Name.ValueString(), Learner: m.role == roleLearner, Adopter: m.adopts(),
 		Votes: m.Role.ValueString() == string(roleVoter), HasRun: m.hasRun(), Before: sideOf(m),
+		ByProvider: m.byProvider(),
 	}
 	e.ID, _ = membership.ParseMemberID(m.ID.ValueString()) // a bad ID of an edited state is that of no member
 	e.Cluster, _ = membership.ParseClusterID(m.ClusterID.ValueString())
@@ -113,7 +114,7 @@ func sideOf(m model) *membership.Side {
 
 // complete adds what the plan has of the member.
 func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
-	e.Name, e.Learner, e.Adopter, e.After = m.Name.ValueString(), m.role == roleLearner, m.adopts(), sideOf(m)
+	e.Name, e.Learner, e.Adopter, e.After, e.ByProvider = m.Name.ValueString(), m.role == roleLearner, m.adopts(), sideOf(m), m.byProvider()
 	e.Announced = m.goal() == reconfigure.Announced
 	start, known := m.start(ctx)
 	if !known {

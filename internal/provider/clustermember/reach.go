@@ -46,6 +46,10 @@ func (r *Resource) endpoints(ctx context.Context, m model) []string {
 	return out
 }
 
+// byProvider reports whether nothing but the provider's endpoints says which cluster the
+// member is of.
+func (m model) byProvider() bool { return m.Config.IsNull() && m.Endpoints.IsNull() }
+
 // reach returns the cluster of a member: at the endpoints that arguments give, and at the
 // client URLs at which the member was reached, which are not trusted more for that.
 func (r *Resource) reach(ctx context.Context, m model, diags *diag.Diagnostics) (*backend.Cluster, error) {
