@@ -27,7 +27,7 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"a dead learner is promoted", "membership/promote.go", "case !s.answers(m.ID):", "case false:", "TestSearch"},
 	{"others need not be active", "membership/remove.go", "return s.othersActive(m, r.Leaving)", "return Decision{}, true", "TestSearch"},
 	{"turns do not count (C13)", "membership/turn.go", "if len(others) == 0 {", "if len(others) < 9 {", "TestRules/C13_"},
-	{"a replacement is taken for a removal", "provider/clustermember/plan.go", "stored{e.Effect == membership.Removed,", "stored{true,", "TestSearch"},
+	{"a replacement is taken for a removal", "provider/clustermember/plan.go", "kept{e.Effect == membership.Removed,", "kept{true,", "TestSearch"},
 	{"nothing is recorded before a member is added", "reconfigure/join.go", "if err := j.intend(ctx); err != nil {", "if err := ctx.Err(); err != nil {", "TestLife/grow|TestSearch"},
 	{"the record names no member", "reconfigure/join.go", "return j.write(ctx, cluster.Announced, id)", "return nil", "TestLife|TestSearch"},
 	{"a name that is gone leaves its member", "provider/cluster/resource.go", "!stays && err == nil", "!stays && err != nil", "TestLife|TestSearch"},

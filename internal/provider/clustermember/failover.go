@@ -15,14 +15,10 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// failoverKey is the key under which Read stores the lost voters for the plan, because a
-// plan must give the same result when it is applied.
-const failoverKey = "failover"
-
 // lostVoters are the lost voters that were observed; none if Evidence is empty.
 type lostVoters struct {
-	Lost     []membership.MemberID `json:"lost"`
-	Evidence string                `json:"evidence"`
+	Lost     []membership.MemberID `json:"lost,omitempty"`
+	Evidence string                `json:"evidence,omitempty"`
 }
 
 // lost observes from Terraform and from the leader, for as long as an election may

@@ -15,10 +15,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 )
 
-// movedKey is the key under which a move stores the member's recorded owner,
-// until an update records the new resource as the owner.
-const movedKey = "moved"
-
 // ownAddress is this provider's address without the registry's host.
 const ownAddress = "terraform-provider-etcd/etcd"
 
@@ -64,16 +60,16 @@ func movesFrom(resourceType string, req resource.MoveStateRequest) bool {
 func (m model) moved(ctx context.Context, was string, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.TargetIdentity)...)
 	// A resource that was moved before, but not updated since, keeps its original owner.
-	was = cmp.Or(private.Kept[string](ctx, req.SourcePrivate, movedKey, &resp.Diagnostics), was)
+	was = cmp.Or(keptOf(ctx, req.SourcePrivate, &resp.Diagnostics).Moved, was)
 	if was != m.owner() {
-		private.Keep(ctx, resp.TargetPrivate, movedKey, was, &resp.Diagnostics)
+		private.Keep(ctx, resp.TargetPrivate, keptKey, kept{Moved: was}, &resp.Diagnostics)
 	}
 }
 
 // planMoved plans an update for a moved member whose record must get the new owner. A
 // move alone does not plan an update.
-func (r *Resource) planMoved(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if owner := private.Kept[string](ctx, req.Private, movedKey, &resp.Diagnostics); owner != "" {
+func (r *Resource) planMoved(ctx context.Context, owner string, resp *resource.ModifyPlanResponse) {
+	if owner != "" {
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -21,25 +22,36 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// planKey is the key under which a call of a plan stores what later calls need.
-const planKey = "plan"
+// keptKey is the key of what the resource keeps in its private data.
+const keptKey = "kept"
 
-// stored is what the plan stores. Terraform does not tell Delete whether the member is
-// removed or replaced, and plans a replacement a second time, without the state.
-type stored struct {
+// kept is what the resource keeps beside its state. A call of a plan stores what later calls
+// need: Terraform does not tell Delete whether the member is removed or replaced, and plans
+// a replacement a second time, without the state.
+type kept struct {
 	Removal bool              `json:"removal,omitempty"`
 	Entry   *membership.Entry `json:"entry,omitempty"`
 	// Endpoints lead to the cluster of the member that is replaced.
 	Endpoints []string `json:"endpoints,omitempty"`
 	// Lost are the clusters that the plan gives up.
 	Lost []backend.GivingUp `json:"lost,omitempty"`
+	// Moved is the recorded owner of a member that a moved block gave another type, until
+	// an update records the new resource as the owner.
+	Moved string `json:"moved,omitempty"`
+	// Failover is what Read found, because a plan must give the same result when it is
+	// applied.
+	Failover lostVoters `json:"failover,omitzero"`
+}
+
+func keptOf(ctx context.Context, from private.Reader, diags *diag.Diagnostics) kept {
+	return private.Kept[kept](ctx, from, keptKey, diags)
 }
 
 // ModifyPlan implements resource.ResourceWithModifyPlan. It hands what the plan does to
 // the member to the table of the plan, and prints the rules that are broken.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	diags := &resp.Diagnostics
-	before := private.Kept[stored](ctx, req.Private, planKey, diags)
+	before := keptOf(ctx, req.Private, diags)
 	state, plan := model{role: r.role}, model{role: r.role}
 	if !req.State.Raw.IsNull() {
 		state = r.role.model(ctx, req.State, diags)
@@ -63,8 +75,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	case !req.State.Raw.IsNull():
 		e, endpoints = r.entryOf(state), r.endpoints(ctx, state)
 		e.Readdressed = !attribute.SomeUnknown(plan.PeerURLs) && e.Before.Node == plan.nodeID() && !slices.Equal(plan.peers(), state.peers())
-		r.planPromotion(ctx, req, resp, state, plan)
-		r.planMoved(ctx, req, resp)
+		r.planPromotion(ctx, before.Failover.Evidence, resp, state, plan)
+		r.planMoved(ctx, before.Moved, resp)
 	case before.Entry != nil:
 		e, endpoints = *before.Entry, before.Endpoints
 		e.Effect = membership.Replaced
@@ -79,7 +91,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
 		}
 	}
-	private.Keep(ctx, resp.Private, planKey, stored{e.Effect == membership.Removed, &e, endpoints, r.backend.Table.Lost()}, diags)
+	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, r.backend.Table.Lost(), before.Moved, before.Failover}, diags)
 	r.enter(ctx, e, plan, endpoints, resp)
 }
 
@@ -199,12 +211,12 @@ func (r *Resource) planEnvironment(ctx context.Context, resp *resource.ModifyPla
 
 // planPromotion shows in the plan that a learner is to be promoted, by its arguments or
 // because a voter is lost.
-func (r *Resource) planPromotion(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, state, plan model) {
+func (r *Resource) planPromotion(ctx context.Context, evidence string, resp *resource.ModifyPlanResponse, state, plan model) {
 	if state.Role.ValueString() != string(roleLearner) {
 		return
 	}
 	wanted := r.role == roleVoter || plan.Promote.ValueBool()
-	if evidence := private.Kept[lostVoters](ctx, req.Private, failoverKey, &resp.Diagnostics).Evidence; !wanted && evidence != "" && plan.Failover.ValueBool() {
+	if !wanted && evidence != "" && plan.Failover.ValueBool() {
 		report.Warn(&resp.Diagnostics, text.FailoverPlanned(state.Name.ValueString(), evidence))
 		wanted = true
 	}

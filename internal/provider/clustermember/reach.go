@@ -147,7 +147,7 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 
 // leave removes the member. A member that is removed permanently can be forgotten if its
 // cluster is lost; half of a replacement cannot, unless etcd_cluster gives the cluster up.
-func (r *Resource) leave(ctx context.Context, m model, owner string, plan stored, timeout time.Duration, diags *diag.Diagnostics) {
+func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, timeout time.Duration, diags *diag.Diagnostics) {
 	name, removal := m.Name.ValueString(), plan.Removal
 	id, at, err := m.ids()
 	if err != nil {

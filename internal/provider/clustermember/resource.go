@@ -98,9 +98,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 	diags.Append(m.setIdentity(ctx, resp.Identity)...)
-	for _, key := range []string{planKey, movedKey} {
-		diags.Append(resp.Private.SetKey(ctx, key, nil)...) // of the member before
-	}
+	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...) // of the member before
 	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
 }
 
@@ -113,14 +111,15 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	diags.Append(m.setIdentity(ctx, resp.Identity)...)
-	// Terraform plans a replacement with the private data of what is gone.
-	diags.Append(resp.Private.SetKey(ctx, planKey, nil)...)
 	if !r.refresh(ctx, &m, diags) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if r.role == roleLearner {
-		private.Keep(ctx, resp.Private, failoverKey, r.lost(ctx, m, diags), diags)
+	// Terraform plans a replacement with the private data of what is gone.
+	if k := (kept{Moved: keptOf(ctx, req.Private, diags).Moved, Failover: r.lost(ctx, m, diags)}); k.Moved != "" || k.Failover.Evidence != "" {
+		private.Keep(ctx, resp.Private, keptKey, k, diags)
+	} else {
+		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 }
@@ -146,8 +145,8 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if bad != nil {
 		report.Error(diags, text.BadID(m.Name.ValueString(), bad))
 	}
-	was := cmp.Or(private.Kept[string](ctx, req.Private, movedKey, diags), state.owner())
-	r.own(ctx, was, m, state, diags)
+	before := keptOf(ctx, req.Private, diags)
+	r.own(ctx, cmp.Or(before.Moved, state.owner()), m, state, diags)
 	r.readdress(ctx, m, state, timeout, diags)
 	switch {
 	case diags.HasError():
@@ -155,12 +154,11 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	case learner && (r.role == roleVoter || m.Promote.ValueBool()):
 		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, (*reconfigure.Engine).Join, join, diags)
 	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
-		lost := private.Kept[lostVoters](ctx, req.Private, failoverKey, diags).Lost
-		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, takeOver(lost), join, diags)
+		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, takeOver(before.Failover.Lost), join, diags)
 	}
 	m.keepUnknown(state)
 	if !diags.HasError() {
-		diags.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
+		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
 		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
 		diags.Append(resp.State.Set(ctx, m.stored())...)
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
@@ -174,8 +172,8 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.State, diags)
-	plan := private.Kept[stored](ctx, req.Private, planKey, diags)
-	owner := cmp.Or(private.Kept[string](ctx, req.Private, movedKey, diags), m.owner())
+	plan := keptOf(ctx, req.Private, diags)
+	owner := cmp.Or(plan.Moved, m.owner())
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if id, _, bad := m.ids(); bad == nil && r.backend.Table.HasJoined(id) {
