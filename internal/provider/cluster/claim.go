@@ -12,9 +12,17 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
-// objectKey is the key of what tells this resource from others in a plan. Terraform plans
-// a replacement a second time without the state.
+// objectKey is the key of the [object].
 const objectKey = "object"
+
+// object is what tells this resource from others.
+type object struct {
+	// ID is an ID of the resource within a plan. Terraform plans a replacement a second
+	// time without the state.
+	ID string `json:"id,omitempty"`
+	// Imported is true after an import that no update has put on record yet.
+	Imported bool `json:"imported,omitempty"`
+}
 
 // claim refuses a second etcd_cluster of the plan with one of the peer URLs.
 func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, plan model) {
@@ -22,14 +30,14 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 		return
 	}
 	diags := &resp.Diagnostics
-	object := private.Kept[string](ctx, req.Private, objectKey, diags)
-	if object == "" {
+	o := private.Kept[object](ctx, req.Private, objectKey, diags)
+	if o.ID == "" {
 		id, err := newID(r.backend.Run.Random, "object-")
 		if err != nil {
 			report.Error(diags, noRandomness(err))
 		}
-		object = id
-		private.Keep(ctx, resp.Private, objectKey, object, diags)
+		o.ID = id
+		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
 	want, _ := plan.wants(ctx, diags)
 	var urls []string
@@ -38,7 +46,7 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 			urls = append(urls, w.PeerURLs...)
 		}
 	}
-	if taken := r.backend.Table.Claim(object, urls); len(taken) > 0 {
+	if taken := r.backend.Table.Claim(o.ID, urls); len(taken) > 0 {
 		report.ErrorOn(diags, "members", twoClusters(taken))
 	}
 }

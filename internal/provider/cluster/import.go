@@ -67,7 +67,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if !diags.HasError() {
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
 		diags.Append(resp.State.Set(ctx, &m)...)
-		private.Keep(ctx, resp.Private, importedKey, true, diags)
+		private.Keep(ctx, resp.Private, objectKey, object{Imported: true}, diags)
 	}
 }
 

@@ -15,9 +15,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
 
-// importedKey is the key of an import that no update has put on record yet.
-const importedKey = "imported"
-
 // otherObject returns the record of another etcd_cluster than that of the model. was is
 // what the last refresh found: a record that cannot be read neither is one, nor ends one.
 func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membership.ClusterID, was port.ObjectRecord) port.ObjectRecord {
@@ -34,7 +31,7 @@ func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membershi
 // checkObject refuses a plan that adds, removes or rebuilds a node if another etcd_cluster
 // is on record: two states could rebuild two nodes at a time.
 func (m model) checkObject(ctx context.Context, state model, stored health, kept private.Reader, diags *diag.Diagnostics) {
-	if stored.Other.Object == "" || private.Kept[bool](ctx, kept, importedKey, diags) {
+	if stored.Other.Object == "" || private.Kept[object](ctx, kept, objectKey, diags).Imported {
 		return
 	}
 	nodes, was := m.nodes(ctx, diags), state.nodes(ctx, diags)
@@ -61,10 +58,12 @@ func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
 	defer cancel()
 	records := c.Cluster.ObjectRecords(id)
 	r, err := records.Get(ctx)
-	if err == nil && (r.Object == "" || private.Kept[bool](ctx, kept, importedKey, diags)) {
+	o := private.Kept[object](ctx, kept, objectKey, diags)
+	if err == nil && (r.Object == "" || o.Imported) {
 		err = records.Put(ctx, port.ObjectRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
 	}
 	if err == nil {
-		diags.Append(kept.SetKey(ctx, importedKey, nil)...)
+		o.Imported = false
+		private.Keep(ctx, kept, objectKey, o, diags)
 	}
 }
