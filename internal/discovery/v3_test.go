@@ -119,19 +119,19 @@ func TestV3FormsACluster(t *testing.T) {
 			r := newV3(t, settings(registry.Endpoints()...), DefaultPrefix)
 			place := mustCreate(t, r, token3, 3)
 
-			founder := func(name string) *etcdtest.Process {
+			initial := func(name string) *etcdtest.Process {
 				p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: test.members})
 				p.Env["ETCD_DISCOVERY_TOKEN"] = place.Token
 				p.Env["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(registry.Endpoints(), ",")
 				p.Start()
 				return p
 			}
-			processes := []*etcdtest.Process{founder("a")}
+			processes := []*etcdtest.Process{initial("a")}
 			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
 			if mustStatus(t, r, token3).Complete() {
 				t.Error("complete with one of three")
 			}
-			processes = append(processes, founder("b"), founder("c"))
+			processes = append(processes, initial("b"), initial("c"))
 			allReady(t, processes)
 
 			s := mustStatus(t, r, token3)
@@ -142,7 +142,7 @@ func TestV3FormsACluster(t *testing.T) {
 				t.Errorf("clusters formed: %v, want one", ids)
 			}
 
-			fourth := founder("d")
+			fourth := initial("d")
 			if code, err := fourth.WaitExit(etcdtest.WaitContext(t)); err != nil || code != 1 {
 				t.Errorf("fourth: exit %d, %v; want 1", code, err)
 			}

@@ -18,7 +18,7 @@ import (
 type Cluster struct {
 	n         *Network
 	id        uint64
-	founders  []*record
+	initial   []*record
 	processes []*Process
 	side      map[*Process]int // see Split
 
@@ -69,7 +69,7 @@ func (n *Network) Static(token string, peers map[string][]string) (*Cluster, err
 }
 
 func (n *Network) cluster(token string, peers map[string][]string) (*Cluster, error) {
-	ids, id, err := membership.FoundedIDs(peers, token)
+	ids, id, err := membership.InitialMemberIDs(peers, token)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (n *Network) cluster(token string, peers map[string][]string) (*Cluster, er
 	c := &Cluster{n: n, id: uint64(id), term: 1, side: map[*Process]int{}, match: map[uint64]uint64{}}
 	c.leases = leaseClock{c: c, expiry: map[int64]time.Time{}}
 	for name, urls := range peers {
-		c.founders = append(c.founders, &record{ID: uint64(ids[name]), Name: name, PeerURLs: slices.Sorted(slices.Values(urls)), votes: true})
+		c.initial = append(c.initial, &record{ID: uint64(ids[name]), Name: name, PeerURLs: slices.Sorted(slices.Values(urls)), votes: true})
 	}
 	n.clusters = append(n.clusters, c)
 	return c, nil
@@ -122,7 +122,7 @@ func (n *Network) Peers(from *Process, peerURL string) (cluster uint64, members 
 // founding returns the state of a process before the first entry of the log.
 func (c *Cluster) founding(v Version) *state {
 	s := &state{version: v, maxLearners: max(c.n.MaxLearners, 1), removed: map[uint64]bool{}, store: newStore()}
-	for _, m := range c.founders {
+	for _, m := range c.initial {
 		s.members = append(s.members, m.clone())
 	}
 	s.sort()

@@ -219,7 +219,7 @@ func (s simServer) maintenance(tb etcdtest.TB) pb.MaintenanceClient {
 }
 
 func (s simSystem) servers() (out []server) {
-	for _, p := range s.c.processes[:len(s.c.founders)] {
+	for _, p := range s.c.processes[:len(s.c.initial)] {
 		out = append(out, simServer{p, s})
 	}
 	return out

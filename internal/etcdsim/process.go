@@ -81,7 +81,7 @@ func (p *Process) ID() uint64 {
 
 // found gives a process without data that of an initial member.
 func (p *Process) found() error {
-	for _, m := range p.c.founders {
+	for _, m := range p.c.initial {
 		if slices.Equal(m.PeerURLs, []string{p.PeerURL}) {
 			p.id, p.state, p.applied, p.term, p.lead = m.ID, p.c.founding(p.Version), 0, 0, 0
 			return nil

@@ -43,8 +43,8 @@ func (c *Cluster) newest() *state {
 }
 
 // index returns the raft index of the last of so many entries of the log: the
-// founders' entries come first.
-func (c *Cluster) index(entries int) uint64 { return uint64(max(len(c.founders)+entries, 0)) }
+// initial members' entries come first.
+func (c *Cluster) index(entries int) uint64 { return uint64(max(len(c.initial)+entries, 0)) }
 
 // votesFor returns how many voters follow a process as a leader, and how many make
 // a quorum, by its own list. A candidate needs voters whose log is not longer.

@@ -19,7 +19,7 @@ func TestStatic(t *testing.T) {
 		n, peers := &Network{}, map[string][]string{"a": {PeerURL("a")}, "b": {PeerURL("b")}, "c": {PeerURL("c")}}
 		c, err := n.Static("token", peers)
 		ok(t, err)
-		ids, id, err := membership.FoundedIDs(peers, "token")
+		ids, id, err := membership.InitialMemberIDs(peers, "token")
 		ok(t, err)
 		again, err := n.Static("token", peers)
 		ok(t, err)

@@ -38,8 +38,8 @@ func ComputeMemberID(peerURLs []string, clusterToken string, addedAt *time.Time)
 // ComputeClusterID returns the ID of the cluster that initial members with these
 // IDs form: the first eight bytes of SHA-1 over the IDs in ascending order, eight
 // bytes each.
-func ComputeClusterID(founders []MemberID) ClusterID {
-	ids := slices.Clone(founders)
+func ComputeClusterID(initial []MemberID) ClusterID {
+	ids := slices.Clone(initial)
 	slices.Sort(ids)
 	text := make([]byte, 0, 8*len(ids))
 	for _, id := range ids {

@@ -38,7 +38,7 @@ func TestComputeIDsAsServersDo(t *testing.T) {
 
 	one := ComputeMemberID([]string{"http://127.0.0.1:23801"}, "etcd-cluster", nil)
 	if got, want := one.String(), "bdae9bbc11dd390d"; got != want {
-		t.Errorf("the only founder is %s, want %s", got, want)
+		t.Errorf("the only initial member is %s, want %s", got, want)
 	}
 	if got, want := ComputeClusterID([]MemberID{one}).String(), "d1cfaf999eb97a2a"; got != want {
 		t.Errorf("its cluster is %s, want %s", got, want)

@@ -9,11 +9,11 @@ import "slices"
 type Bootstrap uint8
 
 const (
-	// Joiner is a member that joins an existing cluster.
-	Joiner Bootstrap = iota
-	// Founder is an initial member: it forms the cluster together with others. It
+	// LaterMember is a member that joins an existing cluster.
+	LaterMember Bootstrap = iota
+	// InitialMember is an initial member: it forms the cluster together with others. It
 	// is never added; it is in the list from the start, or its absence is an error.
-	Founder
+	InitialMember
 )
 
 // Ownership is what the ownership record says: that the provider added this
@@ -35,10 +35,10 @@ type IdentifyRequest struct {
 	Name      string
 	PeerURLs  []string
 	Bootstrap Bootstrap
-	// Founders is the number of initial members; 0 if this bootstrap is not
+	// InitialMembers is the number of initial members; 0 if this bootstrap is not
 	// expected to form the cluster, or if the number is not known.
-	Founders  int
-	Ownership Ownership
+	InitialMembers int
+	Ownership      Ownership
 	// Abandoned are the ownerships of other owners whose Terraform run added a
 	// member with this name and these peer URLs, or was about to, and ended
 	// before any state had the member.
@@ -76,14 +76,14 @@ const (
 	// AnnouncedElsewhere: another owner added a member with these peer URLs, and
 	// the member has not started.
 	AnnouncedElsewhere Code = "announced by someone else"
-	// FounderMissing: the cluster was formed without this initial member.
-	FounderMissing Code = "founder missing"
-	// FoundedAlone: one member formed the cluster by itself, but several were to
+	// InitialMissing: the cluster was formed without this initial member.
+	InitialMissing Code = "initial member missing"
+	// FormedAlone: one member formed the cluster by itself, but several were to
 	// form it. Others holds that member.
-	FoundedAlone Code = "founded alone"
-	// FounderRenamed: the peer URLs of this initial member belong to a member
+	FormedAlone Code = "formed alone"
+	// InitialRenamed: the peer URLs of this initial member belong to a member
 	// with another name.
-	FounderRenamed Code = "founder of another name"
+	InitialRenamed Code = "initial member of another name"
 	// OtherName: the member is ours, but its process has published another name
 	// than the wanted name, which is in Detail.
 	OtherName Code = "other name"
@@ -109,8 +109,8 @@ type Identity struct {
 // reachability, and never a name alone. It does not adopt a member that another
 // owner has on record, because two configurations would manage it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
-	if id, alone := soleFounder(s); alone && r.Founders > 1 && !r.Ownership.Recorded {
-		return Identity{Code: FoundedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
+	if id, alone := soleInitialMember(s); alone && r.InitialMembers > 1 && !r.Ownership.Recorded {
+		return Identity{Code: FormedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
 	}
 	if len(s.Others) > 0 { // with several clusters, the list may be another cluster's
 		return Identity{Code: MixedClusters, Facts: Facts{Subject: r.ID}}
@@ -136,10 +136,10 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, ok := byURLs(s, r.PeerURLs); ok {
 		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
 		switch {
-		case r.Bootstrap == Founder && !r.Ownership.Removed && !m.Learner && !slices.Contains(r.Owned, m.ID) && (m.Name == r.Name || m.Name == "" && s.isInitial()):
+		case r.Bootstrap == InitialMember && !r.Ownership.Removed && !m.Learner && !slices.Contains(r.Owned, m.ID) && (m.Name == r.Name || m.Name == "" && s.isInitial()):
 			return Identity{Step: StepAdopt, ID: m.ID}
-		case r.Bootstrap == Founder && !m.Learner && m.Name != "" && m.Name != r.Name:
-			return Identity{Code: FounderRenamed, Facts: facts}
+		case r.Bootstrap == InitialMember && !m.Learner && m.Name != "" && m.Name != r.Name:
+			return Identity{Code: InitialRenamed, Facts: facts}
 		case m.Name != "" || len(m.ClientURLs) > 0:
 			return Identity{Code: AlreadyMember, Facts: facts}
 		case m.Learner && abandoned(m, r.Abandoned):
@@ -151,8 +151,8 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, ok := s.first(func(m Member) bool { return m.Name == r.Name }); ok {
 		return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 	}
-	if r.Bootstrap == Founder && !r.Ownership.Recorded {
-		return Identity{Code: FounderMissing, Facts: Facts{Detail: r.Name}}
+	if r.Bootstrap == InitialMember && !r.Ownership.Recorded {
+		return Identity{Code: InitialMissing, Facts: Facts{Detail: r.Name}}
 	}
 	return Identity{Step: StepAnnounce}
 }
@@ -212,12 +212,12 @@ func byURLs(s Snapshot, urls []string) (Member, bool) {
 	return s.first(func(m Member) bool { return len(urls) > 0 && SameURLs(m.PeerURLs, urls) })
 }
 
-// soleFounder returns the voter that formed the cluster by itself, if it is still in
+// soleInitialMember returns the voter that formed the cluster by itself, if it is still in
 // the list. A member that does not understand its bootstrap (a v3 discovery token
 // before etcd 3.6 without the join script, a v2 URL from 3.7 on) ignores it and
 // forms such a cluster without an error. The cluster ID shows it: it is computed
 // from the IDs of the initial members and does not change when others join.
-func soleFounder(s Snapshot) (MemberID, bool) {
+func soleInitialMember(s Snapshot) (MemberID, bool) {
 	for _, m := range s.Voters() {
 		if ComputeClusterID([]MemberID{m.ID}) == s.ClusterID {
 			return m.ID, true

@@ -29,7 +29,7 @@ func TestIdentify(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		member  *Member // in addition to a
-		founder bool
+		initial bool
 		claim   Ownership
 		others  []Ownership
 		step    Step
@@ -63,11 +63,11 @@ func TestIdentify(t *testing.T) {
 		{name: "back under our URLs after we left", member: &voter, claim: left, code: AlreadyMember},
 		{name: "the name is taken", member: &moved, code: NameTaken},
 		{name: "the name is taken, intent only", member: &moved, claim: intent, code: NameTaken},
-		{name: "a founder in the list", member: &voter, founder: true, step: StepAdopt, id: 4},
-		{name: "a founder that is a learner", member: &started, founder: true, code: AlreadyMember},
-		{name: "a founder that is missing", founder: true, code: FounderMissing},
-		{name: "a founder that left", founder: true, claim: left, step: StepAnnounce},
-		{name: "a founder removed by someone else", founder: true, claim: ours, step: StepAnnounce},
+		{name: "an initial member in the list", member: &voter, initial: true, step: StepAdopt, id: 4},
+		{name: "an initial member that is a learner", member: &started, initial: true, code: AlreadyMember},
+		{name: "an initial member that is missing", initial: true, code: InitialMissing},
+		{name: "an initial member that left", initial: true, claim: left, step: StepAnnounce},
+		{name: "an initial member removed by someone else", initial: true, claim: ours, step: StepAnnounce},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := Snapshot{Members: []Member{a}}
@@ -75,8 +75,8 @@ func TestIdentify(t *testing.T) {
 				s.Members = append(s.Members, *c.member)
 			}
 			r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Ownership: c.claim, Abandoned: c.others}
-			if c.founder {
-				r.Bootstrap = Founder
+			if c.initial {
+				r.Bootstrap = InitialMember
 			}
 			got := Identify(s, r)
 			if got.Step != c.step || got.ID != c.id || got.Code != c.code {
@@ -97,44 +97,44 @@ func TestIdentify(t *testing.T) {
 		for _, c := range []struct {
 			name      string
 			s         Snapshot
-			founders  int
+			initial   int
 			bootstrap Bootstrap
 			claim     Ownership
 			step      Step
 			code      Code
 		}{
-			{"by the founder itself", own, 3, Founder, Ownership{}, StepRefuse, FoundedAlone},
-			{"by another founder", alone, 3, Founder, Ownership{}, StepRefuse, FoundedAlone},
-			{"that others joined", grown, 3, Founder, Ownership{}, StepRefuse, FoundedAlone},
-			{"that is to be joined", alone, 3, Joiner, Ownership{}, StepRefuse, FoundedAlone},
-			{"as it should", own, 1, Founder, Ownership{}, StepAdopt, ""},
-			{"long ago", alone, 0, Joiner, Ownership{}, StepAnnounce, ""},
-			{"and that is known to be ours", own, 3, Founder, ours, StepAdopt, ""},
-			{"is not what shrank to one", shrunk, 3, Founder, Ownership{}, StepAdopt, ""},
-			{"and one has no name yet", nameless, 2, Founder, Ownership{}, StepAdopt, ""},
-			{"and one has no name yet, that joins", nameless, 2, Joiner, Ownership{}, StepRefuse, AnnouncedElsewhere},
-			{"and one has no name yet, that left", nameless, 2, Founder, left, StepRefuse, AnnouncedElsewhere},
-			{"and one was removed and added again", again, 2, Founder, Ownership{}, StepRefuse, AnnouncedElsewhere},
-			{"is told by voters", learner, 3, Founder, Ownership{}, StepRefuse, AnnouncedElsewhere},
+			{"by the initial member itself", own, 3, InitialMember, Ownership{}, StepRefuse, FormedAlone},
+			{"by another initial member", alone, 3, InitialMember, Ownership{}, StepRefuse, FormedAlone},
+			{"that others joined", grown, 3, InitialMember, Ownership{}, StepRefuse, FormedAlone},
+			{"that is to be joined", alone, 3, LaterMember, Ownership{}, StepRefuse, FormedAlone},
+			{"as it should", own, 1, InitialMember, Ownership{}, StepAdopt, ""},
+			{"long ago", alone, 0, LaterMember, Ownership{}, StepAnnounce, ""},
+			{"and that is known to be ours", own, 3, InitialMember, ours, StepAdopt, ""},
+			{"is not what shrank to one", shrunk, 3, InitialMember, Ownership{}, StepAdopt, ""},
+			{"and one has no name yet", nameless, 2, InitialMember, Ownership{}, StepAdopt, ""},
+			{"and one has no name yet, that joins", nameless, 2, LaterMember, Ownership{}, StepRefuse, AnnouncedElsewhere},
+			{"and one has no name yet, that left", nameless, 2, InitialMember, left, StepRefuse, AnnouncedElsewhere},
+			{"and one was removed and added again", again, 2, InitialMember, Ownership{}, StepRefuse, AnnouncedElsewhere},
+			{"is told by voters", learner, 3, InitialMember, Ownership{}, StepRefuse, AnnouncedElsewhere},
 		} {
-			got := Identify(c.s, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: c.bootstrap, Founders: c.founders, Ownership: c.claim})
+			got := Identify(c.s, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: c.bootstrap, InitialMembers: c.initial, Ownership: c.claim})
 			if got.Step != c.step || got.Code != c.code {
 				t.Errorf("%s: got step %d, code %q; want %d, %q", c.name, got.Step, got.Code, c.step, c.code)
 			}
 		}
 	})
 
-	t.Run("a founder of another name", func(t *testing.T) {
+	t.Run("an initial member of another name", func(t *testing.T) {
 		other := voter
 		other.Name = "z"
-		got := Identify(Snapshot{Members: []Member{a, other}}, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: Founder})
-		if got.Step != StepRefuse || got.Code != FounderRenamed {
+		got := Identify(Snapshot{Members: []Member{a, other}}, IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: InitialMember})
+		if got.Step != StepRefuse || got.Code != InitialRenamed {
 			t.Errorf("got %+v", got)
 		}
 	})
 
-	t.Run("a founder whose place another configuration's member has", func(t *testing.T) {
-		r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: Founder, Owned: []MemberID{a.ID}}
+	t.Run("an initial member whose place another configuration's member has", func(t *testing.T) {
+		r := IdentifyRequest{Name: "d", PeerURLs: []string{urlD}, Bootstrap: InitialMember, Owned: []MemberID{a.ID}}
 		if got := Identify(Snapshot{Members: []Member{a, voter}}, r); got.Step != StepAdopt {
 			t.Errorf("on record for nobody: %+v", got)
 		}
@@ -155,7 +155,7 @@ func TestCheckName(t *testing.T) {
 		{"as wanted", Member{ID: 4, Name: "d", ClientURLs: urls}, true},
 		{"as wanted, a learner", Member{ID: 4, Name: "d", ClientURLs: urls, Learner: true}, true},
 		{"not published", Member{ID: 4, Learner: true}, true},
-		{"a founder that has not run", Member{ID: 4, Name: "z"}, true},
+		{"an initial member that has not run", Member{ID: 4, Name: "z"}, true},
 		{"another", Member{ID: 4, Name: "z", ClientURLs: urls, Learner: true}, false},
 		{"another, with a vote", Member{ID: 4, Name: "z", ClientURLs: urls}, false},
 	} {

@@ -68,11 +68,11 @@ func (r *Refusal) Error() string {
 type Unidentified struct {
 	Name     string
 	PeerURLs []string
-	// Founders is the number of initial members that were to form the cluster,
+	// InitialMembers is the number of initial members that were to form the cluster,
 	// if that is the reason.
-	Founders int
-	Identity membership.Identity
-	Snapshot membership.Snapshot
+	InitialMembers int
+	Identity       membership.Identity
+	Snapshot       membership.Snapshot
 }
 
 // Error implements error.

@@ -373,7 +373,7 @@ func TestNoClusterYet(t *testing.T) {
 	t.Parallel()
 	p := etcdtest.NewProcess(t, etcdtest.Options{})
 	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
-	r := reconfigure.JoinRequest{Owner: "name:a", Name: "a", PeerURLs: []string{p.PeerURL()}, Bootstrap: membership.Founder}
+	r := reconfigure.JoinRequest{Owner: "name:a", Name: "a", PeerURLs: []string{p.PeerURL()}, Bootstrap: membership.InitialMember}
 	_, err := e.Join(within(t, 7*time.Second), r) // longer than healthInterval
 	var none *reconfigure.NoCluster
 	if !errors.As(err, &none) || !none.Forming {

@@ -113,9 +113,9 @@ func TestAFounderOfAnotherName(t *testing.T) {
 	t.Parallel()
 	b := start(t, 1, etcdtest.Options{})
 	r := request(b.Members()[0], reconfigure.Voting)
-	r.Name, r.Bootstrap = "x", membership.Founder
+	r.Name, r.Bootstrap = "x", membership.InitialMember
 	_, err := b.engine.Join(etcdtest.WaitContext(t), r)
-	mustBeUnidentified(t, "a founder", err, membership.FounderRenamed)
+	mustBeUnidentified(t, "an initial member", err, membership.InitialRenamed)
 }
 
 // A Terraform run that was planned before another run replaced an initial
@@ -124,7 +124,7 @@ func TestAnInitialMemberIsNotItsSuccessor(t *testing.T) {
 	t.Parallel()
 	b, r, _ := spendable(t)
 	before := r
-	before.Owner, before.Bootstrap = "initial-1", membership.Founder
+	before.Owner, before.Bootstrap = "initial-1", membership.InitialMember
 	_, err := b.process(t, "another", time.Minute).Join(etcdtest.WaitContext(t), before)
 	mustBeUnidentified(t, "joining with the configuration that was replaced", err, membership.AlreadyMember)
 	if _, recorded, err := b.engine.Cluster.Records(b.id(t)).Get(etcdtest.WaitContext(t), before.Owner); recorded || err != nil {

@@ -40,9 +40,9 @@ type JoinRequest struct {
 	// AwaitCluster is true if the cluster is being formed in the same Terraform
 	// run: the join waits for the cluster to answer instead of failing.
 	AwaitCluster bool
-	// Founders is the number of initial members that form the cluster, 0 if it
+	// InitialMembers is the number of initial members that form the cluster, 0 if it
 	// is not being formed or the number is not known.
-	Founders int
+	InitialMembers int
 	// Cluster is the expected cluster, 0 if none is known.
 	Cluster membership.ClusterID
 	// ID is the member's ID if it is known (an update), 0 on creation.
@@ -89,7 +89,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 // waitForCluster observes until the cluster answers. If the cluster is being
 // formed, the machines may have to boot first.
 func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap membership.Snapshot, err error) {
-	forming := r.Bootstrap == membership.Founder || r.AwaitCluster
+	forming := r.Bootstrap == membership.InitialMember || r.AwaitCluster
 	err = e.repeat(ctx, ActionAdd, r.Name, func() error {
 		var err error
 		snap, err = e.observe(ctx, r.Cluster)
@@ -197,7 +197,7 @@ func (j *join) withoutRecord(unread error) error {
 	switch {
 	case d.Code != membership.QuorumLost:
 		return unread
-	case j.req.Bootstrap == membership.Founder || j.req.AwaitCluster:
+	case j.req.Bootstrap == membership.InitialMember || j.req.AwaitCluster:
 		return retrying(refusal)
 	default:
 		return refusal
@@ -215,7 +215,7 @@ func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, re
 	// A member that never ran on its machine may run on the next one already.
 	moved := record.Started && r.Machine != "" && record.Machine != "" && r.Machine != record.Machine
 	return membership.Identify(snap, membership.IdentifyRequest{
-		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, Founders: r.Founders,
+		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, InitialMembers: r.InitialMembers,
 		Ownership: membership.Ownership{
 			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
 			Removed: record.State == cluster.Removed,
@@ -256,9 +256,9 @@ func (j *join) unidentified(found membership.Identity) error {
 		return j.refusal(d)
 	case membership.NotMember:
 		return &Refusal{Action: ActionPromote, Name: j.name, Decision: d, Snapshot: j.snap}
-	case membership.FoundedAlone:
-		err.Founders = j.req.Founders
-		if 1+len(j.snap.Others) < j.req.Founders {
+	case membership.FormedAlone:
+		err.InitialMembers = j.req.InitialMembers
+		if 1+len(j.snap.Others) < j.req.InitialMembers {
 			return doubting(err) // the others may be about to start: name their clusters as well
 		}
 	}

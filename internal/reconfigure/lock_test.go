@@ -331,7 +331,7 @@ func TestNoLockWithoutAChange(t *testing.T) {
 	}
 	for _, p := range b.Members() {
 		r := request(p, reconfigure.Voting)
-		r.Bootstrap = membership.Founder
+		r.Bootstrap = membership.InitialMember
 		if _, err := b.engine.Join(etcdtest.WaitContext(t), r); err != nil {
 			t.Error(err)
 		}

@@ -73,7 +73,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 func (j *join) findOthers(ctx context.Context) error {
 	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
 	j.owned = ownedBy(j.req, all)
-	if j.req.Bootstrap == membership.Founder {
+	if j.req.Bootstrap == membership.InitialMember {
 		return err
 	}
 	left := abandonedFor(j.req, all)

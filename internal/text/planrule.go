@@ -43,7 +43,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 			urls = slices.Clone(r.Entry.After.PeerURLs)
 		}
 		return notAdopted(&reconfigure.Unidentified{
-			Name: r.Entry.Name, PeerURLs: urls, Founders: r.Entry.Initial, Snapshot: s,
+			Name: r.Entry.Name, PeerURLs: urls, InitialMembers: r.Entry.Initial, Snapshot: s,
 			Identity: membership.Identity{Code: r.Code, Facts: r.Facts},
 		})
 	default: // [membership.TurnOfAnother]

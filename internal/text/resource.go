@@ -161,12 +161,12 @@ func notOurs(summary string, u *reconfigure.Unidentified) Message {
 			"If it will not be started, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
 	case membership.NameTaken:
 		t.Detail = nameTaken(u.Name, m) + imports
-	case membership.FounderMissing:
+	case membership.InitialMissing:
 		t.Detail = sprintf("%s is an initial member, and cluster %s was formed without it (its members: %s). Nothing was changed. "+
 			"To add it as a later member, %s", u.Name, u.Snapshot.ClusterID, members(u.Snapshot, ids(u.Snapshot.Members)), own(rebuild(u.Name)))
-	case membership.FoundedAlone:
-		t.Detail = foundedAlone(u)
-	case membership.FounderRenamed:
+	case membership.FormedAlone:
+		t.Detail = formedAlone(u)
+	case membership.InitialRenamed:
 		t.Detail = sprintf("The initial member's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
 	case membership.OtherMachine:
 		t.Detail = sprintf("%s lives on another machine than the one in machine_id. Nothing was changed. If the resource has create_before_destroy, it would leave after its machine: "+

@@ -70,8 +70,8 @@ func TestResourceTexts(t *testing.T) {
 		s := snap(a)
 		s.Answers[0xa1] = membership.Answer{State: membership.Answered, MemberID: 0xa1, ClusterID: 0xc1, Endpoint: "https://10.0.0.1:2379", Version: version}
 		s.Others = others
-		return &reconfigure.Unidentified{Name: "d", PeerURLs: []string{peer}, Founders: 3, Snapshot: s,
-			Identity: membership.Identity{Code: membership.FoundedAlone, Facts: membership.Facts{Subject: 0xa1}}}
+		return &reconfigure.Unidentified{Name: "d", PeerURLs: []string{peer}, InitialMembers: 3, Snapshot: s,
+			Identity: membership.Identity{Code: membership.FormedAlone, Facts: membership.Facts{Subject: 0xa1}}}
 	}
 	lone := founded(nil, "")
 	thrice := founded(map[membership.ClusterID][]string{0xc3: {"https://10.0.0.3:2379"}, 0xc2: {"https://10.0.0.4:2379"}}, "3.5.31")
@@ -90,7 +90,7 @@ func TestResourceTexts(t *testing.T) {
 		text Message
 	}{
 		{"not adopted", notAdopted(unidentified(membership.AlreadyMember, d))},
-		{"loopback", LoopbackFounder("b", "http://127.0.0.1:1", "a")},
+		{"loopback", LoopbackInitialMember("b", "http://127.0.0.1:1", "a")},
 		{"every voter removed", everyVoterRemoved(snap(a, d), membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}})},
 		{"another replacement is not over", replacedMeanwhile(membership.Decision{Code: membership.TurnOfAnother, Facts: membership.Facts{Subject: 0xa1,
 			Turns: []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host"}}}}, snap(a, d))},
@@ -110,10 +110,10 @@ func TestResourceTexts(t *testing.T) {
 		{"not ours: already a member", Explain("add", "d", unidentified(membership.AlreadyMember, d))},
 		{"not ours: announced elsewhere", Explain("add", "d", unidentified(membership.AnnouncedElsewhere, unstarted))},
 		{"not ours: name taken", Explain("add", "d", unidentified(membership.NameTaken, moved))},
-		{"not ours: founder missing", Explain("add", "d", unidentified(membership.FounderMissing, a))},
+		{"not ours: initial member missing", Explain("add", "d", unidentified(membership.InitialMissing, a))},
 		{"not ours: founded alone", Explain("add", "d", lone)},
 		{"not ours: founded alone, three times", Explain("add", "d", thrice)},
-		{"not ours: founder of another name", Explain("add", "d", unidentified(membership.FounderRenamed, stranger))},
+		{"not ours: initial member of another name", Explain("add", "d", unidentified(membership.InitialRenamed, stranger))},
 		{"not ours: other name", Explain("add", "e", unidentified(membership.OtherName, renamed(learner)))},
 		{"not ours: other name, with a vote", Explain("add", "e", unidentified(membership.OtherName, renamed(d)))},
 		{"not ours: moved", Explain("add", "d", unidentified(membership.MovedMember, moved))},

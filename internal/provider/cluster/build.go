@@ -222,7 +222,7 @@ func (m model) formationOf(ctx context.Context, want map[string]wanted, token st
 		f.restores = true
 		maps.Copy(f.variables, restored.variables())
 	}
-	if _, id, err := membership.FoundedIDs(peers, token); err == nil {
+	if _, id, err := membership.InitialMemberIDs(peers, token); err == nil {
 		f.clusterID = id.String()
 	}
 	return f

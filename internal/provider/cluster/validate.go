@@ -103,6 +103,6 @@ func checkAddresses(want map[string]wanted, static bool, diags *diag.Diagnostics
 		}
 	}
 	if inside != "" && outside != "" {
-		report.ErrorOn(diags, "members", text.LoopbackFounder(inside, url, outside))
+		report.ErrorOn(diags, "members", text.LoopbackInitialMember(inside, url, outside))
 	}
 }

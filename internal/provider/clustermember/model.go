@@ -173,11 +173,11 @@ func (m model) toRequest(ctx context.Context) reconfigure.JoinRequest {
 	start, _ := m.start(ctx)
 	r := reconfigure.JoinRequest{
 		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(), Goal: m.goal(),
-		AwaitCluster: start.Initial.ValueBool() || start.InitialMembers.ValueInt64() > 0, Founders: int(start.InitialMembers.ValueInt64()),
+		AwaitCluster: start.Initial.ValueBool() || start.InitialMembers.ValueInt64() > 0, InitialMembers: int(start.InitialMembers.ValueInt64()),
 		Replaces: attribute.Texts(start.Replaces), Machine: m.MachineID.ValueString(),
 	}
 	if start.Initial.ValueBool() {
-		r.Bootstrap = membership.Founder
+		r.Bootstrap = membership.InitialMember
 	}
 	r.Cluster, _ = membership.ParseClusterID(start.ClusterID.ValueString()) // 0 if it is not known
 	r.ID, _ = membership.ParseMemberID(m.learnerID.ValueString())           // validated already

@@ -70,6 +70,6 @@ func memberID(ctx context.Context, arguments function.ArgumentsData) (any, error
 	for _, u := range peerURLs {
 		urls = append(urls, u.ValueString())
 	}
-	id, err := membership.FounderID(urls, token)
+	id, err := membership.InitialMemberID(urls, token)
 	return id.String(), err
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// foundedAlone describes initial members that ignored their bootstrap and each
+// formedAlone describes initial members that ignored their bootstrap and each
 // formed a separate cluster.
-func foundedAlone(u *reconfigure.Unidentified) string {
+func formedAlone(u *reconfigure.Unidentified) string {
 	s := u.Snapshot
 	a := s.Answer(u.Identity.Facts.Subject)
 	type cluster struct {
@@ -41,5 +41,5 @@ func foundedAlone(u *reconfigure.Unidentified) string {
 	return sprintf("%d initial members form one cluster, but %s%s formed one by itself. What answers: %s %s. Nothing was changed. "+
 		"A member that does not understand its bootstrap ignores it: without the join script a v3 discovery token needs etcd 3.6 or later, and a v2 or service URL always needs etcd 3.6 or earlier. "+
 		"Start the machines through the join script, give them such an etcd, or give the token another protocol, and replace the machines, because what these have formed is in their data directories. Then apply again.",
-		u.Founders, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))
+		u.InitialMembers, Member(s, u.Identity.Facts.Subject), version, plural(len(shown), "cluster", "clusters"), listed(shown))
 }

@@ -14,19 +14,19 @@ import (
 // the URLs, so they keep their spelling, except for white space and a trailing
 // slash, which etcd does not accept, and a scheme in upper case. The error is an
 // [*EntryError]; for a member without a URL it wraps [errNoURL].
-func InitialClusterOf(founders map[string][]string) (string, error) {
-	if len(founders) == 0 {
+func InitialClusterOf(initial map[string][]string) (string, error) {
+	if len(initial) == 0 {
 		return "", &EntryError{Err: ErrNoEntries}
 	}
 	var members []Member
-	for _, name := range slices.Sorted(maps.Keys(founders)) {
+	for _, name := range slices.Sorted(maps.Keys(initial)) {
 		if err := ValidateName(name); err != nil {
 			return "", &EntryError{Entry: name, Err: err}
 		}
-		if len(founders[name]) == 0 {
+		if len(initial[name]) == 0 {
 			return "", &EntryError{Entry: name, Err: errNoURL}
 		}
-		urls := slices.Clone(founders[name])
+		urls := slices.Clone(initial[name])
 		slices.Sort(urls)
 		for i, u := range urls {
 			// A URL that contains a comma would be read as two entries.
@@ -45,9 +45,9 @@ func InitialClusterOf(founders map[string][]string) (string, error) {
 	return text, nil
 }
 
-// FounderID returns the ID of an initial member with these peer URLs and this
+// InitialMemberID returns the ID of an initial member with these peer URLs and this
 // cluster token, see [ComputeMemberID]. The error is a [*URLError].
-func FounderID(peerURLs []string, clusterToken string) (MemberID, error) {
+func InitialMemberID(peerURLs []string, clusterToken string) (MemberID, error) {
 	if len(peerURLs) == 0 {
 		return 0, &URLError{Problem: URLEmpty}
 	}
@@ -61,15 +61,15 @@ func FounderID(peerURLs []string, clusterToken string) (MemberID, error) {
 	return ComputeMemberID(urls, clusterToken, nil), nil
 }
 
-// FoundedIDs returns the IDs of these initial members, peer URLs by name, and of the
+// InitialMemberIDs returns the IDs of these initial members, peer URLs by name, and of the
 // cluster that they form with this cluster token. The error is an [*EntryError].
-func FoundedIDs(founders map[string][]string, clusterToken string) (map[string]MemberID, ClusterID, error) {
-	if _, err := InitialClusterOf(founders); err != nil {
+func InitialMemberIDs(initial map[string][]string, clusterToken string) (map[string]MemberID, ClusterID, error) {
+	if _, err := InitialClusterOf(initial); err != nil {
 		return nil, 0, err
 	}
-	ids := make(map[string]MemberID, len(founders))
-	for name, urls := range founders {
-		id, err := FounderID(urls, clusterToken)
+	ids := make(map[string]MemberID, len(initial))
+	for name, urls := range initial {
+		id, err := InitialMemberID(urls, clusterToken)
 		if err != nil {
 			return nil, 0, &EntryError{Entry: name, Err: err}
 		}

@@ -19,13 +19,13 @@ func TestFoundedAlone(t *testing.T) {
 	a := start(t, 1, etcdtest.Options{Names: []string{"a"}})
 	b := start(t, 1, etcdtest.Options{Names: []string{"b"}})
 	never := etcdtest.NewProcess(t, etcdtest.Options{Name: "c"})
-	founder := func(p *etcdtest.Process, founders int) reconfigure.JoinRequest {
+	initial := func(p *etcdtest.Process, initial int) reconfigure.JoinRequest {
 		r := request(p, reconfigure.Voting)
-		r.Bootstrap, r.AwaitCluster, r.Founders = membership.Founder, true, founders
+		r.Bootstrap, r.AwaitCluster, r.InitialMembers = membership.InitialMember, true, initial
 		return r
 	}
-	joiner := founder(never, 2)
-	joiner.Bootstrap = membership.Joiner
+	joiner := initial(never, 2)
+	joiner.Bootstrap = membership.LaterMember
 	both := append(a.Endpoints(), b.Endpoints()...)
 	for name, c := range map[string]struct {
 		endpoints []string
@@ -33,11 +33,11 @@ func TestFoundedAlone(t *testing.T) {
 		others    int
 		waits     bool // for the others, to name them
 	}{
-		"one of two answers":             {a.Endpoints(), founder(a.Member("a"), 2), 0, true},
-		"two of three answer":            {append(both, never.ClientURL()), founder(a.Member("a"), 3), 1, true},
-		"all answer":                     {both, founder(b.Member("b"), 2), 1, false},
-		"a founder that does not answer": {a.Endpoints(), founder(never, 3), 0, true},
-		"a joiner of the cluster to be":  {both, joiner, 1, false},
+		"one of two answers":                     {a.Endpoints(), initial(a.Member("a"), 2), 0, true},
+		"two of three answer":                    {append(both, never.ClientURL()), initial(a.Member("a"), 3), 1, true},
+		"all answer":                             {both, initial(b.Member("b"), 2), 1, false},
+		"an initial member that does not answer": {a.Endpoints(), initial(never, 3), 0, true},
+		"a joiner of the cluster to be":          {both, joiner, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +45,7 @@ func TestFoundedAlone(t *testing.T) {
 			paused := countPauses(e)
 			_, err := e.Join(etcdtest.WaitContext(t), c.request)
 			var not *reconfigure.Unidentified
-			if !errors.As(err, &not) || not.Identity.Code != membership.FoundedAlone || not.Founders != c.request.Founders || len(not.Snapshot.Others) != c.others {
+			if !errors.As(err, &not) || not.Identity.Code != membership.FormedAlone || not.InitialMembers != c.request.InitialMembers || len(not.Snapshot.Others) != c.others {
 				t.Fatalf("got %v", err)
 			}
 			if n := paused.since(); c.waits && n == 0 || !c.waits && n > few {
