@@ -145,7 +145,11 @@ func nodeAttribute() schema.Attribute {
 				ElementType: types.StringType, Computed: true, Sensitive: true,
 				MarkdownDescription: "The `ETCD_*` variables of the process. Variables that begin with `ETCD_JOIN_` are for the join script.",
 			},
-			"join_script_base64gzip": text("POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script)."),
+			// It is no secret. It would fill a screen of every plan that rebuilds a node.
+			"join_script_base64gzip": schema.StringAttribute{
+				Computed: true, Sensitive: true,
+				MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
+			},
 			"format": schema.Int64Attribute{
 				Computed: true, MarkdownDescription: "Format in which functions write the user data. Another version of the provider does not change it.",
 			},
