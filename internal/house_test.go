@@ -50,18 +50,6 @@ func TestNoOtherActions(t *testing.T) {
 	}
 }
 
-// Contributors read DESIGN.md first.
-func TestDesignIsShort(t *testing.T) {
-	const limit = 200
-	text, err := os.ReadFile("../DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(text, []byte("\n")); n > limit {
-		t.Errorf("DESIGN.md has %d lines, more than %d", n, limit)
-	}
-}
-
 func isName(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
