@@ -7,13 +7,17 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -155,22 +159,24 @@ func TestLookAtNobody(t *testing.T) {
 // A Look requests one list, and from each voter the status and a read.
 func TestLookAsksOnce(t *testing.T) {
 	t.Parallel()
-	b := etcdtest.Start(t, 5, etcdtest.Options{})
-	tap := etcdtest.NewTap(t)
-	s := settings(b.Endpoints()...)
-	s.AddressMap = map[string]string{}
-	for _, e := range b.Endpoints() {
-		s.AddressMap[e] = tap.Front(e)
-	}
-	c := clientFor(t, s)
-	look(t, c, 0)
-	tap.Watch(etcdtest.Call{}, etcdtest.Before, nil)
-	look(t, c, 0)
-	got := map[string]int{}
-	for _, call := range tap.Calls() {
-		got[call.Method]++
-	}
-	if want := map[string]int{"MemberList": 1, "Status": 5, "Range": 5}; !maps.Equal(got, want) {
-		t.Errorf("calls %v, want %v", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		got := map[string]int{}
+		n := &etcdsim.Network{Before: func(_ context.Context, c etcdsim.Call) error {
+			mu.Lock()
+			defer mu.Unlock()
+			got[path.Base(c.Method)]++
+			return nil
+		}}
+		n.Form("3.6.0", "a", "b", "c", "d", "e")
+		pool := &connection.Pool{World: n.Run("one")}
+		t.Cleanup(func() { _ = pool.Close() })
+		c := New(settings(etcdsim.ClientURL("a")), pool)
+		look(t, c, 0)
+		clear(got)
+		look(t, c, 0)
+		if want := map[string]int{"MemberList": 1, "Status": 5, "Range": 5}; !maps.Equal(got, want) {
+			t.Errorf("calls %v, want %v", got, want)
+		}
+	})
 }

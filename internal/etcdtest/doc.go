@@ -53,7 +53,7 @@
 //
 // A [Link], created by [Proxy], is a proxy between a client and a server that
 // can be cut. With Options.Links the peer port of each member has a link, and
-// [Cluster.Isolate], [Cluster.Split] and [Cluster.Heal] cut members off from
+// [Cluster.Split] and [Cluster.Heal] cut members off from
 // each other while clients still reach all of them. A frozen member, in
 // contrast, does not answer clients either.
 //

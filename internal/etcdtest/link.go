@@ -26,8 +26,7 @@ type Link struct {
 	count   int
 	cut     bool
 	cutFrom map[*Process]bool // processes whose connections are cut while the link is not
-	cutWay  [2]bool           // by direction
-	delay   [2]func() time.Duration
+	delay   func() time.Duration
 	changed chan struct{} // closed and replaced when one of these changes
 	conns   map[*linkConn]struct{}
 	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
@@ -89,26 +88,12 @@ func (l *Link) Accepted() int {
 // is not lost: it arrives after [Link.Heal].
 func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 
-// Way is a direction through a link.
-type Way uint8
-
-// In is the direction to the target, Out the direction from it.
-const (
-	In Way = iota
-	Out
-)
-
-// CutWay is [Link.Cut] for one direction only.
-func (l *Link) CutWay(w Way) { l.change(func() { l.cutWay[w] = true }) }
-
-// Delay delays each piece of data in a direction by the result of by, which is
+// Delay delays each piece of data from the target by the result of by, which is
 // called for each piece.
-func (l *Link) Delay(w Way, by func() time.Duration) { l.change(func() { l.delay[w] = by }) }
+func (l *Link) Delay(by func() time.Duration) { l.change(func() { l.delay = by }) }
 
-// Heal undoes [Link.Cut], [Link.CutWay] and [Link.Delay].
-func (l *Link) Heal() {
-	l.change(func() { l.cut, l.cutWay, l.delay = false, [2]bool{}, [2]func() time.Duration{} })
-}
+// Heal undoes [Link.Cut] and [Link.Delay].
+func (l *Link) Heal() { l.change(func() { l.cut, l.delay = false, nil }) }
 
 // Reset resets all existing connections. New connections are accepted unless
 // the link is cut.
@@ -141,10 +126,10 @@ func (l *Link) change(how func()) {
 	l.changed = make(chan struct{})
 }
 
-// linger waits for the delay of a piece of data in that direction.
-func (l *Link) linger(ctx context.Context, way Way) error {
+// linger waits for the delay of a piece of data from the target.
+func (l *Link) linger(ctx context.Context) error {
 	l.mu.Lock()
-	by := l.delay[way]
+	by := l.delay
 	l.mu.Unlock()
 	if by == nil {
 		return nil
@@ -213,21 +198,21 @@ func (l *Link) serve(in net.Conn) {
 	stop := context.AfterFunc(ctx, func() { abort(out) })
 	defer stop()
 	var pumps sync.WaitGroup
-	pumps.Go(func() { l.pump(c, In, out, in) })
-	pumps.Go(func() { l.pump(c, Out, in, out) })
+	pumps.Go(func() { l.pump(c, out, in, context.Context.Err) })
+	pumps.Go(func() { l.pump(c, in, out, l.linger) })
 	pumps.Wait()
 	if ctx.Err() == nil { // both sides are done; a reset would discard data
 		_, _ = in.Close(), out.Close()
 	}
 }
 
-// pump copies data from src to dst until src has sent all or the connection
-// breaks.
-func (l *Link) pump(c *linkConn, way Way, dst, src net.Conn) {
+// pump copies data from src to dst, each piece after a pause, until src has sent all or
+// the connection breaks.
+func (l *Link) pump(c *linkConn, dst, src net.Conn, pause func(context.Context) error) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, readErr := src.Read(buf)
-		if l.wait(c.ctx, func() bool { return l.cut || l.cutFrom[c.from] || l.cutWay[way] }) != nil || l.linger(c.ctx, way) != nil {
+		if l.wait(c.ctx, func() bool { return l.cut || l.cutFrom[c.from] }) != nil || pause(c.ctx) != nil {
 			return
 		}
 		if _, err := dst.Write(buf[:n]); err != nil {

@@ -31,27 +31,11 @@ func (p *Process) ExitCode() int {
 	return p.exitCode
 }
 
-// Exits returns how many starts have ended because etcd or its pre-start
-// command exited.
-func (p *Process) Exits() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.exits
-}
-
 // Starts returns how many times etcd itself was started.
 func (p *Process) Starts() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts
-}
-
-// Attempts returns the number of attempted starts, including those that a
-// pre-start command ended.
-func (p *Process) Attempts() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.attempts
 }
 
 // Log returns the standard output and standard error of the process and its

@@ -36,12 +36,6 @@ type Options struct {
 	Args []string
 	// Advertise are client URLs that every process advertises in addition to its own.
 	Advertise []string
-	// PreStart is a command to run before each start; see [Process].
-	PreStart []string
-	// Fsync makes every write durable against a crash of the machine, which is
-	// etcd's default. Without it --unsafe-no-fsync is set (except on 3.4, which
-	// lacks it); writes then still survive the death of the process.
-	Fsync bool
 	// QuotaBytes limits the size of the store. 0 means etcd's own limit.
 	QuotaBytes int64
 	// Heartbeat and Election are the intervals of raft. 0 means etcd's own (100
@@ -49,8 +43,7 @@ type Options struct {
 	Heartbeat time.Duration
 	Election  time.Duration
 	// Links puts a [Link] in front of the peer port of every member, so that
-	// [Cluster.Isolate] and [Cluster.Split] can cut members off from each
-	// other. Linux only.
+	// [Cluster.Split] can cut members off from each other. Linux only.
 	Links bool
 }
 
@@ -74,7 +67,6 @@ func (o Options) clone() Options {
 	o.Versions = append([]Version(nil), o.Versions...)
 	o.Args = append([]string(nil), o.Args...)
 	o.Advertise = append([]string(nil), o.Advertise...)
-	o.PreStart = append([]string(nil), o.PreStart...)
 	o.Env = maps.Clone(o.Env)
 	return o
 }

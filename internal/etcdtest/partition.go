@@ -72,21 +72,9 @@ func (n *partition) source(conn net.Conn) *Process {
 	return nil
 }
 
-// Isolate cuts the given members off from every other process of the cluster
-// and from each other. Clients still reach them. It replaces the effect of an
-// earlier Isolate or Split. Options.Links must be set.
-func (c *Cluster) Isolate(members ...*Process) {
-	c.tb.Helper()
-	side := map[*Process]int{}
-	for i, p := range members {
-		side[p] = i + 1
-	}
-	c.separate(side)
-}
-
 // Split separates the peers of the cluster into two sides: the given members
-// and all others. It replaces the effect of an earlier Isolate or Split.
-// Options.Links must be set.
+// and all others. Clients still reach all of them. It replaces the effect of an
+// earlier Split. Options.Links must be set.
 func (c *Cluster) Split(members ...*Process) {
 	c.tb.Helper()
 	side := map[*Process]int{}
@@ -96,7 +84,7 @@ func (c *Cluster) Split(members ...*Process) {
 	c.separate(side)
 }
 
-// Heal undoes [Cluster.Isolate] and [Cluster.Split].
+// Heal undoes [Cluster.Split].
 func (c *Cluster) Heal() {
 	c.tb.Helper()
 	c.separate(nil)

@@ -67,9 +67,7 @@ type Process struct {
 	mu       sync.Mutex
 	run      *run // the latest; nil before the first start
 	exitCode int
-	exits    int
 	starts   int
-	attempts int
 }
 
 // NewProcess prepares an etcd process without starting it. It reserves the
@@ -87,7 +85,6 @@ func NewProcess(tb TB, opts Options) *Process {
 		Name:     opts.Name,
 		Version:  v,
 		Args:     opts.Args,
-		PreStart: opts.PreStart,
 		tb:       tb,
 		opts:     opts,
 		log:      &logBuffer{},
@@ -207,9 +204,9 @@ func (p *Process) Stop() {
 	if r == nil {
 		return
 	}
-	r.end(signalTerminate)
+	r.end(syscall.SIGTERM)
 	// A frozen process handles the signal only when it continues.
-	_, _ = r.signal(signalThaw)
+	_, _ = r.signal(syscall.SIGCONT)
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
@@ -218,7 +215,7 @@ func (p *Process) Stop() {
 	case <-timer.C:
 	}
 	p.log.notef("did not end within %v of SIGTERM: killed", stopTimeout)
-	_, _ = r.signal(signalKill)
+	_, _ = r.signal(syscall.SIGKILL)
 	<-r.done
 }
 
@@ -226,7 +223,7 @@ func (p *Process) Stop() {
 // the exit, as if the machine were gone.
 func (p *Process) PowerOff() {
 	if r := p.currentRun(); r != nil {
-		r.end(signalKill)
+		r.end(syscall.SIGKILL)
 		<-r.done
 	}
 }
@@ -240,11 +237,11 @@ func (p *Process) Kill() {
 		return
 	}
 	if !r.supervised {
-		r.end(signalKill)
+		r.end(syscall.SIGKILL)
 		<-r.done
 		return
 	}
-	if c, _ := r.signal(signalKill); c != nil {
+	if c, _ := r.signal(syscall.SIGKILL); c != nil {
 		<-c.done
 	}
 }
@@ -254,7 +251,7 @@ func (p *Process) Kill() {
 // does not run.
 func (p *Process) Freeze() {
 	p.tb.Helper()
-	p.mustSignal("freeze", signalFreeze)
+	p.mustSignal("freeze", syscall.SIGSTOP)
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	err := poll(ctx, time.Millisecond, func(context.Context) error {
@@ -271,7 +268,7 @@ func (p *Process) Freeze() {
 // Thaw continues a frozen process.
 func (p *Process) Thaw() {
 	p.tb.Helper()
-	p.mustSignal("thaw", signalThaw)
+	p.mustSignal("thaw", syscall.SIGCONT)
 }
 
 func (p *Process) mustSignal(what string, sig syscall.Signal) {

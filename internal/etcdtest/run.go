@@ -63,7 +63,7 @@ func (p *Process) launch(supervised bool, delay time.Duration) {
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
 	}
-	if p.Version.skipsFsync() && !p.opts.Fsync {
+	if p.Version.skipsFsync() {
 		r.args = append(r.args, "--unsafe-no-fsync")
 	}
 	p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *Process) launch(supervised bool, delay time.Duration) {
 	p.mu.Unlock()
 	go r.loop()
 	if err := <-r.began; err != nil {
-		r.end(signalKill)
+		r.end(syscall.SIGKILL)
 		<-r.done
 		p.tb.Fatalf("etcdtest: cannot start %s: %v", p.Name, err)
 	}
@@ -92,7 +92,6 @@ func (r *run) loop() {
 		}
 		r.p.mu.Lock()
 		r.p.exitCode = code
-		r.p.exits++
 		r.p.mu.Unlock()
 		if err != nil {
 			r.p.log.notef("%v", err)
@@ -113,9 +112,6 @@ func (r *run) loop() {
 // once runs the pre-start command, if there is one, and then etcd. It returns
 // an error if one of them cannot be started.
 func (r *run) once() (exitCode int, err error) {
-	r.p.mu.Lock()
-	r.p.attempts++
-	r.p.mu.Unlock()
 	env := r.env
 	if len(r.preStart) > 0 {
 		var out bytes.Buffer
@@ -217,7 +213,7 @@ func (r *run) signal(sig syscall.Signal) (*child, error) {
 	if r.child.etcd {
 		return r.child, r.child.cmd.Process.Signal(sig)
 	}
-	return r.child, signalGroup(r.child.cmd.Process, sig) // a script and its children
+	return r.child, syscall.Kill(-r.child.cmd.Process.Pid, sig) // a script and its children
 }
 
 func (r *run) pid() int {

@@ -21,7 +21,7 @@ type DiscoveryService struct {
 	// Registry is the base URL of the tokens in the v2 API of the backend.
 	Registry string
 
-	minted, asked atomic.Int32
+	minted atomic.Int32
 }
 
 // NewDiscoveryService starts a service, with TLS if pki is not nil. It stops
@@ -53,12 +53,8 @@ func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
 // Minted returns the number of tokens that the service has created.
 func (s *DiscoveryService) Minted() int { return int(s.minted.Load()) }
 
-// Asked returns the number of requests that the service has received.
-func (s *DiscoveryService) Asked() int { return int(s.asked.Load()) }
-
 // ServeHTTP answers as the real server of discovery.etcd.io was observed to.
 func (s *DiscoveryService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.asked.Add(1)
 	if r.URL.Path == "/new" {
 		token := fmt.Sprintf("%032x", s.minted.Add(1))
 		resp, err := s.pass(r, http.MethodPut, "/"+token+"/_config/size?prevExist=false", "value="+r.URL.Query().Get("size"))

@@ -24,14 +24,11 @@ const (
 // DefaultVersion is the version if [Options] do not name one.
 const DefaultVersion = V37
 
-// AllVersions returns every version, oldest first.
-func AllVersions() []Version { return []Version{V34, V35, V36, V37} }
-
 // Versions returns the versions for a test that runs on each: the oldest and the
-// newest that are maintained. If [Full] it is [AllVersions].
+// newest that are maintained. If [Full] it is every version, oldest first.
 func Versions() []Version {
 	if Full() {
-		return AllVersions()
+		return []Version{V34, V35, V36, V37}
 	}
 	return []Version{V35, V37}
 }
@@ -65,6 +62,7 @@ func WithV2() []Version {
 func (v Version) servesV2() bool { return v == V34 || v == V35 }
 
 // skipsFsync reports whether the version has --unsafe-no-fsync; 3.4 lacks it.
+// Writes then still survive the death of the process.
 func (v Version) skipsFsync() bool { return v != V34 }
 
 // binDirVariable names the directory of the binaries.

@@ -174,7 +174,7 @@ func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
 		// ex listens behind its link. Ask it directly, which no other member can.
 		p.Env["ETCD_JOIN_PEERS"] = ex.Env["ETCD_LISTEN_PEER_URLS"]
 		versionDecided(t, cluster)
-		cluster.Isolate(ex)
+		cluster.Split(ex)
 		remove(t, client, ex)
 		p.PowerOff()
 		p.Wipe()

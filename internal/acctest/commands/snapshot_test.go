@@ -406,7 +406,7 @@ func TestAccSnapshotKilled(t *testing.T) {
 	s.configure("")
 	underway := func() *acctest.Running {
 		t.Helper()
-		link.Delay(etcdtest.Out, func() time.Duration { return 30 * time.Millisecond })
+		link.Delay(func() time.Duration { return 30 * time.Millisecond })
 		r := s.Start("apply")
 		etcdtest.Eventually(t, "the snapshot comes", func() error {
 			found, err := filepath.Glob(filepath.Join(s.Dir, ".etcd.db.*.partial"))

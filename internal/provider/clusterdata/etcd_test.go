@@ -76,7 +76,7 @@ func TestLearner(t *testing.T) {
 	}
 	s.mustAdvise(t, "No further voter may fail: 1 of 1 voters is alive; quorum is 1.")
 
-	b.Isolate(p)
+	b.Split(p)
 	client := b.Client(t)
 	var writers sync.WaitGroup
 	for w := range 8 {
