@@ -72,14 +72,14 @@ func chart(description string, all []bars) string {
 		head, group, bar   = 60, 92, 24
 	)
 	bottom := head + group*len(all)
-	c := newCanvas(bottom+80, description, tone{paper, ink})
+	c := newCanvas(bottom+80, description, paper)
 	c.text(24, 34, lettering{size: 17, fill: ink, anchor: left, bold: true}, "Longest time without an acknowledged write")
 	at := func(ms float64) int {
 		return zero + int(math.Round((end-zero)*math.Log10(max(ms, 1))/decades))
 	}
 	for i, tick := range []string{"1 ms", "10 ms", "100 ms", "1 s", "10 s"} {
 		x := at(math.Pow10(i))
-		c.line(x, head-8, x, bottom, edge)
+		c.add(`<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="1"/>`, x, head-8, x, bottom, edge)
 		c.text(x, bottom+20, lettering{size: 13, fill: muted, anchor: middle}, tick)
 	}
 	for i, g := range all {
@@ -87,11 +87,11 @@ func chart(description string, all []bars) string {
 		c.text(24, y+16, lettering{size: 15, fill: ink, anchor: left, bold: true}, g.title)
 		for n, b := range []struct {
 			ms   float64
-			tone tone
+			fill colour
 			name string
-		}{{g.provider, voting, "provider"}, {g.without, learning, g.by}} {
+		}{{g.provider, ours, "provider"}, {g.without, theirs, g.by}} {
 			at, y := at(b.ms), y+24+n*(bar+4)
-			c.box(zero, y, at-zero, bar, b.tone, muted)
+			c.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s" stroke-width="1.5"/>`, zero, y, at-zero, bar, b.fill, muted)
 			c.text(at+8, y+17, lettering{size: 14, fill: ink, anchor: left, bold: true}, inWords(b.ms))
 			c.text(zero-12, y+17, lettering{size: 13, fill: muted, anchor: right}, b.name)
 		}

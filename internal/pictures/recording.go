@@ -17,10 +17,10 @@ import (
 //go:embed demo.txt
 var recorded string
 
-// screen is the tone of a terminal. The others are the colours of its text.
-var screen = tone{"#0d1117", "#e6edf3"}
-
+// screen is the colour of a terminal. The others are the colours of its text.
 const (
+	screen colour = "#0d1117"
+	light  colour = "#e6edf3"
 	dim    colour = "#9aa4af"
 	bright colour = "#ffffff"
 	green  colour = "#56d364"
@@ -71,7 +71,7 @@ func recording(description, text string) (string, error) {
 
 // output writes a line of the terminal that appears at that second.
 func (c *canvas) output(y int, at float64, text string) {
-	fill, weight := screen.text, ""
+	fill, weight := light, ""
 	for _, h := range hues {
 		if h.line.MatchString(text) {
 			if fill = h.colour; h.bold {
