@@ -4,7 +4,6 @@
 package joinscript
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -103,89 +102,5 @@ func TestJoinerOverTLS(t *testing.T) {
 		ask(t, sh, true, nil, foreign...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
 		// A member without a certificate is rejected.
 		ask(t, sh, true, nil, append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.CAFile)...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
-	})
-}
-
-// Test a second voter, and that a frozen peer does not delay the start.
-func TestJoinerBesideOneVoterAndBesideAFrozenOne(t *testing.T) {
-	t.Parallel()
-	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		cluster := etcdtest.Start(t, 1, etcdtest.Options{Version: v})
-		client := cluster.Client(t)
-		join := func(name string) *etcdtest.Process {
-			p := cluster.NewJoiner(t, name)
-			delete(p.Env, "ETCD_INITIAL_CLUSTER")
-			p.Env["ETCD_JOIN_PEERS"] = cluster.Members()[0].PeerURL()
-			sh.before(t, p)
-			p.Supervise(supervised)
-			logged(t, p, "etcd-join: not added yet")
-			t.Logf("%s announced and not started: %v", name, admit(t, client, p))
-			cluster.Track(p)
-			return p
-		}
-		join("second")
-		third := join("third")
-		oneCluster(t, 3, client, third)
-
-		late := cluster.NewJoiner(t, "late")
-		sh.before(t, late)
-		late.Supervise(supervised)
-		logged(t, late, "etcd-join: not added yet")
-		// The member is added while all are healthy. Then one of them hangs.
-		settled(t, func(ctx context.Context) error {
-			_, err := client.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:1"})
-			return err
-		})
-		third.Freeze()
-		defer third.Thaw()
-		time.Sleep(3 * time.Second) // the script has seen the peer hang
-		settled(t, func(ctx context.Context) error {
-			list, err := client.MemberList(ctx)
-			if err != nil {
-				return err
-			}
-			for _, m := range list.Members {
-				if m.PeerURLs[0] == "http://127.0.0.1:1" {
-					_, err = client.MemberUpdate(ctx, m.ID, []string{late.PeerURL()})
-				}
-			}
-			return err
-		})
-		begun := time.Now()
-		for late.Starts() == 0 {
-			if time.Since(begun) > etcdtest.WaitLimit {
-				t.Fatal("the joiner waits for the peer that hangs")
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		t.Logf("beside a frozen peer announced and not started: %v", time.Since(begun))
-	})
-}
-
-// Test that a removed, isolated member that still runs does not mislead the script.
-// It repeats a list in which an old identity at the new member's address has run.
-func TestJoinerIsNotMisledByAnExMember(t *testing.T) {
-	t.Parallel()
-	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		cluster := etcdtest.Start(t, 4, etcdtest.Options{Version: v, Names: []string{"a", "b", "ex", "p"}, Links: true})
-		client := cluster.Member("a").Client(t)
-		ex, p := cluster.Member("ex"), cluster.Member("p")
-		sh.before(t, p)
-		// ex listens behind its link. Ask it directly, which no other member can.
-		p.Env["ETCD_JOIN_PEERS"] = ex.Env["ETCD_LISTEN_PEER_URLS"]
-		versionDecided(t, cluster)
-		cluster.Split(ex)
-		remove(t, client, ex)
-		p.PowerOff()
-		p.Wipe()
-		remove(t, client, p)
-		p.Env["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
-		p.Supervise(supervised)
-		logged(t, p, "etcd-join: not added yet")
-		admit(t, client, p)
-		oneCluster(t, 3, client, p)
-		if !ex.Running() {
-			t.Fatal("the ex-member did not run all the time: the test has shown nothing")
-		}
 	})
 }

@@ -78,6 +78,9 @@ func (p *peer) answer(code int, body string) {
 	})
 }
 
+// hang accepts a request and does not answer.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
 // own is the peer URL of the member for which the script runs. Nothing listens
 // there or at dead.
 const (
@@ -160,6 +163,11 @@ func TestJoiner(t *testing.T) {
 				ask(t, sh, false, test.peers).want(t, test.code, test.stdout, test.reason)
 			})
 		}
+		for _, p := range []*peer{a, b} {
+			p.list(ea, eb, ec, us)
+		}
+		c.handle(hang)
+		ask(t, sh, false, all, hurry).want(t, 0, joined("us", own, abc+",us="+own), "added to the cluster: starting")
 	})
 }
 

@@ -33,7 +33,6 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 		const away = "ETCD_INITIAL_CLUSTER=us=" + own + ",x=" + dead
 		here := "ETCD_INITIAL_CLUSTER=a=" + a.url + ",b=" + b.url + ",us=" + own
 		open := []string{window, at(created)}
-		hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		formed := joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own)
 		cases := []struct {
 			name   string

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -198,36 +196,6 @@ func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.
 		}
 		if status.Header.ClusterId != list.Header.ClusterId {
 			t.Errorf("%s is in another cluster", p.Name)
-		}
-	}
-}
-
-// versionDecided waits until the cluster has decided on its version, within its
-// first four seconds. Until then no member can join ("incompatible with current
-// running cluster"), and a 3.5 leader that requests the version of an isolated
-// member does so without a timeout and never decides.
-func versionDecided(t *testing.T, c *etcdtest.Cluster) {
-	t.Helper()
-	ctx := etcdtest.WaitContext(t)
-	for _, p := range c.Members() {
-		for {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ClientURL()+"/version", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, err := io.ReadAll(response.Body)
-			_ = response.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(body), "not_decided") {
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
 		}
 	}
 }

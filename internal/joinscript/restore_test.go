@@ -153,35 +153,6 @@ func compacted(t *testing.T, client *clientv3.Client, revision int64) {
 	}
 }
 
-// Test a crash of the first member after its restore: the others continue only
-// after it is back, and a late member needs no snapshot.
-func TestRestoredClusterAfterACrash(t *testing.T) {
-	t.Parallel()
-	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		file, sum, _ := backup(t, v)
-		founders := restoringFounders(t, sh, v, 3, file, sum)
-		a, b, c := founders[0], founders[1], founders[2]
-		a.Supervise(supervised)
-		etcdtest.Eventually(t, "the first one is started", func() error {
-			if a.Starts() == 0 {
-				return errors.New("not yet")
-			}
-			return nil
-		})
-		a.Kill()
-		b.Supervise(supervised)
-		ready(t, a, b)
-		c.Env[RestoreVariable] = "/nowhere"
-		c.Supervise(supervised)
-		ready(t, c)
-		oneCluster(t, 3, a.Client(t), a, b, c)
-		got, err := c.Client(t).Get(etcdtest.WaitContext(t), "key1")
-		if err != nil || len(got.Kvs) != 1 {
-			t.Errorf("the one that came late has %v, %v", got, err)
-		}
-	})
-}
-
 // Test what etcdutl itself rejects: a truncated or modified file, a file that is
 // not a snapshot, and data of a later version. Nothing is started, nothing remains.
 func TestFilesThatCannotBeRestored(t *testing.T) {

@@ -17,50 +17,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Test that members without v3 support bootstrap through a v3 token, once each, and
-// ten times and with each registry with ETCD_TEST_FULL=1. An initial member that is
-// wiped before the cluster forms starts, but not if it is wiped later; nor does a
-// fourth member.
-func TestFoundersOlderThanTheirProtocol(t *testing.T) {
-	t.Parallel()
-	times, registries := 1, []etcdtest.Version{etcdtest.V37}
-	if etcdtest.Full() {
-		times, registries = 10, []etcdtest.Version{etcdtest.V36, etcdtest.V37}
-	}
-	for _, registry := range registries {
-		t.Run("registry "+string(registry), func(t *testing.T) {
-			t.Parallel()
-			g := newRealRegistry(t, "v3", registry)
-			for k, v := range []etcdtest.Version{etcdtest.V34, etcdtest.V35} {
-				for i := range times {
-					t.Run(fmt.Sprint("members ", v, " ", i), func(t *testing.T) {
-						sh := nth(t, i+k)
-						token := fmt.Sprintf("%s-%d", v, i)
-						env := g.token(t, token)
-						a, b, c := founders(t, sh, v, env)
-						a.Supervise(supervised)
-						b.Start()
-						logged(t, b, waiting(g, v))
-						b.PowerOff()
-						b.Wipe()
-						b.Supervise(supervised)
-						c.Supervise(supervised)
-						ready(t, a, b, c)
-						mustBeFounded(t, g, token, a, b, c)
-						fourth(t, sh, v, env, a.Client(t))
-						never(t, b)
-						for _, p := range []*etcdtest.Process{a, b, c} {
-							p.PowerOff()
-						}
-						b.Wipe()
-						asks(t, sh, b).want(t, exitRetry, "", "registered before, so this member may have run: waiting for another initial member")
-					})
-				}
-			}
-		})
-	}
-}
-
 // Test that initial members with and without the script, of any version, form
 // one cluster. The discovery cluster restarts while they wait.
 func TestFoundersWithAndWithoutTheScript(t *testing.T) {
