@@ -48,9 +48,9 @@ const (
 type Client struct {
 	*clientv3.Client
 
-	endpoint       string
+	*dialer
+
 	requestTimeout time.Duration
-	attempts       *attempts
 	cancel         context.CancelFunc
 	clock          clock.Clock
 	pooled         bool
@@ -95,12 +95,12 @@ func (s Settings) client(ctx context.Context, endpoint string, world World) (*Cl
 		to.scheme = "https"
 	}
 
-	c := &Client{endpoint: endpoint, requestTimeout: s.RequestLimit(), attempts: &attempts{}, clock: s.Time(), token: s.token}
+	c := &Client{dialer: newDialer(s, endpoint, to), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
 	if world != nil {
 		c.Client, c.cancel = world.Client(endpoint, to.url()), func() {}
 		return c, nil
 	}
-	if err := c.connect(ctx, s.config(endpoint, to, c.attempts)); err != nil {
+	if err := c.connect(ctx, s.config(c.dialer)); err != nil {
 		return nil, err
 	}
 	// Otherwise each status request would open a connection.
@@ -109,30 +109,29 @@ func (s Settings) client(ctx context.Context, endpoint string, world World) (*Cl
 	return c, nil
 }
 
-// config returns the configuration of etcd's own client. All dialling goes
-// through tries.
-func (s Settings) config(endpoint string, to wire, tries *attempts) clientv3.Config {
+// config returns the configuration of etcd's own client.
+func (s Settings) config(d *dialer) clientv3.Config {
 	config := clientv3.Config{
-		Endpoints: []string{endpoint},
+		Endpoints: []string{d.endpoint},
 		// clientv3 uses DialTimeout for authentication, not for dialling.
 		DialTimeout: s.RequestLimit(),
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{
-			grpc.WithContextDialer(tries.dialer(to)),
+			grpc.WithContextDialer(d.dial),
 			grpc.WithNoProxy(),
-			grpc.WithStatsHandler(requestWatch{to}),
-			grpc.WithTransportCredentials(tries.transport(isHTTPS(endpoint), to.recordCertificate(s.TLS))),
+			grpc.WithTransportCredentials(d.security),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: backoffBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: backoffMax},
 				MinConnectTimeout: s.dialTimeout(),
 			}),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+			grpc.WithChainUnaryInterceptor(d.unary),
+			grpc.WithChainStreamInterceptor(d.stream),
 		},
 	}
-	config.DialOptions = append(config.DialOptions, bounded()...)
 	switch {
 	case s.anonymous && s.token != nil:
-		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{s.token, to}))
+		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{s.token, d.to}))
 		// Otherwise clientv3 would repeat a call with a stale token a hundred times.
 		config.MaxUnaryRetries = 1
 	case !s.anonymous:
@@ -144,22 +143,19 @@ func (s Settings) config(endpoint string, to wire, tries *attempts) clientv3.Con
 // connect makes etcd's own client, which logs in if there are credentials.
 func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error) {
 	// The client's context outlives ctx, but the end of ctx must still abort New.
-	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	c.cancel = func() { cancel(nil) }
-	config.Context = life
-	unhook := context.AfterFunc(ctx, func() { cancel(ctx.Err()) })
-	unsubscribe := c.attempts.subscribe(func(err error) { cancel(&attemptError{err}) })
+	config.Context, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, c.cancel)
+	c.calls.Add(1)
 	c.Client, err = clientv3.New(config)
-	unsubscribe()
-	unhook()
-	if err == nil && life.Err() != nil {
+	c.calls.Add(-1)
+	if !unhook() && err == nil {
 		// The context ended at the last moment, so the client is unusable.
-		err = life.Err()
+		err = ctx.Err()
 		_ = c.Client.Close()
 	}
 	if err != nil {
-		err = loginError(c.explain(ctx, life, err), c.attempts.answered.Load())
-		cancel(nil)
+		err = loginError(c.explain(ctx, err), c.answered.Load())
+		c.cancel()
 	}
 	if config.Username != "" {
 		log.Debug(ctx, log.Connection, "login", "endpoint", c.endpoint, "error", err)
@@ -188,9 +184,9 @@ func (c *Client) close() error {
 	return nil
 }
 
-// Do calls f once, with a context that ends after the request timeout or as
-// soon as an attempt to connect fails. If the connection is down, Do reconnects
-// at once. f makes its requests through c with that context.
+// Do calls f once, with a context that ends after the request timeout. f makes its
+// requests through c with that context. If the connection is down, a request
+// reconnects at once, and fails as soon as that fails.
 //
 // Do returns errors of requests as [*Error]. It returns other errors of f, and
 // ctx's own cancellation, unchanged. After [Timeout] or [Interrupted] a request
@@ -240,45 +236,23 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	call, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	call := ctx
 	if limit > 0 {
 		var stop context.CancelFunc
-		call, stop = context.WithTimeout(call, limit)
+		call, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	call, sent := withInFlight(call)
-	defer c.attempts.subscribe(func(err error) {
-		if !sent.any() {
-			cancel(&attemptError{err})
-		}
-	})()
-	if c.attempts.failing.Load() {
-		connection := c.ActiveConnection()
-		connection.ResetConnectBackoff()
-		// Reset again shortly after: the failure may be known here before gRPC
-		// begins to back off, and gRPC would then fail the first call.
-		again := time.AfterFunc(backoffBase, connection.ResetConnectBackoff) //nolint:forbidigo // real connections only
-		defer again.Stop()
-	}
+	c.calls.Add(1)
+	defer c.calls.Add(-1)
 	if err := f(call); err != nil {
-		return c.explain(ctx, call, err)
+		return c.explain(ctx, err)
 	}
 	return nil
 }
 
-// attemptError marks the cause of a cancelled call as a failed attempt.
-type attemptError struct{ err error }
-
-func (e *attemptError) Error() string { return e.err.Error() }
-
 // explain turns the error of a call into an [*Error] if it is about the server.
-// ctx is the caller's context, call that of the call.
-func (c *Client) explain(ctx, call context.Context, err error) error {
-	var attempt *attemptError
-	if errors.As(context.Cause(call), &attempt) && isEnded(err) {
-		return &Error{Endpoint: c.endpoint, Kind: kindOfAttempt(attempt.err), Err: attempt.err}
-	}
+// ctx is the caller's context.
+func (c *Client) explain(ctx context.Context, err error) error {
 	switch ended := ctx.Err(); {
 	case ended == nil || !isEnded(err):
 	case errors.Is(ended, context.Canceled):

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,31 @@ func TestFailsFastWithItsCause(t *testing.T) {
 					t.Errorf("took %s with a dial timeout of %s", took, c.dial)
 				}
 			})
+		}
+	}
+}
+
+// Test that an attempt to connect, and its diagnosis, sends no credentials.
+func TestFailedConnectionSendsNoCredentials(t *testing.T) {
+	received := make(chan string, 4)
+	endpoint := "http://" + serve(t, func(c net.Conn) {
+		got := make([]byte, 1024)
+		n, _ := c.Read(got)
+		received <- string(got[:n])
+		_ = c.Close()
+	})
+	for name, s := range map[string]Settings{
+		"password": {Username: "root", Password: "swordfish"},
+		"token":    {anonymous: true, token: &sharedToken{token: "swordfish"}},
+	} {
+		s.Endpoints = []string{endpoint}
+		if _, err := ask(t, s, endpoint); KindOf(err) != NotEtcd {
+			t.Errorf("%s: got %v", name, err)
+		}
+		for range 2 { // gRPC's attempt and the diagnosis
+			if got := <-received; !strings.HasPrefix(got, "PRI * HTTP/2.0") || strings.Contains(got, "swordfish") {
+				t.Errorf("%s: the server received %q", name, got)
+			}
 		}
 	}
 }

@@ -8,8 +8,9 @@
 // A [Client] talks to exactly one endpoint. clientv3 makes every call wait
 // until a connection is ready. A refused connection or an invalid certificate
 // therefore appears as an exceeded deadline without its cause, and a dead
-// endpoint uses up the deadline of a live one. [Client.Do] ends a call as soon
-// as an attempt to connect fails, and returns the reason.
+// endpoint uses up the deadline of a live one. A request of a [Client] fails as soon
+// as the attempt to connect fails. The client then connects once more by itself to
+// find the reason: gRPC has it only as a text, and perhaps of an earlier attempt.
 package connection
 
 import (

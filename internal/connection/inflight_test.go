@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 )
 
 // hanging returns a server that signals entered for each request, waits for
@@ -51,31 +51,23 @@ func add(t *testing.T, c *Client) <-chan error {
 	return done
 }
 
+// A server that shuts down completes its requests and refuses new connections.
 func TestRequestUnderWayOutlivesAnotherConnection(t *testing.T) {
 	t.Parallel()
-	_, endpoint, entered, release := hanging(t)
+	server, endpoint, entered, release := hanging(t)
 	c := client(t, Settings{}, endpoint)
 	done := add(t, c)
 	<-entered
-	c.attempts.failed(syscall.ECONNREFUSED) // as if the server shuts down
-	select {
-	case err := <-done:
-		t.Fatalf("the request was given up: %v", err)
-	case <-time.After(50 * time.Millisecond):
+	go server.GracefulStop()
+	if !c.ActiveConnection().WaitForStateChange(t.Context(), connectivity.Ready) {
+		t.Fatal(t.Context().Err())
+	}
+	if err := <-add(t, c); KindOf(err) != Refused {
+		t.Errorf("got %v", err)
 	}
 	close(release)
 	if err := <-done; err != nil {
 		t.Errorf("the answer was lost: %v", err)
-	}
-
-	// Between requests, a failed attempt ends the call.
-	err := c.Do(t.Context(), func(ctx context.Context) error {
-		c.attempts.failed(syscall.ECONNREFUSED)
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	if KindOf(err) != Refused {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -109,7 +101,6 @@ func TestCancelledByTheCaller(t *testing.T) {
 	// The caller's context also ends a login that hangs.
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	go func() { <-entered }()
 	if _, err := (Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x", DialTimeout: time.Hour, RequestTimeout: time.Hour}).Client(ctx, endpoint); err == nil {
 		t.Error("it logged in")
 	}

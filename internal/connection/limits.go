@@ -41,30 +41,37 @@ func limitOf(method string) int {
 // etcd's own client would crash.
 var errNoHeader = errors.New("its answer has no header, which etcd's answers have")
 
-// bounded limits what a server may answer to any request: the size of a
-// message, and that it has a header.
-func bounded() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if err := invoke(ctx, method, req, reply, cc, limited(method, opts)...); err != nil {
-				return err
-			}
-			return headed(reply)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			stream, err := open(ctx, desc, cc, method, limited(method, opts)...)
-			if err != nil {
-				return nil, err
-			}
-			return headedStream{stream}, nil
-		}),
+// unary sends a request, and limits what a server may answer: the size of a message,
+// and that it has a header.
+func (d *dialer) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if method == "/etcdserverpb.Auth/Authenticate" {
+		d.to.record(sentPassword) // later requests carry a token, if the password is right
 	}
+	err := d.request(ctx, cc, func(how ...grpc.CallOption) error {
+		return invoke(ctx, method, req, reply, cc, limited(method, opts, how)...)
+	})
+	if err != nil {
+		return err
+	}
+	return headed(reply)
 }
 
-// limited returns the options of a call with its own size limit. The limit
-// comes last, so it takes precedence.
-func limited(method string, opts []grpc.CallOption) []grpc.CallOption {
-	return append(slices.Clone(opts), grpc.MaxCallRecvMsgSize(limitOf(method)))
+// stream is like unary for a stream and its messages.
+func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
+	err = d.request(ctx, cc, func(how ...grpc.CallOption) (err error) {
+		stream, err = open(ctx, desc, cc, method, limited(method, opts, how)...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return headedStream{stream}, nil
+}
+
+// limited returns the options of a call with its own size limit. The last option
+// takes precedence.
+func limited(method string, opts, more []grpc.CallOption) []grpc.CallOption {
+	return append(slices.Concat(opts, more), grpc.MaxCallRecvMsgSize(limitOf(method)))
 }
 
 // headed returns an error if an answer whose header is used has none. Some

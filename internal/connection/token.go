@@ -143,5 +143,5 @@ func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (t
 		}
 		return err
 	})
-	return token, loginError(err, c.attempts.answered.Load())
+	return token, loginError(err, c.answered.Load())
 }
