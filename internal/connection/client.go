@@ -27,11 +27,10 @@ func init() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// The backoff between attempts to connect while a call waits, and the keepalive
-// that detects a silent peer.
+// The pause between gRPC's attempts to connect, which [dialer.request] ends, and the
+// keepalive that detects a silent peer.
 const (
-	backoffBase      = 50 * time.Millisecond
-	backoffMax       = time.Second
+	backoffPause     = time.Second
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 3 * time.Second
 )
@@ -121,7 +120,7 @@ func (s Settings) config(d *dialer) clientv3.Config {
 			grpc.WithNoProxy(),
 			grpc.WithTransportCredentials(d.security),
 			grpc.WithConnectParams(grpc.ConnectParams{
-				Backoff:           backoff.Config{BaseDelay: backoffBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: backoffMax},
+				Backoff:           backoff.Config{BaseDelay: backoffPause, MaxDelay: backoffPause},
 				MinConnectTimeout: s.dialTimeout(),
 			}),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
@@ -145,9 +144,7 @@ func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error
 	// The client's context outlives ctx, but the end of ctx must still abort New.
 	config.Context, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, c.cancel)
-	c.calls.Add(1)
 	c.Client, err = clientv3.New(config)
-	c.calls.Add(-1)
 	if !unhook() && err == nil {
 		// The context ended at the last moment, so the client is unusable.
 		err = ctx.Err()
@@ -242,8 +239,6 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 		call, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	c.calls.Add(1)
-	defer c.calls.Add(-1)
 	if err := f(call); err != nil {
 		return c.explain(ctx, err)
 	}

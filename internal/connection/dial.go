@@ -31,8 +31,8 @@ var errClosed = errors.New("it closed the connection")
 // errClosedTLS means that the server closed the connection after the handshake.
 var errClosedTLS = errors.New("the server closed the connection after the handshake")
 
-// errUnwanted means that no call waits for a connection, so none is made.
-var errUnwanted = errors.New("no call waits for a connection")
+// errUnwanted means that no request waits for a connection, so none is made.
+var errUnwanted = errors.New("no request waits for a connection")
 
 // dialer makes the connections to one endpoint.
 type dialer struct {
@@ -42,9 +42,9 @@ type dialer struct {
 	security credentials.TransportCredentials
 	// timeout limits one attempt to connect, including its diagnosis.
 	timeout time.Duration
-	// calls is the number of calls under way. answered is whether the server has
-	// ever received a request.
-	calls    atomic.Int32
+	// waiting is the number of requests that gRPC has. answered is whether the server
+	// has ever received a request.
+	waiting  atomic.Int32
 	answered atomic.Bool
 }
 
@@ -61,11 +61,11 @@ func newDialer(s Settings, endpoint string, to wire) *dialer {
 }
 
 // dial is gRPC's dialer. It always connects to one address, uses no proxy of the
-// environment, and dials only while a call is under way: gRPC itself would dial
+// environment, and dials only while gRPC has a request: gRPC itself would dial
 // every address that any member ever listed, up to once a second, until the process
 // ends.
 func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
-	if d.calls.Load() == 0 {
+	if d.waiting.Load() == 0 {
 		return nil, errUnwanted
 	}
 	return d.open(ctx)
@@ -87,6 +87,8 @@ func (d *dialer) request(ctx context.Context, cc *grpc.ClientConn, send func(...
 	}
 	err = d.diagnose(dial)
 	if err == nil { // the server listens by now
+		d.waiting.Add(1)
+		defer d.waiting.Add(-1)
 		cc.ResetConnectBackoff()
 		for state := cc.GetState(); state != connectivity.Ready && cc.WaitForStateChange(dial, state); {
 			state = cc.GetState()
@@ -105,6 +107,8 @@ func (d *dialer) request(ctx context.Context, cc *grpc.ClientConn, send func(...
 // try sends a request over the connection that there is or that can be made. sent
 // reports whether the server may have received it.
 func (d *dialer) try(send func(...grpc.CallOption) error) (sent bool, err error) {
+	d.waiting.Add(1)
+	defer d.waiting.Add(-1)
 	var server peer.Peer // set by gRPC if it gave the request to a connection
 	err = send(grpc.WaitForReady(false), grpc.Peer(&server))
 	if sent = err == nil || server.Addr != nil; sent {

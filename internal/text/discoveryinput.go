@@ -28,9 +28,9 @@ func DiscoveryPrefixUnusual(prefix string) Message {
 }
 
 // DiscoverySizeInvalid returns the error for a size outside of 1 to most.
-func DiscoverySizeInvalid(size string, most int) Message {
+func DiscoverySizeInvalid(size int64, most int) Message {
 	return newMessage("Invalid size",
-		"size is %s. Expected the number of members that form the cluster together, from 1 to %d.", size, most)
+		"size is %d. Expected the number of members that form the cluster together, from 1 to %d.", size, most)
 }
 
 // DiscoverySizeEven returns the warning for an even number of initial members.

@@ -61,7 +61,7 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryTokenInvalid("a/b", "holds a slash"),
 		DiscoveryPrefixInvalid("registry", "does not begin with a slash"),
 		DiscoveryPrefixUnusual("/my/registry"),
-		DiscoverySizeInvalid("0", 99),
+		DiscoverySizeInvalid(0, 99),
 		DiscoverySizeEven(4),
 		DiscoverySizeLarge(11),
 		DiscoveryProtocolUnknown("v4"),

@@ -7,6 +7,9 @@ package bootstrap
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -63,6 +67,34 @@ func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bo
 		return nil
 	}
 	return &b
+}
+
+// RefuseMembers refuses members, given by name with their client URLs, that are
+// endpoints of the token's discovery cluster. It refuses nothing as long as the
+// endpoints are unknown.
+func (b *Bootstrap) RefuseMembers(clients map[string][]string, diags *diag.Diagnostics) {
+	endpoints := b.endpoints()
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		if i := slices.IndexFunc(clients[name], func(u string) bool { return slices.Contains(endpoints, u) }); i >= 0 {
+			report.ErrorOn(diags, "discovery", text.New("Member "+name+" is an endpoint of its discovery cluster",
+				"Members ask the discovery cluster before they start, so it cannot be one of them. %s is an address of %s and an endpoint of the discovery cluster. "+
+					"Nothing was changed. Set endpoints of the provider of the etcd_discovery_token, or its advertised_endpoints, to another etcd cluster, or correct the address of %s.",
+				clients[name][i], name, name))
+		}
+	}
+}
+
+// endpoints returns the normalised URLs of the discovery cluster, for v3 and v2. A
+// service is not an etcd server.
+func (b *Bootstrap) endpoints() []string {
+	value := func(name string) string {
+		s, _ := b.Environment.Elements()[name].(types.String)
+		return s.ValueString()
+	}
+	if at, err := discovery.ParseURL(value("ETCD_DISCOVERY")); err == nil && at.Prefix != "" {
+		return []string{at.Base}
+	}
+	return strings.Split(value("ETCD_DISCOVERY_ENDPOINTS"), ",")
 }
 
 // largeSize is the largest number of initial members that does not cause a

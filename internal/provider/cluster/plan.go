@@ -81,8 +81,9 @@ func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Di
 // checkFormation refuses members that do not fit their token, or of which none forms the
 // cluster.
 func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
-	initial := 0
-	for _, w := range want {
+	initial, clients := 0, map[string][]string{}
+	for name, w := range want {
+		clients[name] = w.ClientURLs
 		if !w.learner {
 			initial++
 		}
@@ -97,6 +98,8 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 		report.ErrorOn(diags, "discovery", tokenComplete())
 	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
 		report.ErrorOn(diags, "members", wrongSize(boot.Size.ValueInt64(), initial))
+	default:
+		boot.RefuseMembers(clients, diags)
 	}
 }
 

@@ -5,8 +5,6 @@ package discoverytoken
 
 import (
 	"context"
-	"math"
-	"math/big"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -23,7 +21,7 @@ import (
 // model is the resource in Terraform's form: configuration, plan or state.
 type model struct {
 	ID                  types.String `tfsdk:"id"`
-	Size                types.Number `tfsdk:"size"`
+	Size                types.Int64  `tfsdk:"size"`
 	Protocol            types.String `tfsdk:"protocol"`
 	ServiceURL          types.String `tfsdk:"service_url"`
 	Prefix              types.String `tfsdk:"prefix"`
@@ -35,16 +33,6 @@ type model struct {
 	Members             types.List   `tfsdk:"members"`
 	Complete            types.Bool   `tfsdk:"complete"`
 	Bootstrap           types.Object `tfsdk:"bootstrap"`
-}
-
-// equal reports whether two models are equal. The comparison costs far less
-// than writing an unchanged model.
-func (m *model) equal(o *model) bool {
-	return m.ID.Equal(o.ID) && m.Size.Equal(o.Size) && m.Protocol.Equal(o.Protocol) &&
-		m.ServiceURL.Equal(o.ServiceURL) && m.Prefix.Equal(o.Prefix) && m.Token.Equal(o.Token) &&
-		m.AdvertisedEndpoints.Equal(o.AdvertisedEndpoints) && m.MachineAccess.Equal(o.MachineAccess) && m.URL.Equal(o.URL) &&
-		m.Environment.Equal(o.Environment) && m.Members.Equal(o.Members) && m.Complete.Equal(o.Complete) &&
-		m.Bootstrap.Equal(o.Bootstrap)
 }
 
 // accessModel is machine_access.
@@ -77,7 +65,7 @@ type memberModel struct {
 // token. A token that was complete stays complete.
 func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) {
 	m.Members = membersOf(ctx, s, diags)
-	m.Size = number(s.Size)
+	m.Size = types.Int64Value(int64(s.Size))
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
 	m.setBootstrap()
 }
@@ -154,32 +142,11 @@ func (m *model) registryEndpoints(endpoints []string) []string {
 // setBootstrap derives bootstrap from the other attributes, including unknown
 // values.
 func (m *model) setBootstrap() {
-	m.Bootstrap = bootstrap.Bootstrap{Size: m.wholeSize(), Complete: m.Complete, Environment: m.Environment}.Object()
+	m.Bootstrap = bootstrap.Bootstrap{Size: m.Size, Complete: m.Complete, Environment: m.Environment}.Object()
 }
 
-// number returns n as a value of size. The attribute accepts any number, so
-// that a fraction can be refused with our own message.
-func number(n int) types.Number { return types.NumberValue(big.NewFloat(float64(n))) }
-
-// size returns the size, 0 if it is null, unknown or not a whole number.
-func (m *model) size() int {
-	if !attribute.IsGiven(m.Size) || !m.Size.ValueBigFloat().IsInt() {
-		return 0
-	}
-	n, _ := m.Size.ValueBigFloat().Int64()
-	return int(min(max(n, math.MinInt32), math.MaxInt32)) // an int may have 32 bits
-}
-
-// wholeSize returns the size in the type of bootstrap.
-func (m *model) wholeSize() types.Int64 {
-	switch {
-	case m.Size.IsUnknown():
-		return types.Int64Unknown()
-	case m.Size.IsNull():
-		return types.Int64Null()
-	}
-	return types.Int64Value(int64(m.size()))
-}
+// size returns the size, 0 if it is null or unknown.
+func (m *model) size() int { return int(m.Size.ValueInt64()) }
 
 // names returns the names of the registered members.
 func names(members []discovery.Member) []string {

@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -59,7 +60,7 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	} else {
 		r.modifyUpdate(ctx, &plan, config, prior, k, resp)
 	}
-	if !resp.Diagnostics.HasError() && !plan.equal(&proposed) {
+	if !resp.Diagnostics.HasError() && !reflect.DeepEqual(plan, proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -182,7 +183,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	}
 	before := state
 	state.fromStatus(ctx, status, &resp.Diagnostics)
-	if !state.equal(&before) {
+	if !reflect.DeepEqual(state, before) {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	}
 }

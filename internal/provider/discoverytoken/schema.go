@@ -29,7 +29,7 @@ func (r *tokenResource) Schema(_ context.Context, _ resource.SchemaRequest, resp
 // requires a new token.
 func whichToken() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"size": schema.NumberAttribute{
+		"size": schema.Int64Attribute{
 			Required: true,
 			MarkdownDescription: "Number of initial members: the members of the first apply of the [`etcd_cluster`](cluster.md) that are not learners. Prefer 3 or 5. A change replaces a token that is " +
 				"not complete. It has no effect on a complete token. Allowed: 1 to 99.",

@@ -75,8 +75,8 @@ func isPrintable(s string) bool {
 }
 
 func validateSize(config model, diags *diag.Diagnostics) {
-	if size := config.size(); attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
-		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(config.Size.ValueBigFloat().Text('f', -1), discovery.MaxSize))
+	if size := config.Size.ValueInt64(); attribute.IsGiven(config.Size) && (size < 1 || size > discovery.MaxSize) {
+		report.ErrorOn(diags, "size", text.DiscoverySizeInvalid(size, discovery.MaxSize))
 	}
 }
 

@@ -17,7 +17,6 @@ func TestBadInput(t *testing.T) {
 	sizeText := ". Expected the number of members that form the cluster together, from 1 to 99."
 	check(attributes{"size": 0}, "error: Invalid size: size is 0"+sizeText)
 	check(attributes{"size": -1}, "error: Invalid size: size is -1"+sizeText)
-	check(attributes{"size": 1.5}, "error: Invalid size: size is 1.5"+sizeText)
 	check(attributes{"size": 1000000000}, "error: Invalid size: size is 1000000000"+sizeText)
 	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid prefix: prefix = \"registry\" does not begin with \"/\". It is an absolute key, such as \"/_etcd/registry\".")
 	for _, protocol := range []string{"v4", "V3", ""} {
