@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -33,6 +34,8 @@ type Client struct {
 	// known are the endpoints at which members were reached in the past, see
 	// [Cluster].
 	known []string
+	// leaderless is true if the last observation found no leader.
+	leaderless bool
 }
 
 // New returns the adapter. It does not dial. The pool owns the connections.
@@ -113,8 +116,42 @@ func (c *Client) call(ctx context.Context, endpoint string, f func(context.Conte
 	if err != nil {
 		return err
 	}
-	return conn.Do(ctx, func(ctx context.Context) error { return f(ctx, conn.Client) })
+	return conn.DoLong(ctx, c.limit(ctx), func(ctx context.Context) error { return f(ctx, conn.Client) })
 }
+
+// leaderFraction is the divisor of the request timeout that gives the limit of a
+// request while there is no leader. Without a quorum a server answers no read, write or
+// change before the time is over, so a run would wait through the whole timeout at each
+// of its requests. An election takes about as long, and whoever needs its result asks again.
+const leaderFraction = 5
+
+// limit is the time that one request may take now.
+func (c *Client) limit(ctx context.Context) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leaderless && !isPatient(ctx) {
+		return c.settings.RequestLimit() / leaderFraction
+	}
+	return c.settings.RequestLimit()
+}
+
+// cutShort ends requests that need a leader some time after the status of their server
+// names none. ctx is the context of these requests, cut ends it.
+func (c *Client) cutShort(ctx context.Context, status *clientv3.StatusResponse, cut context.CancelFunc) {
+	if status == nil || status.Leader != 0 || isPatient(ctx) {
+		return
+	}
+	limited, stop := context.WithTimeout(ctx, c.settings.RequestLimit()/leaderFraction)
+	context.AfterFunc(limited, func() { cut(); stop() })
+}
+
+type patience struct{}
+
+// Patiently returns ctx for requests that get the whole request timeout also while there
+// is no leader: for a decision that destroys what may be alive.
+func Patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patience{}, true) }
+
+func isPatient(ctx context.Context) bool { return ctx.Value(patience{}) != nil }
 
 // status requests the status of the server at the endpoint. Learners serve it,
 // but do not issue tokens: the pool lends this client the token of a voter.
@@ -124,7 +161,7 @@ func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusR
 		return nil, err
 	}
 	var resp *clientv3.StatusResponse
-	err = conn.Do(ctx, func(ctx context.Context) (err error) {
+	err = conn.DoLong(ctx, c.limit(ctx), func(ctx context.Context) (err error) {
 		if resp, err = conn.Status(ctx, endpoint); err != nil {
 			return err
 		}

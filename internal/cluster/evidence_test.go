@@ -58,7 +58,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{"a list without a status", probe{err: timeout, lists: []memberList{list}}, false, 7},
 		{"a status without a list", probe{status: status(7, false), listErr: timeout}, false, 7},
 		{"a status, and no login", probe{status: status(7, false), listErr: failed(connection.NoLogin)}, false, 7},
-		{"a local list", probe{status: status(7, false), readErr: timeout, lists: []memberList{list}}, false, 7},
+		{"a local list", probe{status: status(7, false), lists: []memberList{list}}, false, 7},
 		{"a learner", probe{status: status(7, true), listErr: failed(connection.Learner)}, false, 7},
 	} {
 		if got := c.p.heard(7); got.Silent != c.silent || got.Cluster != c.cluster || (got.Member == 3) != (c.cluster != 0) || got.Detail == "" {

@@ -119,13 +119,12 @@ func (c *Client) listTo(ctx context.Context, endpoint string, lists chan<- membe
 // and a linearizable read, concurrently.
 func (c *Client) askRead(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
+	led, cut := context.WithCancel(ctx)
+	defer cut()
 	read := make(chan error, 1)
-	go func() {
-		read <- c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
-			return readOnce(ctx, cl)
-		})
-	}()
+	go func() { read <- c.call(led, endpoint, readOnce) }()
 	p.status, p.err = c.status(ctx, endpoint)
+	c.cutShort(led, p.status, cut)
 	p.readOK = <-read == nil
 	return p
 }

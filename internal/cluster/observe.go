@@ -26,7 +26,6 @@ type probe struct {
 	status   *clientv3.StatusResponse
 	err      error // of the status call
 	readOK   bool
-	readErr  error        // of the linearizable list
 	lists    []memberList // the best first
 	listErr  error
 }
@@ -89,14 +88,20 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
 	var strong, local memberList
 	var strongErr, localErr error
+	led, cut := context.WithCancel(ctx)
+	defer cut()
 	done := make(chan struct{}, 3)
-	go func() { p.status, p.err = c.status(ctx, endpoint); done <- struct{}{} }()
-	go func() { strong, strongErr = c.list(ctx, endpoint, true); done <- struct{}{} }()
+	go func() {
+		p.status, p.err = c.status(ctx, endpoint)
+		c.cutShort(led, p.status, cut)
+		done <- struct{}{}
+	}()
+	go func() { strong, strongErr = c.list(led, endpoint, true); done <- struct{}{} }()
 	go func() { local, localErr = c.list(ctx, endpoint, false); done <- struct{}{} }()
 	for range 3 {
 		<-done
 	}
-	if p.readErr = strongErr; strongErr == nil {
+	if strongErr == nil {
 		p.readOK = true
 		p.lists = append(p.lists, strong)
 	}
@@ -189,12 +194,13 @@ func (c *Client) remember(probes []probe, l memberList, who owners) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.at)
-	c.live = c.live[:0]
+	c.live, c.leaderless = c.live[:0], true
 	for _, p := range probes {
 		id, ok := p.speaker(l.cluster)
 		if !ok || !who.own(p.endpoint, id) {
 			continue
 		}
+		c.leaderless = c.leaderless && p.status.Leader == 0
 		if _, known := c.at[id]; !known {
 			c.at[id] = p.endpoint
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
@@ -101,15 +102,19 @@ func (b *ProcessState) membersOf(id membership.ClusterID) *syncmap.Map[string, m
 // unless the cluster may be given up. Every plan of a restore that gives up a cluster
 // asks it. The plan of a removal does not: only its apply asks, see [Engine.GiveUp].
 // gone are the voters that the configuration states are gone for good.
-func (e *Engine) MayGiveUp(ctx context.Context, cluster membership.ClusterID, gone []string) error {
-	for _, m := range e.Process.Request(cluster, e.Lost, gone).Known {
+func (e *Engine) MayGiveUp(ctx context.Context, id membership.ClusterID, gone []string) error {
+	r := e.Process.Request(id, e.Lost, gone)
+	for _, m := range r.Known {
 		e.Cluster.AddFallbackEndpoints(m.ClientURLs)
 	}
-	evidence := e.Cluster.Evidence(ctx, cluster)
+	if len(r.Gone) > 0 { // what is stated may be wrong, so an election gets its time
+		ctx = cluster.Patiently(ctx)
+	}
+	evidence := e.Cluster.Evidence(ctx, id)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return CheckLost(evidence, e.Process.Request(cluster, e.Lost, gone), nil)
+	return CheckLost(evidence, e.Process.Request(id, e.Lost, gone), nil)
 }
 
 // GiveUp is [Engine.MayGiveUp] during an apply. Machines of the same cluster are being

@@ -86,7 +86,8 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 	return j.result(ctx)
 }
 
-// waitForCluster observes until the cluster answers. If the cluster is being
+// waitForCluster observes until the cluster answers, and has its quorum: without one it
+// serves no record, and each request takes its whole time. If the cluster is being
 // formed, the machines may have to boot first.
 func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap membership.Snapshot, err error) {
 	forming := r.Bootstrap == membership.InitialMember || r.AwaitCluster
@@ -95,6 +96,11 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 		snap, err = e.observe(ctx, r.Cluster)
 		if _, gone := errors.AsType[*connection.Unreachable](err); gone && !forming {
 			return doubting(err)
+		}
+		if d := snap.Gate(0); err == nil && d.Code == membership.QuorumLost {
+			if err = (&Refusal{Action: ActionAdd, Name: r.Name, Decision: d, Snapshot: snap}); forming {
+				return retrying(err)
+			}
 		}
 		return err
 	})
@@ -105,7 +111,11 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	case gone:
 		return snap, &NoCluster{Name: r.Name, Forming: forming, Cause: err}
 	case ctx.Err() == context.DeadlineExceeded: // the observation was cut short: it says nothing about the cluster
-		return snap, &Incomplete{Request: r, Snapshot: snap, Cause: err}
+		late := &Incomplete{Request: r, Snapshot: snap, Cause: err}
+		if refusal, ok := errors.AsType[*Refusal](err); ok {
+			late.Decision, late.Snapshot = refusal.Decision, refusal.Snapshot
+		}
+		return snap, late
 	default:
 		return snap, err
 	}

@@ -107,11 +107,11 @@ func (s *site) up(what string, opts ...driver.Option) driver.Result {
 }
 
 // fails fails the test unless the result is an error with the words.
-func (s *site) fails(what string, r driver.Result, words ...string) {
-	s.Helper()
+func (w *world) fails(what string, r driver.Result, words ...string) {
+	w.Helper()
 	for _, word := range words {
 		if r.Err() == nil || !strings.Contains(r.Err().Error(), word) {
-			s.Errorf("%s: got %v, want an error with %q", what, r.Err(), word)
+			w.Errorf("%s: got %v, want an error with %q", what, r.Err(), word)
 		}
 	}
 }
