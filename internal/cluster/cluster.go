@@ -27,15 +27,6 @@ type Cluster interface {
 	// is a [*connection.Unreachable] if no endpoint gave a member list.
 	Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
 
-	// Look is a cheaper Observe for reading. It asks each member the same, but
-	// reads only one linearizable list, and does not read it again at the end.
-	// The list is the answer of one member at one moment: enough for display
-	// and plans, not for changes. Look takes one request timeout if a member
-	// does not answer. If there is no linearizable list, or endpoints answer
-	// for several clusters, it calls Observe, at most a fifth of a request
-	// timeout later.
-	Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error)
-
 	// Evidence asks every address that is known: the configured endpoints, the
 	// fallback endpoints, and the client URLs in every list. It takes at most four
 	// request timeouts. It is for [membership.DecideGiveUp].

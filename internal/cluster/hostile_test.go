@@ -42,14 +42,13 @@ func listed(id uint64, name string, clientURLs ...string) *pb.Member {
 	return &pb.Member{ID: id, Name: name, PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: clientURLs}
 }
 
-// both calls Look and Observe, and returns the errors.
+// both calls Observe and Members, and returns the errors.
 func both(t *testing.T, c *Client) []error {
 	t.Helper()
 	ctx := etcdtest.WaitContext(t)
-	_, look := c.Look(ctx, 0)
 	_, observed := c.Observe(ctx, 0)
 	_, _, members := c.Members(ctx)
-	return []error{look, observed, members}
+	return []error{observed, members}
 }
 
 // A list that no member gives is refused. The text names the endpoint and the
@@ -191,10 +190,9 @@ func peak(url string) {
 	c := New(s, pool)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	_, look := c.Look(ctx, 0)
 	_, observed := c.Observe(ctx, 0)
 	status, err := os.ReadFile("/proc/self/status")
-	fmt.Println(look, observed, err)
+	fmt.Println(observed, err)
 	fmt.Printf("peak %s\n", regexp.MustCompile(`VmHWM:\s+(\d+ kB)`).FindSubmatch(status)[1])
 }
 
@@ -280,14 +278,13 @@ func TestAnAnswerFromAnothersURL(t *testing.T) {
 		t.Errorf("b answers itself, and is %+v", snap.Answer(dead))
 	}
 	b.Member("b").PowerOff()
-	for what, snap := range map[string]membership.Snapshot{"observed": observe(t, c), "looked": look(t, c, 0)} {
-		a := snap.Answer(dead)
-		if snap.Alive(dead) || a.State != membership.Unprobed || a.Endpoint != liar.URL || snap.Healthy() {
-			t.Errorf("%s: b is %+v, healthy %v", what, a, snap.Healthy())
-		}
-		if at := c.route(dead); slices.Contains(at, liar.URL) {
-			t.Errorf("%s: b is at %v", what, at)
-		}
+	snap := observe(t, c)
+	a := snap.Answer(dead)
+	if snap.Alive(dead) || a.State != membership.Unprobed || a.Endpoint != liar.URL || snap.Healthy() {
+		t.Errorf("b is %+v, healthy %v", a, snap.Healthy())
+	}
+	if at := c.route(dead); slices.Contains(at, liar.URL) {
+		t.Errorf("b is at %v", at)
 	}
 	if a := c.Ask(t.Context(), membership.Member{ID: dead, ClientURLs: []string{b.Member("b").ClientURL()}}, membership.ClusterID(lies.Status.Header.ClusterId)); a.State != membership.Silent {
 		t.Errorf("asked: %+v", a)

@@ -29,8 +29,7 @@ func trap(t *testing.T, host string) (port string, connections *atomic.Int32) {
 
 // A real member advertises three addresses in addition to its own: its host in
 // plain text, another host with TLS, and another host in plain text. With a
-// password, Observe and Look dial none of them, and ask the member at the
-// endpoint.
+// password, Observe dials none of them, and asks the member at the endpoint.
 func TestAdvertisedURLsGetNoPassword(t *testing.T) {
 	t.Parallel()
 	const password = "Tr0ub4dor"
@@ -47,24 +46,19 @@ func TestAdvertisedURLsGetNoPassword(t *testing.T) {
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	client := New(s, pool)
-	for name, look := range map[string]func() (membership.Snapshot, error){
-		"Observe": func() (membership.Snapshot, error) { return client.Observe(t.Context(), 0) },
-		"Look":    func() (membership.Snapshot, error) { return client.Look(t.Context(), 0) },
-	} {
-		snap, err := look()
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := snap.Members[0]
-		if len(m.ClientURLs) != 4 {
-			t.Fatalf("it advertises %v", m.ClientURLs)
-		}
-		if a := snap.Answer(m.ID); a.State != membership.Answered || a.Endpoint != c.Endpoints()[0] {
-			t.Errorf("%s: got %+v", name, a)
-		}
-		if n := plain.Load() + other.Load() + both.Load(); n != 0 {
-			t.Errorf("%s made %d connections to addresses that no argument names", name, n)
-		}
+	snap, err := client.Observe(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := snap.Members[0]
+	if len(m.ClientURLs) != 4 {
+		t.Fatalf("it advertises %v", m.ClientURLs)
+	}
+	if a := snap.Answer(m.ID); a.State != membership.Answered || a.Endpoint != c.Endpoints()[0] {
+		t.Errorf("got %+v", a)
+	}
+	if n := plain.Load() + other.Load() + both.Load(); n != 0 {
+		t.Errorf("%d connections to addresses that no argument names", n)
 	}
 }
 
@@ -124,18 +118,16 @@ func TestTrustBelongsToTheCall(t *testing.T) {
 		{t.Context(), other, membership.Answered},
 		{t.Context(), client, membership.Unprobed},
 	} {
-		for name, look := range map[string]func(context.Context, membership.ClusterID) (membership.Snapshot, error){"Observe": step.client.Observe, "Look": step.client.Look} {
-			snap, err := look(step.ctx, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := snap.Answer(second)
-			if a.State != step.want {
-				t.Errorf("step %d, %s: got %+v, want %v", i, name, a, step.want)
-			}
-			if a.State == membership.Unprobed && a.Detail != "not asked: "+string(connection.Unnamed) {
-				t.Errorf("step %d, %s: the reason is %q", i, name, a.Detail)
-			}
+		snap, err := step.client.Observe(step.ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := snap.Answer(second)
+		if a.State != step.want {
+			t.Errorf("step %d: got %+v, want %v", i, a, step.want)
+		}
+		if a.State == membership.Unprobed && a.Detail != "not asked: "+string(connection.Unnamed) {
+			t.Errorf("step %d: the reason is %q", i, a.Detail)
 		}
 	}
 	// The route may contain the second member's address now. Other calls leave it out.

@@ -101,11 +101,9 @@ type Snapshot struct {
 	Answers map[MemberID]Answer
 	// Linearizable is true if a majority of the voters in the list returned this
 	// list, each of them itself and through a quorum, and the list was the same
-	// after the members had been asked. In a snapshot that serves reads only, it
-	// is true if one member returned the list through a quorum.
+	// after the members had been asked.
 	Linearizable bool
-	// Dissent are the voters that returned another list, sorted by ID. It is
-	// empty in a snapshot that serves reads only.
+	// Dissent are the voters that returned another list, sorted by ID.
 	Dissent []MemberID
 	// Others lists the endpoints that answered for another cluster, by the ID
 	// of that cluster. It is empty in a healthy configuration.

@@ -24,12 +24,8 @@ type countingPort struct {
 	looks int
 }
 
-func (p *countingPort) Look(context.Context, membership.ClusterID) (membership.Snapshot, error) {
-	p.looks++
-	return membership.Snapshot{}, errNobody
-}
-
 func (p *countingPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
+	p.looks++
 	return membership.Snapshot{}, errNobody
 }
 
@@ -97,7 +93,7 @@ type wellPort struct {
 	looks int
 }
 
-func (p *wellPort) Look(context.Context, membership.ClusterID) (membership.Snapshot, error) {
+func (p *wellPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
 	p.looks++
 	return membership.Snapshot{ClusterID: 1}, nil
 }

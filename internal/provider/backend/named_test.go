@@ -24,7 +24,7 @@ type trustPort struct {
 	members  []membership.Member
 }
 
-func (p *trustPort) Look(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
+func (p *trustPort) Observe(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
 	snap := membership.Snapshot{ClusterID: 1, Members: p.members, Answers: map[membership.MemberID]membership.Answer{}}
 	for _, m := range p.members {
 		if p.settings.Refusal(ctx, m.ClientURLs[0]) == "" {

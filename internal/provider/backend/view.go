@@ -123,7 +123,7 @@ func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 	go func() {
 		defer close(l.over)
 		log.Debug(ctx, log.Membership, "observing the cluster", "endpoints", c.settings.Endpoints)
-		l.snap, l.err = c.Cluster.Look(ctx, key.want)
+		l.snap, l.err = c.Cluster.Observe(ctx, key.want)
 		log.Debug(ctx, log.Membership, "observed the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
 		c.viewing.Lock()
 		defer c.viewing.Unlock()

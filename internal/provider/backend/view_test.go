@@ -27,7 +27,7 @@ type stuckPort struct {
 	ended chan error
 }
 
-func (p *stuckPort) Look(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
+func (p *stuckPort) Observe(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
 	p.looks.Add(1)
 	p.begun <- struct{}{}
 	select {

@@ -145,8 +145,10 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		return unseen // no list can be confirmed, and to wait for one takes long
 	}
 	// What leads to a rebuild needs a list that a majority confirms.
-	if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
-		return unseen
+	if snap.Gate(0).Verdict != membership.Go {
+		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
+			return unseen
+		}
 	}
 	now := judge(ctx, c, snap, m.inState(ctx, diags), was, m.after(diags))
 	now.warn(c, diags)

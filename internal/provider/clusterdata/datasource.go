@@ -113,7 +113,7 @@ func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 		return l, err
 	}
 	if len(l.now.Lagging()) > 0 && c.Clock.Sleep(ctx, pause) == nil {
-		again, err := c.Cluster.Look(ctx, l.now.ClusterID)
+		again, err := c.Cluster.Observe(ctx, l.now.ClusterID)
 		if err == nil {
 			l.before, l.now = l.now, again
 		}

@@ -135,13 +135,6 @@ func (c *counting) Observe(ctx context.Context, want membership.ClusterID) (memb
 	return c.Cluster.Observe(ctx, want)
 }
 
-func (c *counting) Look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	c.mu.Lock()
-	c.observed++
-	c.mu.Unlock()
-	return c.Cluster.Look(ctx, want)
-}
-
 func (c *counting) Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error) {
 	c.mu.Lock()
 	c.witness++
