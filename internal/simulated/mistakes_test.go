@@ -15,7 +15,8 @@ import (
 )
 
 // mistakes are put into the code: in file, from becomes to. Each removes a rule of
-// safety.md, and the tests that by names must fail then.
+// safety.md, and the tests that by names must fail then. They are in this package, or in
+// the directory that stands before them.
 var mistakes = []struct{ name, file, from, to, by string }{
 	{"two nodes are rebuilt in one plan", "membership/nodes.go", "due = slices.Delete(due, i, i+1)\n\t\t\tbreak", "continue", "TestSearch"},
 	{"a plan without a refresh rebuilds", "membership/queue.go", "len(unseen) > 0", "false", "TestSearch"},
@@ -46,6 +47,31 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"late initial members wait for each other", "reconfigure/rejoin.go", "m.Started() && !known", "!known", "TestClusterLate"},
 	{"a member that never ran is taken for another one", "reconfigure/join.go", "moved := record.Started && ", "moved := ", "TestSearch/^24$"},
 	{"a member is removed after it was joined", "provider/clustermember/resource.go", "Table.HasJoined(id) {", "Table.HasJoined(id) && false {", "TestBadDays/create"},
+	{"what an earlier node left stays (C2)", "reconfigure/rejoin.go", "range r.Replaces {", "range r.Replaces[:0] {", "TestAMemberFollowsItsMachine/left"},
+	{"a dead voter of our own stays (C2)", "reconfigure/rejoin.go", "j.req.Restart == 0 ||", "j.req.Restart == 0 || !j.member.Learner ||", "TestAMemberFollowsItsMachine/lost"},
+	{"a withdrawal asks nothing (C3)", "provider/cluster/giveup.go", "given.Why = text.ForWithdrawal", "given.Unasked = true", "TestRestoredClusterIsNotGivenUp"},
+	{"a voter needs no list of a silent one (C5)", "joinscript/join.sh", "!learner[view, us] && missing", "!learner[view, us] && 0", "../joinscript TestStarts"},
+	{"a voter needs no list of a silent one, in Go (C5)", "joinscript/rules/rules.go", "m.Mark || !m.unanimous(*view)", "m.Mark", "../joinscript/rules TestDecide"},
+	{"a voter ignores its mark (C5)", "joinscript/join.sh", "if ! started_here && [ \"$was\" = \"$verdict\" ]", "if [ \"$was\" = \"$verdict\" ]", "../joinscript TestStarts"},
+	{"a voter ignores its mark, in Go (C5)", "joinscript/rules/rules.go", "if m.Mark || m.Before != basis {", "if m.Before != basis {", "../joinscript/rules TestDecide"},
+	{"a learner that does not start stays (C6)", "reconfigure/rejoin.go", "j.req.Restart == 0 ||", "j.req.Restart == 0 || j.member.Learner ||", "TestAMemberFollowsItsMachine/wiped"},
+	{"peers that are only named vote (C7)", "joinscript/join.sh", "if (2 * ours > voters ||", "if (2 * all > voters ||", "../joinscript TestStarts"},
+	{"peers that are only named vote, in Go (C7)", "joinscript/rules/rules.go", "told += one(slices.Contains(m.Peers, o.PeerURL))", "told++", "../joinscript/rules TestDecide"},
+	{"a wiped member gives up for good (C8)", "joinscript/join.sh", "replace the member\"\n\t\tslower\n", "replace the member\"\n\t\tnever \"$why_not\"\n", "../joinscript TestStarts"},
+	{"a wiped member gives up for good, in Go (C8)", "joinscript/rules/rules.go", "return Wait, \"\" // C8", "return Never, \"\"", "../joinscript/rules TestDecide"},
+	{"data of a removed member stays (C9)", "joinscript/join.sh", "\t\t1join*)", "\t\t9join*)", "../joinscript TestStarts"},
+	{"data of a removed member stays, in Go (C9)", "joinscript/rules/rules.go", "if fresh && me.Learner {", "if false {", "../joinscript/rules TestDecide"},
+	{"what answers with an error is gone (N1)", "membership/giveup.go", "return !h.Silent && slices.Contains(m.ClientURLs, h.Endpoint)", "return false", "../membership TestGiveUp$"},
+	{"silence is gone (N1)", "membership/giveup.go", "silent = true", "gone = true", "../membership TestGiveUp$"},
+	{"another address is gone (N1)", "membership/giveup.go", "!h.Literal || ", "", "../membership TestGiveUp$"},
+	{"a quorum is not counted (N1)", "membership/giveup.go", "open >= limit", "open > limit", "../membership TestGiveUp$"},
+	{"the plan of a restore asks nothing (N1)", "provider/cluster/giveup.go", "!does.lost.Unasked && !r.backend.Table.Closed()", "false", "TestRestoreBehindClosedTunnels"},
+	{"the apply of a restore asks nothing (N1)", "provider/cluster/giveup.go", "r.ask(ctx, does.lost, true, diags)", "", "TestRestoreBehindClosedTunnels"},
+	{"a statement needs no silence (N2)", "membership/giveup.go", "case proof == provesServer && stated:", "case false:", "TestRestoreWithASurvivor"},
+	{"a later plan of a restore asks nothing (N2)", "provider/cluster/giveup.go", "text.ForRestoreOnTheWay\n", "text.ForRestoreOnTheWay\n\t\tout.lost.Unasked = true\n", "TestRestoreIsWithdrawn"},
+	{"a restore keeps nothing to go back to (N2)", "provider/cluster/giveup.go", "kept = beforeOf(ctx, does.state, does.lost, diags)", "kept.Lost = does.lost", "TestRestoreIsWithdrawn"},
+	{"a restore cannot be withdrawn (N2)", "membership/restore.go", "return RestoreWithdrawn, \"\"", "return RestoreNothing, \"\"", "TestRestoreIsWithdrawn"},
+	{"a statement forgets what answers (N5)", "reconfigure/giveup.go", "err := e.GiveUp(ctx, r.Cluster, nil)\n", "var err error\n", "TestForgetOnlyWhatIsGone"},
 }
 
 // Each mistake is still one that the code can have.
@@ -66,7 +92,11 @@ func TestMistakes(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			overlay := filepath.Join(t.TempDir(), "overlay.json")
 			plant(t, overlay, "../"+m.file, m.from, m.to)
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, "-run="+m.by, ".")
+			dir, by, elsewhere := strings.Cut(m.by, " ")
+			if !elsewhere {
+				dir, by = ".", m.by
+			}
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, "-run="+by, dir)
 			cmd.Env = append(os.Environ(), "ETCD_TEST_FULL=")
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "--- FAIL: ") {
@@ -86,7 +116,7 @@ func plant(t *testing.T, overlay, file, from, to string) {
 	if n := strings.Count(string(source), from); n != 1 {
 		t.Fatalf("%s has %q %d times, want once", file, from, n)
 	}
-	mutated := strings.TrimSuffix(overlay, ".json") + ".go"
+	mutated := strings.TrimSuffix(overlay, ".json") + filepath.Ext(file)
 	if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), from, to, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
