@@ -129,6 +129,7 @@ func TestRules(t *testing.T) {
 		"its peers have moved, and it is built": {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(2, Replaced), both(node, func(e *Entry) { e.Peers = []string{} }))}, ""},
 		"inside its window":                     {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.WindowOpen = true })}, "window open [m1]"},
 		"imported":                              {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.Imported = true })}, "imported node [m1]"},
+		"imported by this plan":                 {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.Imported, e.Before.Node = true, "" })}, "imported node [m1]"},
 		"imported, and built":                   {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Replaced), both(node, func(e *Entry) { e.Imported = true }))}, ""},
 
 		"another key":                      {Known{Snapshot: plannedCluster(3)}, []Entry{entry(2, Removed), as(entry(2, Held), created)}, "two resources [m2]"},

@@ -29,8 +29,8 @@ func (p planned) stranded(e Entry) Code {
 		return ProcessStays
 	case e.After.Node != "" && e.Before.Node != e.After.Node && sameMachine && e.After.Machine != "":
 		return MachineStays
-	case e.Before.Node != e.After.Node || e.After.Node == "":
-		return ""
+	case e.Before.Node != e.After.Node && e.Before.Node != "" || e.After.Node == "":
+		return "" // without a node before, as after an import, the machine has that of no other one
 	case e.Imported:
 		return ImportedAlone
 	case e.WindowOpen:

@@ -121,12 +121,13 @@ func (w *world) fails(what string, r driver.Result, words ...string) {
 func TestImportCluster(t *testing.T) {
 	t.Parallel()
 	foundSite(t, 1, func(s *site) {
+		machine := driver.Replace(`machine.node["b"]`)
 		s.unchanged("import", func() {
 			s.takeAll("a b c")
+			s.fails("at once", s.up("at once", machine), "was imported")
 			s.ok(s.up("after the import"))
 		})
 		s.empty("imported")
-		machine := driver.Replace(`machine.node["b"]`)
 		s.unchanged("alone", func() { s.fails("alone", s.up("alone", machine), "was imported", `rebuild = { "b" = "1" }`) })
 		s.set("version", "3.5.1")
 		s.unchanged("first version", func() { s.fails("first version", s.up("another version"), "first version must be what runs") })
