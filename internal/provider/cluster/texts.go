@@ -41,7 +41,7 @@ func inState(id membership.ClusterID) text.Message {
 	return text.New("The cluster is in the state",
 		"The state has %s at these addresses, and it does not answer. It may have formed, and its members would lose their machines. Nothing was changed.\n\n"+
 			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
-			"If it has another key, write a moved block. To begin again instead, run:\n\n  terraform destroy", which)
+			"If it has another key, write a moved block. To begin again instead, run:\n\n  terraform destroy -refresh=false", which)
 }
 
 // importBlocks are the import blocks for a cluster and its members.
@@ -116,7 +116,7 @@ func tokenComplete() text.Message {
 // anotherToken is the error for another discovery token before the cluster has formed.
 var anotherToken = text.New("The discovery token changed too early",
 	"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. Nothing was changed. "+
-		"If the cluster has formed, undo the change of discovery. If it has not formed, build all nodes again:\n\n  terraform apply -replace='etcd_cluster.this'")
+		"If the cluster has formed, undo the change of discovery. If it has not formed, destroy what is left and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
 
 func noInitialMember() text.Message {
 	return text.New("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
@@ -191,8 +191,8 @@ func orNone(s string) string {
 
 func stillAnswers(id membership.ClusterID) text.Message {
 	return text.New("The cluster still answers",
-		"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. Destroy the members too:\n\n  terraform destroy\n\n"+
-			"To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", id)
+		"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. If the state has them, destroy them too, and plan again:\n\n  terraform destroy\n\n"+
+			"If the state does not have them, nothing in it ends the cluster. To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", id)
 }
 
 func badVersion(v string) text.Message {
