@@ -215,7 +215,7 @@ func (s simServer) maintenance(tb etcdtest.TB) pb.MaintenanceClient {
 	if s.s.grpc {
 		return pb.NewMaintenanceClient(s.client(tb).ActiveConnection())
 	}
-	return pb.NewMaintenanceClient(&conn{s.c.n, "test", s.ClientURL, s.ClientURL})
+	return pb.NewMaintenanceClient(s.c.n.Run("test").Conn(s.ClientURL))
 }
 
 func (s simSystem) servers() (out []server) {

@@ -33,6 +33,11 @@ func (r *Run) Client(endpoint, address string) *clientv3.Client {
 	return c
 }
 
+// Conn returns what makes the calls that clientv3 does not have.
+func (r *Run) Conn(address string) grpc.ClientConnInterface {
+	return &conn{r.n, r.name, address, address}
+}
+
 // conn is a connection to one address. It implements [grpc.ClientConnInterface].
 type conn struct {
 	n                      *Network

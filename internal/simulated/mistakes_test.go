@@ -42,6 +42,7 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"members that the state lost are new", "membership/successor.go", "return e, listed &&", "return e, !listed &&", "TestForgottenMembers"},
 	{"other versions do not count (C17)", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesDeviate", "false {\n\t\treturn NodesDeviate", "TestRules/C17_"},
 	{"an imported node follows its machine (C18)", "membership/successor.go", "case e.Imported:", "case false:", "TestImportCluster"},
+	{"an imported node follows its machine at once (C18)", "membership/successor.go", "&& e.Before.Node != \"\" || e.After", "|| e.After", "../membership TestRules"},
 	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
 	{"a new node starts on its old machine", "membership/successor.go", "return MachineStays", "return \"\"", "TestPlansOfNodes"},
 	{"late initial members wait for each other", "reconfigure/rejoin.go", "m.Started() && !known", "!known", "TestClusterLate"},

@@ -234,6 +234,18 @@ var safety = map[string]func(s *site){
 		s.ws.Resources = clusterOf("a b c", "two")
 		s.expect("the plan of an image", s.plan("silence"), "[update etcd_cluster.this]")
 	},
+	"a sole learner follows its machine beside a voter": func(s *site) {
+		s.ws.Provider = s.provider("a b c")
+		s.ws.Resources = append(clusterOf("a b c", "one"), nodes([]string{"g"}, "one")...)
+		s.ws.Resources[len(s.ws.Resources)-1].Type = "etcd_learner"
+		s.ok(s.up("grow"))
+		s.rest(time.Minute)
+		was := s.ids()
+		s.ok(s.up("replace", driver.Replace("machine.g"), driver.Replace(machineOf("b"))))
+		s.rest(time.Minute)
+		s.expect("new members", s.fresh(was), "[b g]")
+		s.expect("the next plan", s.plan("next"), "[]")
+	},
 	"a dead voter follows its machine": func(s *site) {
 		was := s.ids()
 		s.fleet.stop("b")
