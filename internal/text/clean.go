@@ -85,7 +85,8 @@ func isCommand(s string, i int) bool {
 	return len(name) < len(s[i:]) && (i == 0 || strings.ContainsAny(s[i-1:i], " \t\r\n")) && name != "" && unicode.IsLetter(rune(name[0]))
 }
 
-// begun returns the beginning of a discovery token, which may be any text.
+// begun returns the beginning of a discovery token, which may be any text. In a format
+// that is %.8s.
 func begun(token string) string { return cut(token, 8) }
 
 func cut(s string, most int) string {
@@ -105,8 +106,10 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// errorText returns the text of an error in displayable form.
-func errorText(err error) string { return cut(Clean(err.Error()), longestError) }
+// sentence returns the text of an error in displayable form, without its full stop.
+func sentence(err error) string {
+	return strings.TrimSuffix(cut(Clean(err.Error()), longestError), ".")
+}
 
 // Own is a text of the provider, such as a command. Its line breaks are kept.
 type Own = own
@@ -127,7 +130,7 @@ func argument(arg any) any {
 	case own:
 		return string(a)
 	case error:
-		return outside(errorText(a))
+		return outside(sentence(a))
 	case string:
 		return outside(a)
 	case []string:
@@ -153,6 +156,9 @@ type outside string
 // Format implements [fmt.Formatter].
 func (o outside) Format(f fmt.State, verb rune) {
 	format := fmt.FormatString(f, verb)
+	if most, given := f.Precision(); given { // only the beginning may be shown
+		format, o = "%"+string(verb), outside(cut(string(o), most))
+	}
 	value, ok := membership.Shown(string(o))
 	switch {
 	case verb == 'q' && ok: // %q has its own escapes for unprintable characters

@@ -7,51 +7,36 @@ import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/memb
 
 // DiscoveryTokenInvalid returns the error for an invalid token of the user.
 // problem ends the sentence.
-func DiscoveryTokenInvalid(token, problem string) Message {
-	return newMessage("Invalid discovery token",
-		"token = %q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only.",
-		begun(token), problem)
-}
+var DiscoveryTokenInvalid = of2[string, string]("Invalid discovery token",
+	"token = %.8q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only.")
 
 // DiscoveryPrefixInvalid returns the error for an invalid prefix.
-func DiscoveryPrefixInvalid(prefix, problem string) Message {
-	return newMessage("Invalid prefix",
-		"prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".", prefix, problem)
-}
+var DiscoveryPrefixInvalid = of2[string, string]("Invalid prefix",
+	"prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".")
 
 // DiscoveryPrefixUnusual returns the warning for a v3 prefix that members do not use.
-func DiscoveryPrefixUnusual(prefix string) Message {
-	return newMessage("Members look for the token elsewhere",
-		"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
-			"etcd gRPC proxy that adds a namespace; without one, leave prefix out.",
-		prefix)
-}
+var DiscoveryPrefixUnusual = of1[string]("Members look for the token elsewhere",
+	"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
+		"etcd gRPC proxy that adds a namespace; without one, leave prefix out.")
 
 // DiscoverySizeInvalid returns the error for a size outside of 1 to most.
-func DiscoverySizeInvalid(size int64, most int) Message {
-	return newMessage("Invalid size",
-		"size is %d. Expected the number of members that form the cluster together, from 1 to %d.", size, most)
-}
+var DiscoverySizeInvalid = of2[int64, int]("Invalid size",
+	"size is %d. Expected the number of members that form the cluster together, from 1 to %d.")
 
 // DiscoverySizeEven returns the warning for an even number of initial members.
 func DiscoverySizeEven(size int) Message {
-	return newMessage("Even number of initial members",
+	return New("Even number of initial members",
 		"A cluster of %d survives the loss of %d %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
 		size, (size-1)/2, plural((size-1)/2, "member", "members"), size-1, size-1, size+1)
 }
 
 // DiscoverySizeLarge returns the warning for more initial members than etcd recommends.
-func DiscoverySizeLarge(size int) Message {
-	return newMessage("Many initial members",
-		"%d initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.",
-		size)
-}
+var DiscoverySizeLarge = of1[int]("Many initial members",
+	"%d initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.")
 
 // DiscoveryProtocolUnknown returns the error for an unknown protocol.
-func DiscoveryProtocolUnknown(protocol string) Message {
-	return newMessage("Unknown protocol",
-		"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a discovery cluster up to 3.5) and \"service\" (members up to 3.6).", protocol)
-}
+var DiscoveryProtocolUnknown = of1[string]("Unknown protocol",
+	"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a discovery cluster up to 3.5) and \"service\" (members up to 3.6).")
 
 // DiscoveryArgumentUnused returns the error for an argument without effect.
 func DiscoveryArgumentUnused(name, protocol string) Message {
@@ -61,60 +46,47 @@ func DiscoveryArgumentUnused(name, protocol string) Message {
 		"advertised_endpoints": "machines use the URL that the service gives",
 		"machine_access":       "members reach a v2 discovery cluster and a service without certificates and users of their own",
 	}[name]
-	return newMessage("Argument without effect",
+	return New("Argument without effect",
 		"%s cannot be set with protocol = %q: %s.", name, protocol, why)
 }
 
 // DiscoveryServiceURLInvalid returns the error for an invalid URL of a service.
 func DiscoveryServiceURLInvalid(url, problem string) Message {
-	return newMessage("Invalid URL of a discovery service",
+	return New("Invalid URL of a discovery service",
 		"service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", membership.Masked(url), problem)
 }
 
 // DiscoveryAdvertisedEmpty is the error for an empty list of advertised endpoints.
-var DiscoveryAdvertisedEmpty = newMessage("No advertised endpoints",
+var DiscoveryAdvertisedEmpty = New("No advertised endpoints",
 	"advertised_endpoints is empty, so the machines would have no discovery cluster to dial. Leave it out to give them the provider's endpoints.")
 
 // DiscoveryAdvertisedInvalid returns the error for an invalid advertised endpoint.
-func DiscoveryAdvertisedInvalid(endpoint, problem string) Message {
-	return newMessage("Invalid advertised endpoint",
-		"advertised_endpoints holds %q, which %s.", endpoint, problem)
-}
+var DiscoveryAdvertisedInvalid = of2[string, string]("Invalid advertised endpoint",
+	"advertised_endpoints holds %q, which %s.")
 
 // MachinePathInvalid returns the error for an invalid path in machine_access, which
 // may be a key.
-func MachinePathInvalid(name string) Message {
-	return newMessage("Invalid path in machine_access",
-		"machine_access.%s is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".",
-		name)
-}
+var MachinePathInvalid = of1[string]("Invalid path in machine_access",
+	"machine_access.%s is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".")
 
 // MachineUserPassword is the error for a user with a password. It omits the value.
-var MachineUserPassword = newMessage("Password in machine_access",
+var MachineUserPassword = New("Password in machine_access",
 	"machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. The password would be in the state and in user data. "+
 		"Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines.")
 
 // MachineUserInvalid returns the error for an invalid user in machine_access.
-func MachineUserInvalid(value string) Message {
-	return newMessage("Invalid username in machine_access",
-		"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the discovery cluster.", value)
-}
+var MachineUserInvalid = of1[string]("Invalid username in machine_access",
+	"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the discovery cluster.")
 
 // DiscoveryPublicService returns the warning for the public service.
-func DiscoveryPublicService(url string) Message {
-	return newMessage("The public discovery service is no longer maintained",
-		"%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
-			"Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster.",
-		url)
-}
+var DiscoveryPublicService = of1[string]("The public discovery service is no longer maintained",
+	"%s is no longer maintained and may not answer (etcd-io/etcd#21915); it deletes tokens after some days, and everyone who knows a token can register. "+
+		"Its members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY and forms a cluster of its own. Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster.")
 
 // DiscoveryOldProtocol returns the warning that a protocol is for older members.
-func DiscoveryOldProtocol(protocol string) Message {
-	return newMessage("For members up to etcd 3.6",
-		"With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
-			"\"v3\" is for members of every version.",
-		protocol)
-}
+var DiscoveryOldProtocol = of1[string]("For members up to etcd 3.6",
+	"With protocol = %q the members must be etcd 3.6 or older: 3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "+
+		"\"v3\" is for members of every version.")
 
 // DiscoveryServiceFailed returns the error for a service's answer. answer is a
 // whole sentence without its full stop. minting is true for a request for a
@@ -127,20 +99,15 @@ func DiscoveryServiceFailed(doing, answer string, minting, limited bool) Message
 	case limited:
 		advice = "It limits how often it may be asked: wait as long as Retry-After says (in seconds, unless it is a date), then apply again."
 	}
-	return newMessage("The discovery service gave no usable answer",
+	return New("The discovery service gave no usable answer",
 		"Cannot %s: %s. %s", doing, answer, advice)
 }
 
 // DiscoveryServiceNoToken returns the warning for an incomplete token not found.
-func DiscoveryServiceNoToken(token, url string) Message {
-	return newMessage("The discovery service cannot find the token",
-		"%s answers \"unable to GET token\" for token %s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
-			"If the cluster has formed, no action is needed.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good"+startOver,
-		url, begun(token))
-}
+var DiscoveryServiceNoToken = of2[string, string]("The discovery service cannot find the token",
+	"%[2]s answers \"unable to GET token\" for token %.8[1]s. It says so of a token that it has deleted, and also while its own storage fails, so the state is kept. "+
+		"If the cluster has formed, no action is needed.\n\nIf it never formed and the service keeps saying so, or if the cluster is gone for good"+startOver)
 
 // DiscoveryKept returns the warning that a token outlives its resource.
-func DiscoveryKept(token, url string) Message {
-	return newMessage("Discovery token forgotten, not removed",
-		"A discovery service does not delete tokens on request. Token %s stays at %s until the service collects it.", begun(token), url)
-}
+var DiscoveryKept = of2[string, string]("Discovery token forgotten, not removed",
+	"A discovery service does not delete tokens on request. Token %.8s stays at %s until the service collects it.")

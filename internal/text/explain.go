@@ -41,21 +41,18 @@ func otherCluster(o *reconfigure.OtherCluster) string {
 // OtherClusterSeen returns the warning for a refresh whose endpoints belong to
 // another cluster than the state.
 func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
-	return newMessage("The endpoints answer for another cluster",
+	return New("The endpoints answer for another cluster",
 		"The state was not refreshed. %s", own(otherCluster(o)))
 }
 
 // BadID returns the error for a member in state whose IDs cannot be parsed.
-func BadID(name string, err error) Message {
-	return newMessage("Cannot read the ID of member "+name,
-		"%s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
-			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%s'",
-		sentence(err), name)
-}
+var BadID = of2[string, error]("Cannot read the ID of member %[1]s",
+	"%[2]s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
+		"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%[1]s'")
 
 // NoSuchLearner returns the error for a learner_id that no member has.
 func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
-	return newMessage("No member has the learner_id",
+	return New("No member has the learner_id",
 		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
 			"Give the id of the etcd_learner to promote, or leave learner_id out."+destroyInstead,
 		id, s.ClusterID, members(s, ids(s.Members)))

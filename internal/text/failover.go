@@ -22,15 +22,13 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 }
 
 // FailoverPlanned returns the warning for the promotion of a standby.
-func FailoverPlanned(name, evidence string) Message {
-	return newMessage("Standby "+name+" is promoted by this plan",
-		"%s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.", evidence)
-}
+var FailoverPlanned = of2[string, string]("Standby %[1]s is promoted by this plan",
+	"%[2]s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.")
 
 // FailoverHeldUp returns the warning for a standby that was not promoted.
 func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	if h.Back {
-		return newMessage("Standby "+name+" was not promoted",
+		return New("Standby "+name+" was not promoted",
 			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
 	voters := len(h.Snapshot.Voters())
@@ -44,7 +42,7 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	if who == "" {
 		who = "the voter that does not answer"
 	}
-	return newMessage("Standby "+name+" was not promoted",
+	return New("Standby "+name+" was not promoted",
 		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Remove %s first: replace it in the same apply "+
 			"(replace_unreachable_after, or -replace of its machine) or remove it, then apply again. %s stays a learner.",
 		name, alive, voters+1, membership.Quorum(voters+1), who, name)

@@ -30,28 +30,28 @@ const (
 func NotGivenUp(err error, why GiveUp) Message {
 	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
 	if !ok {
-		return newMessage("Cannot give up the cluster", "%s. Nothing was changed.", sentence(err))
+		return New("Cannot give up the cluster", "%s. Nothing was changed.", sentence(err))
 	}
 	id, answers, names := n.Request.Cluster, own(heard(n.Evidence)), n.Decision.Facts.Names
 	switch s := n.Evidence.Snapshot; n.Decision.Code {
 	case membership.HasQuorum:
-		return newMessage("The cluster has not lost its quorum",
+		return New("The cluster has not lost its quorum",
 			"%s gives up cluster %s, but the cluster answers, with %s. It may have its quorum, and writes that it acknowledged would be lost. Nothing was changed.\n\n%s%s",
 			why, s.ClusterID, members(s, ids(s.Members)), why.otherwise("stop etcd on its machines"), answers)
 	case membership.Contradicted:
-		return newMessage("A member that is stated gone answers",
+		return New("A member that is stated gone answers",
 			"%s %s stated to be gone for good, and a server answers that may be %s. So cluster %s may serve, or come back. Nothing was changed.\n\n"+
 				"Remove %s from gone of restore and from ETCD_CLUSTER_LOST. %s%s",
 			listed(names), plural(len(names), "is", "are"), plural(len(names), "it", "them"), id, plural(len(names), "it", "them"),
 			why.otherwise("stop etcd on that machine for good"), answers)
 	case membership.MayServe:
-		return newMessage("The cluster may serve",
+		return New("The cluster may serve",
 			"%s gives up cluster %s, but a server answers at an address of the cluster. It may be a member with a quorum, and writes that it acknowledged would be lost. Nothing was changed.\n\n"+
 				"If the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list. "+
 				"If it does not, remove its address from endpoints and address_map. Then plan again. %s%s",
 			why, id, why.otherwise("stop etcd on its machine"), answers)
 	default:
-		return newMessage("State which members are gone",
+		return New("State which members are gone",
 			"%s gives up cluster %s. Nothing proves that its quorum is lost: a member that does not answer may serve where it is not reached from here, or its power may return. Nothing was changed.\n\n"+
 				"Look at the machines. If these are destroyed or never start again, %s%s",
 			why, id, own(why.statement(n)), answers)
@@ -137,14 +137,12 @@ func lastResort(err error) string {
 
 // MemberForgotten returns the warning for a member of a lost cluster.
 func MemberForgotten(name string, id membership.MemberID, err error) Message {
-	return newMessage("Member "+name+" was forgotten, not removed",
+	return New("Member "+name+" was forgotten, not removed",
 		"%s (%s) was removed from the state only, because its cluster is lost: ETCD_CLUSTER_LOST states which members are gone. The cluster could not decide, and nothing was changed in it. "+
 			"If the cluster comes back, the member is still in its list.%s",
 		name, id, own(cause(err)))
 }
 
 // InvalidClusterLost returns the error for an invalid ETCD_CLUSTER_LOST.
-func InvalidClusterLost(value string) Message {
-	return newMessage("Invalid ETCD_CLUSTER_LOST",
-		"ETCD_CLUSTER_LOST is %q. Expected the ID of the lost cluster and its members that are gone for good, such as 3f1c2ab45d6e7f80:b,c. The error that asks for it contains the line to paste. Otherwise, unset it.", value)
-}
+var InvalidClusterLost = of1[string]("Invalid ETCD_CLUSTER_LOST",
+	"ETCD_CLUSTER_LOST is %q. Expected the ID of the lost cluster and its members that are gone for good, such as 3f1c2ab45d6e7f80:b,c. The error that asks for it contains the line to paste. Otherwise, unset it.")

@@ -28,14 +28,14 @@ func rebuild(name string) string {
 
 // replacedMeanwhile returns the error for a replacement while another is not over.
 func replacedMeanwhile(d membership.Decision, s membership.Snapshot) Message {
-	return newMessage(endangered, "It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
+	return New(endangered, "It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
 		"To finish that replacement, undo the other change and run:\n\n  terraform apply"+destroyInstead,
 		Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
 }
 
 // everyVoterRemoved returns the warning for a plan that removes every voter.
 func everyVoterRemoved(s membership.Snapshot, f membership.Facts) Message {
-	return newMessage("This plan removes every voter",
+	return New("This plan removes every voter",
 		"It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
 			"if you named one machine or the etcd_cluster with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",
 		members(s, f.Others))
@@ -57,24 +57,19 @@ func notAdopted(u *reconfigure.Unidentified) Message {
 }
 
 // SameAddress returns the error for two members of a plan with the same peer URL.
-func SameAddress(name, other, url string) Message {
-	return newMessage("Members "+name+" and "+other+" have one peer URL",
-		"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
-			destroyInstead,
-		name, other, url)
-}
+var SameAddress = of3[string, string, string]("Members %[1]s and %[2]s have one peer URL",
+	"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
+		destroyInstead)
 
 // NoMachineID returns the warning for a member with a node and without a machine_id.
-func NoMachineID(name string) Message {
-	return newMessage("Member "+name+" has no machine_id",
-		"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
-			"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.")
-}
+var NoMachineID = of1[string]("Member %[1]s has no machine_id",
+	"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
+		"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.")
 
 // AnotherCluster returns the warning for endpoints that belong to another
 // cluster than the members in the state.
 func AnotherCluster(was string, s membership.Snapshot) Message {
-	return newMessage("The endpoints lead to another cluster",
+	return New("The endpoints lead to another cluster",
 		"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
 			"Point endpoints at the right cluster.",
 		was, s.ClusterID)

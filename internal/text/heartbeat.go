@@ -12,40 +12,29 @@ import (
 )
 
 // HeartbeatName returns the error for an invalid name. problem completes "name ...".
-func HeartbeatName(name, problem string) Message {
-	return newMessage("Invalid name of a heartbeat",
-		"name = %q %s. It becomes the last part of a key, such as /running/web1.", name, problem)
-}
+var HeartbeatName = of2[string, string]("Invalid name of a heartbeat",
+	"name = %q %s. It becomes the last part of a key, such as /running/web1.")
 
 // HeartbeatPrefix returns the error for a prefix. problem completes "prefix ...".
-func HeartbeatPrefix(prefix, problem string) Message {
-	return newMessage("Invalid prefix of heartbeats",
-		"prefix = %q %s. It is an absolute key without a slash at its end, such as /running.", prefix, problem)
-}
+var HeartbeatPrefix = of2[string, string]("Invalid prefix of heartbeats",
+	"prefix = %q %s. It is an absolute key without a slash at its end, such as /running.")
 
 // HeartbeatAPI returns the error for an unknown API.
-func HeartbeatAPI(api string) Message {
-	return newMessage("Unknown API",
-		"api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).", api)
-}
+var HeartbeatAPI = of1[string]("Unknown API",
+	"api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).")
 
 // HeartbeatValueEmpty is the error for an empty value.
-var HeartbeatValueEmpty = newMessage("Empty value of a heartbeat",
+var HeartbeatValueEmpty = New("Empty value of a heartbeat",
 	"value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.")
 
 // HeartbeatTTL returns the error for a time to live that is too short.
-func HeartbeatTTL(ttl string, least time.Duration) Message {
-	return newMessage("Time to live too short",
-		"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", ttl, least)
-}
+var HeartbeatTTL = of2[string, time.Duration]("Time to live too short",
+	"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.")
 
 // HeartbeatInterval returns the error for an interval that is too long.
-func HeartbeatInterval(interval, ttl string) Message {
-	return newMessage("Interval too long",
-		"interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
-			"Leave interval out to have a third of ttl.",
-		interval, ttl)
-}
+var HeartbeatInterval = of2[string, string]("Interval too long",
+	"interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. "+
+		"Leave interval out to have a third of ttl.")
 
 // HeartbeatHeld returns the error for a name that another owner uses.
 func HeartbeatHeld(name string, e claim.Entry) Message {
@@ -77,7 +66,7 @@ func HeartbeatLost(name, key string, lost *claim.LostError) Message {
 
 // HeartbeatLeft returns the warning for a key that could not be deleted at the end.
 func HeartbeatLeft(name, key string, err error) Message {
-	return newMessage("The heartbeat of "+name+" was left to expire",
+	return New("The heartbeat of "+name+" was left to expire",
 		"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", key, own(answers(err)))
 }
 
@@ -88,14 +77,14 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Message {
 	var alarm *claim.AlarmError
 	switch {
 	case errors.As(err, &alarm):
-		return newMessage(summary, "The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, own(alarmWayOut(alarm.Kind, "try again")))
+		return New(summary, "The alarm %s is raised, and the cluster takes no new keys. Nothing was changed. %s", alarm.Kind, own(alarmWayOut(alarm.Kind, "try again")))
 	case errors.Is(err, connection.ErrNoV2):
-		return newMessage(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", own(answers(err)))
+		return New(summary, "Nothing was changed. Set api = \"v3\", or give the endpoints of servers with the v2 API.%s", own(answers(err)))
 	case connection.KindOf(err) == connection.PermissionDenied:
-		return newMessage(summary, "The user may not do this. Nothing was changed.\n\n%s", own(grantPrefix(permission, prefix+"/")))
+		return New(summary, "The user may not do this. Nothing was changed.\n\n%s", own(grantPrefix(permission, prefix+"/")))
 	}
 	if len(endpointsOf(err)) > 0 {
 		return unreachable(doing, err)
 	}
-	return newMessage(summary, "etcd answered: %s.", sentence(err))
+	return New(summary, "etcd answered: %s.", sentence(err))
 }

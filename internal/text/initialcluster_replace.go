@@ -18,21 +18,19 @@ func quoted(words []string) string {
 }
 
 // ImportClusterID returns the error for an invalid import ID.
-func ImportClusterID(id string) Message {
-	return newMessage("Invalid import ID",
-		"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", id)
-}
+var ImportClusterID = of1[string]("Invalid import ID",
+	"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.")
 
 // ImportOtherCluster returns the error for the import of a cluster other than
 // the cluster that answers.
 func ImportOtherCluster(want string, s membership.Snapshot) Message {
-	return newMessage("Cannot import cluster "+want,
+	return New("Cannot import cluster "+want,
 		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
 		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
 }
 
 // ImportClusterSilent returns the error for importing a cluster that does not answer.
 func ImportClusterSilent(want string, err error) Message {
-	return newMessage("Cannot import cluster "+want,
+	return New("Cannot import cluster "+want,
 		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(remedy(err)), own(answers(err)))
 }

@@ -72,7 +72,7 @@ func lockLost(l *reconfigure.LockLost) string {
 
 // LockWaited returns the warning for a change that waited for another Terraform run.
 func LockWaited(name string, w reconfigure.Waited) Message {
-	return newMessage("Waited for another run before changing member "+name,
+	return New("Waited for another run before changing member "+name,
 		"For %s the lock on membership changes was held by %s. Members change one at a time.", seconds(w.For), w.Holder)
 }
 

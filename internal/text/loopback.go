@@ -5,7 +5,5 @@ package text
 
 // LoopbackInitialMember returns the error for an initial member with a loopback URL
 // if another member has none.
-func LoopbackInitialMember(name, url, other string) Message {
-	return newMessage("An initial member that the others cannot reach",
-		"%s of %s can be reached on its own machine only, and %s is elsewhere. Give the URL at which the others reach %s.", url, name, other, name)
-}
+var LoopbackInitialMember = of3[string, string, string]("An initial member that the others cannot reach",
+	"%[2]s of %[1]s can be reached on its own machine only, and %[3]s is elsewhere. Give the URL at which the others reach %[1]s.")

@@ -132,10 +132,10 @@ func bytes(n int64) string {
 func snapshotFile(summary string, err error) Message {
 	var dir *reconfigure.NoDirectory
 	if errors.As(err, &dir) {
-		return newMessage(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
+		return New(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
 	}
 	if d, ok := errors.AsType[*reconfigure.IsDirectory](err); ok {
-		return newMessage(summary, "%s is a directory. Choose the path of a file in it.", d.Path)
+		return New(summary, "%s is a directory. Choose the path of a file in it.", d.Path)
 	}
 	name := "The file"
 	var path *fs.PathError
@@ -148,24 +148,23 @@ func snapshotFile(summary string, err error) Message {
 // MaintenanceMember returns the error for a text that matches no member, or several.
 func MaintenanceMember(attribute, text string, found []membership.Member, s membership.Snapshot) Message {
 	if len(found) > 1 {
-		return newMessage("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, ids(found)))
+		return New("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, ids(found)))
 	}
-	return newMessage("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, ids(s.ByName())))
+	return New("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, ids(s.ByName())))
 }
 
 // UnknownProvider returns the error for an action, an import or a list if the
 // provider's configuration is not known yet.
-func UnknownProvider(what string) Message {
-	return newMessage("Cannot "+what, "The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
-}
+var UnknownProvider = of1[string]("Cannot %[1]s",
+	"The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
 
 // ListUnconfirmed is the warning for a member list that no quorum has confirmed.
-var ListUnconfirmed = newMessage("The list may be behind",
+var ListUnconfirmed = New("The list may be behind",
 	"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported.")
 
 // SnapshotStale returns the warning for a snapshot that no quorum has confirmed.
 func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Message {
-	return newMessage("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
+	return New("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
 }
 
 // Progress describes a step of an action.

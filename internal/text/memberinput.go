@@ -20,7 +20,7 @@ func PeerURL(err *membership.URLError) Message {
 // or its element.
 func URLIn(at string, err *membership.URLError) Message {
 	argument, _, _ := strings.Cut(at, "[")
-	return newMessage("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
+	return New("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
 }
 
 // InvalidAddress returns the error for an invalid address of a member. err.URL
@@ -40,17 +40,13 @@ func InvalidAddress(err *membership.URLError) Message {
 }
 
 // NullIn returns the error for a list or set of URLs with a null element.
-func NullIn(argument string) Message {
-	return newMessage("Invalid URL in "+argument,
-		"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument)
-}
+var NullIn = of1[string]("Invalid URL in %[1]s",
+	"%s has an element that is null. Leave the element out, or give the URL that it stands for.")
 
 // TwiceIn returns the error for a duplicate URL in an argument, possibly in
 // different spellings.
-func TwiceIn(argument, url string) Message {
-	return newMessage("Duplicate URL in "+argument,
-		"%s contains %s twice. Leave one of them out.", argument, url)
-}
+var TwiceIn = of2[string, string]("Duplicate URL in %[1]s",
+	"%s contains %s twice. Leave one of them out.")
 
 // urlProblems are formats that describe what is wrong with a URL, their only argument.
 var urlProblems = map[membership.URLProblem]string{
@@ -125,32 +121,21 @@ func InitialCluster(err *membership.EntryError) Message {
 }
 
 // NameBesideConfig returns the error for a name in addition to a node.
-func NameBesideConfig(name string) Message {
-	return newMessage("Both config and name",
-		"name = %q is set in addition to config, and the node has a name. Leave name out.", name)
-}
+var NameBesideConfig = of1[string]("Both config and name",
+	"name = %q is set in addition to config, and the node has a name. Leave name out.")
 
 // NoPeerURLs returns the error for a member with neither a node nor peer URLs.
-func NoPeerURLs(name string) Message {
-	return newMessage("Missing peer_urls",
-		"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
-			"If it has a node of an etcd_cluster, leave name out. Set config, such as config = etcd_cluster.this.node[each.key].",
-		name)
-}
+var NoPeerURLs = of1[string]("Missing peer_urls",
+	"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
+		"If it has a node of an etcd_cluster, leave name out. Set config, such as config = etcd_cluster.this.node[each.key].")
 
 // PeerURLsBesideConfig returns the error for peer URLs in two places.
-func PeerURLsBesideConfig(name string) Message {
-	return newMessage("Peer URLs in two places",
-		"peer_urls is set, and the node of %s has peer URLs as well. Leave peer_urls out here.\n"+
-			"Where only the machine knows its address, leave it out in members of the etcd_cluster instead.",
-		name)
-}
+var PeerURLsBesideConfig = of1[string]("Peer URLs in two places",
+	"peer_urls is set, and the node of %s has peer URLs as well. Leave peer_urls out here.\n"+
+		"Where only the machine knows its address, leave it out in members of the etcd_cluster instead.")
 
 // NoPeerURLsInConfig returns the error for a member whose node has no
 // peer URLs.
-func NoPeerURLsInConfig(name string) Message {
-	return newMessage("Missing peer_urls",
-		"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
-			"If the address is known before the machine, give it to members of the etcd_cluster instead.",
-		name)
-}
+var NoPeerURLsInConfig = of1[string]("Missing peer_urls",
+	"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
+		"If the address is known before the machine, give it to members of the etcd_cluster instead.")

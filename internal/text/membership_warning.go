@@ -25,15 +25,15 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 
 	switch w.Code {
 	case membership.MemberDown:
-		return newMessage(doing+" while "+others+" "+plural(count, "is", "are")+" down",
+		return New(doing+" while "+others+" "+plural(count, "is", "are")+" down",
 			"%s The change is safe without %s: %s Bring %s back or remove %s soon.",
 			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.MemberUnstarted:
-		return newMessage(doing+" while "+others+" "+plural(count, "has", "have")+" not started",
+		return New(doing+" while "+others+" "+plural(count, "has", "have")+" not started",
 			"%s The change is safe without %s: %s Start %s or remove %s soon.",
 			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
 	case membership.NotProbed:
-		return newMessage(doing+" without an answer of "+others,
+		return New(doing+" without an answer of "+others,
 			"%s The change is safe even if %s down: %s %s", memberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), c.wayTo())
 	case membership.ToleranceZero:
 		return toleranceZero(action, name, doing, f, s)
@@ -46,7 +46,7 @@ func WarningText(action reconfigure.Action, name string, w membership.Warning, s
 	case membership.AlarmRaised:
 		return underAlarm(doing, f, s)
 	default:
-		return newMessage(doing, "The change goes on, with a warning: %s.", w.Code)
+		return New(doing, "The change goes on, with a warning: %s.", w.Code)
 	}
 }
 

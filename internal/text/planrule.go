@@ -12,7 +12,7 @@ import (
 )
 
 // NeitherNodeNorName is the error for a member with neither config nor name.
-var NeitherNodeNorName = newMessage("Neither config nor name",
+var NeitherNodeNorName = New("Neither config nor name",
 	"Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key].\nFor a process that something else starts, set name and peer_urls instead.")
 
 const (
@@ -36,7 +36,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed {
 			because += " " + memberAnswers(s, r.Facts.Others)
 		}
-		return newMessage(endangered, "%s Nothing has been changed.%s"+destroyInstead, own(because), own(why.next(r)))
+		return New(endangered, "%s Nothing has been changed.%s"+destroyInstead, own(because), own(why.next(r)))
 	case r.Entry.Effect == membership.Created:
 		var urls []string
 		if r.Entry.After != nil {

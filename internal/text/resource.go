@@ -16,21 +16,18 @@ import (
 )
 
 // MemberID returns the error for an invalid member ID.
-func MemberID(err error) Message { return newMessage("Invalid member ID", "%s.", sentence(err)) }
+var MemberID = of1[error]("Invalid member ID",
+	"%s.")
 
 // ClusterID returns the error for an invalid cluster ID.
-func ClusterID(err error) Message { return newMessage("Invalid cluster ID", "%s.", sentence(err)) }
-
-func sentence(err error) string { return strings.TrimSuffix(errorText(err), ".") }
+var ClusterID = of1[error]("Invalid cluster ID",
+	"%s.")
 
 // LastVoterForgotten returns the warning for the last voter of a cluster that
 // is being destroyed.
-func LastVoterForgotten(name string, id membership.MemberID) Message {
-	return newMessage("Member "+name+" was the last voter",
-		"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. "+
-			"It was removed from the state only; the cluster ends with its machine.",
-		name, id)
-}
+var LastVoterForgotten = of2[string, membership.MemberID]("Member %[1]s was the last voter",
+	"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. "+
+		"It was removed from the state only; the cluster ends with its machine.")
 
 // GoneUnconfirmed returns the warning of a refresh if a member is missing from the
 // list of the only member that was asked, and no majority confirms that list.
@@ -48,7 +45,7 @@ func NotRefreshed(err error) Message {
 	if step == "" {
 		step = " Make the members reachable from here, then plan again. If the cluster is gone permanently, " + recoverySteps
 	}
-	t := newMessage("State not refreshed: the cluster does not answer",
+	t := New("State not refreshed: the cluster does not answer",
 		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 	if cluster.TurnedAway(err) {
 		t.Summary = "State not refreshed: the cluster refuses the provider"
@@ -93,7 +90,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	held := lockHeld(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, &incomplete) && incomplete.Interrupted:
-		return newMessage(summary, "The operation was interrupted. What was added is recorded in the cluster, and the next apply continues.")
+		return New(summary, "The operation was interrupted. What was added is recorded in the cluster, and the next apply continues.")
 	case held != "":
 		return Message{summary, held}
 	case errors.As(err, &bad):
@@ -112,7 +109,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case errors.As(err, &other):
 		return Message{summary, otherCluster(other) + lastResort(err)}
 	case errors.As(err, &endpoint):
-		return newMessage(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(lastResort(err)))
+		return New(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(lastResort(err)))
 	case errors.As(err, &none):
 		return Message{summary, noCluster(none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
@@ -120,13 +117,13 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &gone):
-		return newMessage(summary, "%s Nothing was changed.%s%s", own(unusable(err)), own(remedy(err)), own(cmp.Or(lastResort(err), answers(err))))
+		return New(summary, "%s Nothing was changed.%s%s", own(unusable(err)), own(remedy(err)), own(cmp.Or(lastResort(err), answers(err))))
 	case errors.Is(err, cluster.ErrPermission):
 		return Message{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
-		return newMessage(summary, "Another run is working on the same member: its ownership record has changed. Wait for that run to end, then apply again.")
+		return New(summary, "Another run is working on the same member: its ownership record has changed. Wait for that run to end, then apply again.")
 	default:
-		return newMessage(summary, "etcd answered: %s.", sentence(err))
+		return New(summary, "etcd answered: %s.", sentence(err))
 	}
 }
 
@@ -198,14 +195,14 @@ func ImportNotFound(wanted string, found []membership.Member, s membership.Snaps
 func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 	m, _ := s.Member(id)
 	if m.Learner {
-		return newMessage("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))
+		return New("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))
 	}
-	return newMessage("Cannot import learner "+m.Name, "%s is a voting member. Import it as an etcd_member.", capital(Member(s, id)))
+	return New("Cannot import learner "+m.Name, "%s is a voting member. Import it as an etcd_member.", capital(Member(s, id)))
 }
 
 // RestartNow returns the warning after an update of peer URLs.
 func RestartNow(name string, urls []string) Message {
-	return newMessage("Restart member "+name+" with its new peer URLs",
+	return New("Restart member "+name+" with its new peer URLs",
 		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
 			"the others cannot reach it. Restart it now, before anything else changes.",
 		name, strings.Join(urls, ", "))
@@ -214,7 +211,7 @@ func RestartNow(name string, urls []string) Message {
 // Renamed returns the warning for a member whose name differs from that in the
 // state.
 func Renamed(state string, m membership.Member) Message {
-	return newMessage("Member "+state+" bears another name",
+	return New("Member "+state+" bears another name",
 		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
 			"Start the process with its former name again; or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.",
 		m.ID, m.Name, state)

@@ -9,33 +9,28 @@ import (
 )
 
 // SnapshotPathTaken returns the error for two resources with the same file.
-func SnapshotPathTaken(path string) Message {
-	return newMessage("Two snapshots at one path", "Another etcd_snapshot of this configuration makes the file %s too, and each would replace the other's. Give each of them a path of its own.", path)
-}
+var SnapshotPathTaken = of1[string]("Two snapshots at one path",
+	"Another etcd_snapshot of this configuration makes the file %s too, and each would replace the other's. Give each of them a path of its own.")
 
 // SnapshotChanged returns the warning for a file that differs from the file
 // that the resource made. now and made are hashes.
-func SnapshotChanged(path, now, made string) Message {
-	return newMessage("The snapshot file has changed", "%s has the SHA-256 %s. It was made with the SHA-256 %s. The apply takes a new snapshot and replaces the file. To keep the file, move it to another place first.", path, now, made)
-}
+var SnapshotChanged = of3[string, string, string]("The snapshot file has changed",
+	"%s has the SHA-256 %s. It was made with the SHA-256 %s. The apply takes a new snapshot and replaces the file. To keep the file, move it to another place first.")
 
 // SnapshotUnread returns the warning for a file that a refresh cannot read.
-func SnapshotUnread(path string, err error) Message {
-	return newMessage("Cannot check the snapshot file", "%s cannot be read, so this Terraform run assumes that it has not changed: %s.", path, sentence(err))
-}
+var SnapshotUnread = of2[string, error]("Cannot check the snapshot file",
+	"%s cannot be read, so this Terraform run assumes that it has not changed: %s.")
 
 // SnapshotNotOurs returns the warning for a file that has changed and is not deleted.
-func SnapshotNotOurs(path string) Message {
-	return newMessage("The snapshot file was kept", "%s has changed since the snapshot was taken, so it may be another file. Delete it by hand if it is not needed.", path)
-}
+var SnapshotNotOurs = of1[string]("The snapshot file was kept",
+	"%s has changed since the snapshot was taken, so it may be another file. Delete it by hand if it is not needed.")
 
 // SnapshotKept returns the warning for a file that could not be deleted.
-func SnapshotKept(path string, err error) Message {
-	return newMessage("The snapshot file was kept", "%s could not be deleted: %s. Delete it by hand.", path, sentence(err))
-}
+var SnapshotKept = of2[string, error]("The snapshot file was kept",
+	"%s could not be deleted: %s. Delete it by hand.")
 
 // SnapshotImport is the error for the import of a snapshot.
-var SnapshotImport = newMessage("Cannot import a snapshot",
+var SnapshotImport = New("Cannot import a snapshot",
 	"A file does not say which cluster and which member it came from. Create the resource with another path, which takes a new snapshot. To restore from the file, give its path to the restore: it needs no resource.")
 
 // snapshotNotReplaced says why a new snapshot does not replace the file of an earlier

@@ -9,6 +9,11 @@
 // resources. The package makes no decisions.
 package text
 
+import (
+	"slices"
+	"strings"
+)
+
 // guides is the URL of the published guides. The name of a guide follows.
 const guides = "https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/"
 
@@ -19,15 +24,38 @@ type Message struct {
 	Detail  string
 }
 
-// newMessage returns a Message. format is a format of [sprintf] for the detail.
-func newMessage(summary, format string, args ...any) Message {
-	return Message{Summary: summary, Detail: sprintf(format, args...)}
-}
-
 // New returns a message that stands next to its rule. It cleans the summary, and every
 // text and error among the arguments, but for an [Own].
 func New(summary, format string, args ...any) Message {
 	return Message{Summary: Clean(summary), Detail: sprintf(format, args...)}
+}
+
+// of1 to of4 return the text of so many facts. Summary and detail are formats of
+// [sprintf]. A format that leaves out a fact or changes the order has indexes.
+func of1[A any](summary, detail string) func(A) Message {
+	return func(a A) Message { return filled(summary, detail, a) }
+}
+
+func of2[A, B any](summary, detail string) func(A, B) Message {
+	return func(a A, b B) Message { return filled(summary, detail, a, b) }
+}
+
+func of3[A, B, C any](summary, detail string) func(A, B, C) Message {
+	return func(a A, b B, c C) Message { return filled(summary, detail, a, b, c) }
+}
+
+func of4[A, B, C, D any](summary, detail string) func(A, B, C, D) Message {
+	return func(a A, b B, c C, d D) Message { return filled(summary, detail, a, b, c, d) }
+}
+
+func filled(summary, detail string, facts ...any) Message {
+	fill := func(format string) string {
+		if !strings.Contains(format, "%") {
+			return format
+		}
+		return sprintf(format, slices.Clone(facts)...)
+	}
+	return Message{Summary: fill(summary), Detail: fill(detail)}
 }
 
 // Error implements error, for code that passes only errors.

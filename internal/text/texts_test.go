@@ -198,10 +198,8 @@ func TestEveryTextIsRendered(t *testing.T) {
 				}
 			case *ast.ValueSpec:
 				for i, value := range n.Values {
-					if call, ok := value.(*ast.CallExpr); ok && !inTest && n.Names[i].IsExported() {
-						if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "newMessage" {
-							made[n.Names[i].Name] = set.Position(n.Pos())
-						}
+					if _, ok := value.(*ast.CallExpr); ok && !inTest && n.Names[i].IsExported() {
+						made[n.Names[i].Name] = set.Position(n.Pos())
 					}
 				}
 			case *ast.Ident:

@@ -38,13 +38,13 @@ func NotVerified(source string) Message {
 	if strings.HasPrefix(source, "ETCDCTL_") {
 		fix = "Unset the variable, or set insecure_skip_tls_verify = false in the provider block, and set ca_cert to the CA that signed the servers' certificates."
 	}
-	return newMessage("Server certificates are not verified",
+	return New("Server certificates are not verified",
 		"%s is true. Any host between this machine and the cluster can read the password and control the cluster.\n\n%s", source, fix)
 }
 
 // PasswordInTheClear returns the warning for sending the password without TLS.
 func PasswordInTheClear(endpoints []string) Message {
-	return newMessage("The password is sent in clear text",
+	return New("The password is sent in clear text",
 		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
 			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.",
 		strings.Join(endpoints, ", "))
@@ -56,14 +56,14 @@ func NoScheme(endpoints []string, scheme string) Message {
 	if scheme == "http" {
 		why = "no TLS argument is set"
 	}
-	return newMessage("Endpoints without a scheme",
+	return New("Endpoints without a scheme",
 		"These endpoints have no scheme: %s. They are %s, because %s. Write the scheme, so that a change of other arguments does not change it.",
 		strings.Join(endpoints, ", "), scheme, why)
 }
 
 // PlainService returns the warning for a discovery service over http.
 func PlainService(url string) Message {
-	return newMessage("The discovery service is asked over http",
+	return New("The discovery service is asked over http",
 		"service_url is %s. Any host between this machine and the service can replace the discovery URL that the service returns, "+
 			"and so name the members of the new cluster. Use an https URL.",
 		connection.Quote(url))

@@ -45,12 +45,10 @@ func UserDataOption(e *userdata.OptionError) Message {
 	if len(e.Allowed) > 0 {
 		allowed = " Allowed: " + strings.Join(cleaned(e.Allowed), ", ") + "."
 	}
-	return newMessage("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
+	return New("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
 }
 
 // UserDataFormat returns the error for a node that a later version of the
 // provider made.
-func UserDataFormat(format int) Message {
-	return newMessage("Unknown user data format",
-		"format of the node is %d, and this version of the provider does not know it. A later version has built the node. Use that version or a later one.", format)
-}
+var UserDataFormat = of1[int]("Unknown user data format",
+	"format of the node is %d, and this version of the provider does not know it. A later version has built the node. Use that version or a later one.")

@@ -13,7 +13,7 @@ import (
 // BackstopSkipped returns the warning for a node that is removed
 // permanently while the cluster cannot decide about its member.
 func BackstopSkipped(name string, err error) Message {
-	return newMessage("Could not check what was added for "+name,
+	return New("Could not check what was added for "+name,
 		"The node was removed, and the cluster did not answer or has no quorum. Nothing was changed in the cluster. "+
 			"If the cluster still exists, find the ID of %s in its member list, and remove that member if it is there:\n\n"+
 			"  etcdctl member list\n  etcdctl member remove ID%s",
@@ -37,7 +37,7 @@ func vote(s membership.Snapshot, id membership.MemberID) string {
 
 // unmanaged returns the warning for a voter that outlives its node.
 func unmanaged(name string, f membership.Facts, s membership.Snapshot) Message {
-	return newMessage("Member "+name+" is no longer managed",
+	return New("Member "+name+" is no longer managed",
 		"The node of %s was removed, and its member %s is still a voting member: %s. A voter that lives is never removed with its node, "+
 			"so it stays in the cluster. To manage it again, import it; ADDRESS is the address of an etcd_member for it:\n\n"+
 			"  terraform import 'ADDRESS' %s\n\nTo remove it from the cluster instead, run:\n\n  etcdctl member remove %s",
@@ -46,7 +46,7 @@ func unmanaged(name string, f membership.Facts, s membership.Snapshot) Message {
 
 // recordDisagrees returns the warning for a record that contradicts the member list.
 func recordDisagrees(name string, f membership.Facts, s membership.Snapshot) Message {
-	return newMessage("The record of member "+name+" is wrong",
+	return New("The record of member "+name+" is wrong",
 		"The ownership record of this node names %s. Record, node and member list do not agree on its owner, its name or its peer URLs. "+
 			"No member was removed, and the record was deleted. If that member was added for %s, remove it:\n\n  etcdctl member remove %s",
 		Member(s, f.Subject), name, f.Subject)
