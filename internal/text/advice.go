@@ -15,40 +15,31 @@ import (
 // Advice returns the text of a warning about a cluster that is only observed. s
 // is the observation.
 func Advice(w membership.Warning, s membership.Snapshot) string {
-	f := w.Facts
-	n := len(f.Others)
-	switch w.Code {
-	case membership.MemberDown:
-		return sprintf("%s Bring %s back, or replace %s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
-	case membership.SilentHere:
-		return sprintf("%s The cluster is connected to %s: the advertised client URL cannot be reached from here. Map %s in the provider's address_map.",
-			memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"))
-	case membership.MemberUnstarted:
-		first := ""
-		if slices.ContainsFunc(s.Voters(), func(m membership.Member) bool { return m.Started() && !s.Alive(m.ID) }) {
-			first = " first"
-		}
-		return sprintf("%s Start %s, or remove %s%s.", memberAnswers(s, f.Others), shorts(s, f.Others), plural(n, "it", "them"), first)
-	case membership.LearnerStands:
-		return sprintf("Learner %s is %d entries behind the leader and does not move. Look at its log and at the network between it and the leader.", Member(s, f.Subject), f.Lag)
-	case membership.SurvivorLeft:
-		return survivor(f.Subject, s)
-	case membership.ToleranceZero:
-		return sprintf("No further voter may fail: %d of %d voters %s alive; quorum is %d.", f.Alive, f.Voters, plural(f.Alive, "is", "are"), f.Quorum)
-	case membership.EvenVoters:
-		return sprintf("%d voters tolerate the failure of %d, the same as %d. Use an odd number.", f.Voters, f.Voters-f.Quorum, f.Voters-1)
-	case membership.MixedVersions:
-		return "The members run different versions: " + versions(s) + ". Finish the upgrade."
-	default:
-		return Lines(finding{d: membership.Decision{Code: w.Code}, f: f, s: s}.detail())
-	}
+	a := s.Answer(w.Facts.Subject)
+	c := finding{d: membership.Decision{Code: w.Code, Facts: w.Facts}, s: s}
+	return Lines(c.found(map[string]any{
+		"versions": versions(s), "applied": a.Applied, "term": a.Term, "size": bytes(a.DBSize), "reference": reference(s, w.Facts.Subject),
+	}, advice).Detail)
 }
 
-// survivor names the member with the most data after a loss of quorum, with advice.
-func survivor(id membership.MemberID, s membership.Snapshot) string {
-	a := s.Answer(id)
-	return sprintf("%s has the most data of the members that answer: raft index %d applied, in term %d, %s. If the others cannot come back, save it before anything else "+
-		"(resource etcd_snapshot with member = %q), then restore the cluster from that file.", Member(s, id), a.Applied, a.Term, bytes(a.DBSize), reference(s, id))
+var advice = wordings{
+	membership.MemberDown: {{cause: "{answers}", next: "Bring {shorts} back, or replace {it|them}."}},
+	membership.SilentHere: {{cause: "{answers} The cluster is connected to {shorts}: the advertised client URL cannot be reached from here.",
+		next: "Map {it|them} in the provider's address_map."}},
+	membership.MemberUnstarted: {
+		{when: finding.someVoterIsDown, cause: "{answers}", next: "Start {shorts}, or remove {it|them} first."},
+		{cause: "{answers}", next: "Start {shorts}, or remove {it|them}."},
+	},
+	membership.LearnerStands: {{cause: "Learner {subject} is {lag} entries behind the leader and does not move.", next: "Look at its log and at the network between it and the leader."}},
+	membership.SurvivorLeft: {{cause: "{subject} has the most data of the members that answer: raft index {applied} applied, in term {term}, {size}.",
+		next: "If the others cannot come back, save it before anything else (resource etcd_snapshot with member = \"{reference}\"), then restore the cluster from that file."}},
+	membership.ToleranceZero: {{cause: "No further voter may fail. Alive: {alive} of {voters} voters. Quorum: {quorum}."}},
+	membership.EvenVoters:    {{cause: "{voters} voters tolerate the failure of {spare}, the same as {fewer}.", next: "Use an odd number."}},
+	membership.MixedVersions: {{cause: "The members run different versions: {versions}.", next: "Finish the upgrade."}},
+}
+
+func (c finding) someVoterIsDown() bool {
+	return slices.ContainsFunc(c.s.Voters(), func(m membership.Member) bool { return m.Started() && !c.s.Alive(m.ID) })
 }
 
 // reference returns what an argument accepts for a member: its name if the name

@@ -23,7 +23,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		t.Summary = "Member " + r.Name + " could not be added in time"
 		t.Detail = "Nothing was changed in the cluster. "
 		if i.Decision.Code != "" {
-			t.Detail += refused(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot).Detail
+			t.Detail += reason(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot)
 		} else {
 			t.Detail += "The last answer was: " + sentence(i.Cause) + "."
 		}
@@ -46,7 +46,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
 	default:
 		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The last reason: %s", who,
-			refused(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot).Detail)
+			reason(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot))
 	}
 	t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or remove it from the configuration. " +
 		"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update)." + replaceIts("is gone, or has the data of another member")

@@ -19,5 +19,5 @@ func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 
 // QuorumIsLost returns the warning of a refresh for a cluster without a quorum.
 func QuorumIsLost(d membership.Decision, s membership.Snapshot) Message {
-	return Message{"The cluster has lost its quorum", refused(reconfigure.ActionReplace, "", d, s).Detail}
+	return Message{"The cluster has lost its quorum", reason(reconfigure.ActionReplace, "", d, s)}
 }

@@ -37,7 +37,7 @@ func Maintenance(action string, err error) Message {
 	case held != "":
 		return Message{t.Summary, held}
 	case errors.As(err, &refusal):
-		t.Detail = maintenanceRefused(refusal.Decision, refusal.Snapshot)
+		t.Detail = finding{d: refusal.Decision, s: refusal.Snapshot, held: true, again: ", then try again"}.found(nil, refusedMaintenance).Detail
 		if id, left := refusal.Snapshot.Survivor(); left && refusal.Action == reconfigure.ActionSave && id != refusal.Decision.Facts.Subject {
 			t.Detail += sprintf(" To save what %s alone has, set member = %q.", Member(refusal.Snapshot, id), reference(refusal.Snapshot, id))
 		}
@@ -90,26 +90,18 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	}
 }
 
-func maintenanceRefused(d membership.Decision, s membership.Snapshot) string {
-	f := d.Facts
-	who := capital(Member(s, f.Subject))
-	switch d.Code {
-	case membership.NotMember:
-		return sprintf("The cluster has no member %s.", f.Subject)
-	case membership.LearnerUnserved:
-		return who + " is a learner, and etcd lets none be defragmented while it runs. Nothing was changed. Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."
-	case membership.NotAlive:
-		return MemberAnswer(s, f.Subject) + " Bring it back, or choose another member."
-	case membership.Lagging:
-		return sprintf("%s is %d entries behind the leader; %d are allowed. Try again when it has caught up.", who, f.Lag, f.MaxLag)
-	case membership.OthersNotActive:
-		return sprintf("A member does not answer while it is defragmented, so every other one must be healthy. %s Bring back what is down, or remove it from the cluster first.", memberAnswers(s, f.Others))
-	case membership.Interrupts:
-		return sprintf("While %s is defragmented it does not answer: %d of %d voters would be left; quorum is %d, so the cluster would stop for that time. "+
-			"Add members first; or, if that is acceptable now, set allow_interruption = true.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
-	default:
-		return finding{d: d, f: f, s: s, held: " Nothing was changed.", again: ", then try again"}.detail()
-	}
+// refusedMaintenance are the wordings of refused actions, where they differ from
+// [refusals].
+var refusedMaintenance = wordings{
+	membership.NotMember: {{cause: "The cluster has no member {id}."}},
+	membership.LearnerUnserved: {{cause: "{Subject} is a learner, and etcd lets none be defragmented while it runs.",
+		next: "Leave it out of members; or stop it, and defragment its data directory (etcdutl defrag)."}},
+	membership.NotAlive: {{cause: "{answer}", next: "Bring it back, or choose another member."}},
+	membership.Lagging:  {{cause: "{Subject} is {lag} entries behind the leader; {most} are allowed.", next: "Try again when it has caught up."}},
+	membership.OthersNotActive: {{cause: "A member does not answer while it is defragmented, so every other one must be healthy. {answers}",
+		next: "Bring back what is down, or remove it from the cluster first."}},
+	membership.Interrupts: {{cause: "While {subject} is defragmented it does not answer: {alive} of {voters} voters would be left; quorum is {quorum}, so the cluster would stop for that time.",
+		next: "Add members first; or, if that is acceptable now, set allow_interruption = true."}},
 }
 
 // bytes formats a size for display.

@@ -4,6 +4,8 @@
 package text
 
 import (
+	"cmp"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -11,58 +13,40 @@ import (
 // WarningText returns the warning about a change that continues. action, name
 // and s are as in [refused].
 func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Message {
-	f := w.Facts
-	name = orOwn(name, s, f.Subject)
+	return finding{action: action, name: orOwn(name, s, w.Facts.Subject), d: membership.Decision{Code: w.Code}, f: w.Facts, s: s, again: ", then apply again"}.text(warnings)
+}
+
+const ifItFails = "If {name} failed as a voter, {alive} of {voters} voters would be alive; quorum would be {quorum}."
+
+func (c finding) doing() string {
 	doing := map[reconfigure.Action]string{
 		reconfigure.ActionAdd: "Adding", reconfigure.ActionPromote: "Promoting", reconfigure.ActionRemove: "Removing", reconfigure.ActionReplace: "Replacing",
-	}[action]
-	if doing == "" {
-		doing = "Changing"
-	}
-	doing += " member " + name
-	c := finding{f: f, s: s, again: ", then apply again"}
-	others, count := shorts(s, f.Others), len(f.Others)
-
-	switch w.Code {
-	case membership.MemberDown:
-		return New(doing+" while "+others+" "+plural(count, "is", "are")+" down",
-			"%s The change is safe without %s: %s Bring %s back or remove %s soon.",
-			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
-	case membership.MemberUnstarted:
-		return New(doing+" while "+others+" "+plural(count, "has", "have")+" not started",
-			"%s The change is safe without %s: %s Start %s or remove %s soon.",
-			memberAnswers(s, f.Others), plural(count, "it", "them"), ifItFails(name, f), plural(count, "it", "them"), plural(count, "it", "them"))
-	case membership.NotProbed:
-		return New(doing+" without an answer of "+others,
-			"%s The change is safe even if %s down: %s %s", memberAnswers(s, f.Others), plural(count, "it is", "they are"), ifItFails(name, f), c.wayTo())
-	case membership.ToleranceZero:
-		return toleranceZero(action, name, doing, f, s)
-	case membership.KnownBadRelease:
-		return Message{doing + " on a release with a known bug", c.knownBadRelease()}
-	case membership.Unmanaged:
-		return unmanaged(name, f, s)
-	case membership.RecordDisagrees:
-		return recordDisagrees(name, f, s)
-	case membership.AlarmRaised:
-		return underAlarm(doing, f, s)
-	default:
-		return New(doing, "The change goes on, with a warning: %s.", w.Code)
-	}
+	}[c.action]
+	return cmp.Or(doing, "Changing") + " member " + c.name
 }
 
-func ifItFails(name string, f membership.Facts) string {
-	return sprintf("if %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", name, f.Alive, f.Voters, f.Quorum)
-}
-
-func toleranceZero(action reconfigure.Action, name, doing string, f membership.Facts, s membership.Snapshot) Message {
-	t := Message{Summary: doing + " leaves no tolerance"}
-	if action == reconfigure.ActionAdd || action == reconfigure.ActionPromote {
-		t.Detail = sprintf("I%s If it does, no further voter may fail. %s", ifItFails(name, f)[1:], memberAnswers(s, f.Others))
-		return t
-	}
-	t.Detail = sprintf("Without %s %d of %d voters are alive; quorum is %d: no further voter may fail.", Member(s, f.Subject), f.Alive, f.Voters, f.Quorum)
-	if len(f.Others) > 0 {
-		t.Detail += " " + memberAnswers(s, f.Others)
-	}
-	return t
+var warnings = wordings{
+	membership.MemberDown: {{summary: "{doing} while {shorts} {is|are} down",
+		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "Bring {it|them} back or remove {it|them} soon."}},
+	membership.MemberUnstarted: {{summary: "{doing} while {shorts} {has|have} not started",
+		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "Start {it|them} or remove {it|them} soon."}},
+	membership.NotProbed: {{summary: "{doing} without an answer of {shorts}",
+		cause: "{answers} The change is safe even if {it is|they are} down. " + ifItFails, next: "{way}"}},
+	membership.ToleranceZero: {
+		{when: finding.isRemoval, summary: "{doing} leaves no tolerance",
+			cause: "Without {subject} {alive} of {voters} voters are alive; quorum is {quorum}: no further voter may fail. {answers}"},
+		{summary: "{doing} leaves no tolerance", cause: ifItFails + " If it does, no further voter may fail. {answers}"},
+	},
+	membership.KnownBadRelease: {{summary: "{doing} on a release with a known bug",
+		cause: refusals[membership.KnownBadRelease][0].cause, next: refusals[membership.KnownBadRelease][0].next}},
+	membership.AlarmRaised: {{summary: "{doing} under the alarm {detail}",
+		cause: "{raised} Nothing can be written until the alarm is disarmed, so this change is not guarded against other Terraform runs at the same time.", next: "{disarm}"}},
+	membership.Unmanaged: {{summary: "Member {name} is no longer managed",
+		cause: "The node of {name} was removed, and its member {subject} is still a voting member: {vote}. A voter that lives is never removed with its node, so it stays in the cluster.",
+		next: "To manage it again, import it; ADDRESS is the address of an etcd_member for it:\n\n" +
+			"  terraform import 'ADDRESS' {id}\n\nTo remove it from the cluster instead, run:\n\n  etcdctl member remove {id}"}},
+	membership.RecordDisagrees: {{summary: "The record of member {name} is wrong",
+		cause: "The ownership record of this node names {subject}. Record, node and member list do not agree on its owner, its name or its peer URLs. " +
+			"No member was removed, and the record was deleted.",
+		next: "If that member was added for {name}, remove it:\n\n  etcdctl member remove {id}"}},
 }

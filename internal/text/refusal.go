@@ -4,9 +4,12 @@
 package text
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -16,69 +19,189 @@ import (
 // decision to wait has a text too, which is shown after a timeout.
 func refused(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) Message {
 	name = orOwn(name, s, d.Facts.Subject)
-	c := finding{action, name, d, d.Facts, s, " Nothing was changed.", ", then apply again"}
-	return Message{summary(action, name), c.detail()}
+	t := finding{action: action, name: name, d: d, s: s, held: true, again: ", then apply again"}.found(nil)
+	return Message{summary(action, name), t.Detail}
 }
 
-// finding is a code and its context. Each code has one wording. If a change was
-// refused, held says so and again says what to do next. Both are empty if the
-// cluster was only observed.
-type finding struct {
-	action reconfigure.Action
-	name   string
-	d      membership.Decision
-	f      membership.Facts
-	s      membership.Snapshot
-
-	held, again string
+// reason is the detail of [refused] in a text that says itself what was changed.
+func reason(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) string {
+	return finding{action: action, name: orOwn(name, s, d.Facts.Subject), d: d, s: s, again: ", then apply again"}.found(nil).Detail
 }
 
-// wordings maps each code to its cause and advice.
-var wordings = map[membership.Code]func(finding) string{
-	membership.QuorumLost:       finding.quorumLost,
-	membership.NoLeader:         finding.noLeader,
-	membership.MixedClusters:    finding.mixedClusters,
-	membership.ListMoved:        finding.listMoved,
-	membership.ListsDiffer:      finding.listsDiffer,
-	membership.NotProbed:        finding.notProbed,
-	membership.MemberDown:       finding.memberGone,
-	membership.MemberUnstarted:  finding.memberGone,
-	membership.LearnerSlotTaken: finding.slotTaken,
-	membership.BelowQuorum:      finding.belowQuorum,
-	membership.NameTaken:        finding.nameTaken,
-	membership.URLTaken:         finding.urlTaken,
-	membership.LoopbackURL:      finding.loopbackURL,
-	membership.BadURL:           finding.badURL,
-	membership.NotMember:        finding.notMember,
-	membership.NotStarted:       finding.notStarted,
-	membership.NotAlive:         finding.notAlive,
-	membership.OtherLeader:      finding.otherLeader,
-	membership.Lagging:          finding.lagging,
-	membership.Unconfirmed:      finding.unconfirmed,
-	membership.LastVoter:        finding.lastVoter,
-	membership.NotOurs:          finding.notOurs,
-	membership.OthersNotActive:  finding.othersNotActive,
-	membership.TurnOfAnother:    finding.turnOfAnother,
-	membership.VersionTooOld:    finding.versionTooOld,
-	membership.VoterLives:       finding.voterLives,
-	membership.AlarmRaised:      finding.alarmRaised,
-	membership.KnownBadRelease:  finding.knownBadRelease,
+// found returns the text of a decision, from the first of these tables and [refusals].
+// more are further facts.
+func (c finding) found(more map[string]any, tables ...wordings) Message {
+	c.f, c.more = c.d.Facts, more
+	return c.text(append(tables, refusals)...)
 }
 
-func (c finding) detail() string {
-	if words, ok := wordings[c.d.Code]; ok {
-		return words(c)
+const (
+	election = "An election takes a second or two. If this lasts, look at the network between the members{again}."
+	runsEtcd = "{Others} {runs|run} etcd {detail}"
+)
+
+// refusals are the wordings of refused changes. What is only observed has the same,
+// unless there are others.
+var refusals = wordings{
+	membership.QuorumLost: {{cause: "The cluster has lost its quorum: {responding}; quorum is {quorum}.",
+		next: "{answers} Bring {back} back{again}. If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, " +
+			"then restore it with the argument restore of etcd_cluster. The guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery)."}},
+	membership.NoLeader: {
+		{when: finding.hasOthers, cause: "The leader itself cannot be heard. {answers}", next: election},
+		{cause: "A quorum of the voters ({quorum} of {voters}) must name one leader and serve reads. {views}.", next: election},
+	},
+	membership.MixedClusters: {{cause: "{mixed}",
+		next: "See how each was started (members that did not understand their bootstrap form a cluster each), stop what does not belong here or remove it from the endpoints{again}."}},
+	membership.ListMoved: {{cause: "The member list could not be confirmed, or changed while the members were asked: another process is changing this cluster.",
+		next: "Wait until it has finished{again}."}},
+	membership.ListsDiffer: {{cause: "The voters do not give the same member list, and none has a majority ({quorum} of {voters}): {others} {gives|give} another list than the rest.",
+		next: "If this lasts, compare what `etcdctl member list` answers at each member. One whose list stays different is at fault: stop it, or remove it{again}."}},
+	membership.NotProbed: {
+		{when: finding.isAlone, cause: "No voter is known.", next: "{way}"},
+		{when: finding.leads, cause: "{answers} It leads the cluster, and only the leader itself can move the leadership away first.",
+			next: "If it cannot be reached from here, restart its etcd, so that another voter leads. {way}"},
+		{when: finding.isChange, cause: "{answers} The change depends on how {shorts} {is|are}.", next: "{way}"},
+		{cause: "{answers}", next: "{way}"},
+	},
+	membership.MemberDown:      memberGone,
+	membership.MemberUnstarted: memberGone,
+	membership.LearnerSlotTaken: {{cause: "The cluster takes no more learners now: the {slot is|slots are} taken by {others}. {unhealthy}",
+		next: "Promote or remove {it|one of them} first, or start every member with a higher --max-learners (etcd 3.6 and later){again}."}},
+	membership.BelowQuorum: {{cause: "Without {subject} {alive} of {voters} voters would be alive; quorum is {quorum}. {answers}", next: "{remedy}{again}."}},
+	membership.NameTaken:   {{cause: "The name {detail} belongs to {others}.", next: "Choose another name; if that member is meant, import it."}},
+	membership.URLTaken:    {{cause: "The peer URL {detail} belongs to {others}.", next: "Choose another URL; if that member is meant, import it."}},
+	membership.BadURL:      {{cause: "{problem}"}},
+	membership.LoopbackURL: {
+		{when: finding.isAlone, cause: "{detail} is an address to listen on; no other machine can dial it.", next: "Give the URL at which others reach this member."},
+		{cause: "{detail} can be reached on its own machine only, and this cluster has members elsewhere: {others}.", next: "Give the URL at which they reach this member."},
+	},
+	membership.NotMember: {{cause: "The member list of cluster {cluster} has no member {id}: it was removed.",
+		next: "An ID that was removed never returns; remove it from the state or replace it, so that it joins as a new member."}},
+	membership.NotStarted: {
+		{when: finding.learns, tells: true, cause: notStarted + "It is a learner, so the cluster is as safe as before.", next: "Look at its log, correct what is wrong{again}."},
+		{tells: true, cause: notStarted + "It is a voting member already, and counts as failed until it has started.", next: "Look at its log, correct what is wrong{again}."},
+	},
+	membership.NotAlive: {
+		{when: finding.lives, cause: "{Subject} is a learner in the member list, but {detail}.", next: "Apply again; if this stays so, remove the member and add it again."},
+		{when: finding.learns, tells: true, cause: "{answer} A learner that does not answer is not promoted: it stays a learner.", next: "Bring it back{again}."},
+		{tells: true, cause: "{answer} It is a voting member already, and counts as failed while it does not answer.", next: "Bring it back{again}."},
+	},
+	membership.OtherLeader: {{tells: true, cause: "{view}; the voters name {others} in term {term}. It stays a learner.",
+		next: "Look at the network between it and the others{again}."}},
+	membership.Lagging: {{tells: true, cause: "{Subject} is {lag} entries behind the leader; {most} are allowed. It stays a learner.",
+		next: "If it does not catch up, look at its log and at the network between it and the leader{again}."}},
+	membership.Unconfirmed: {
+		{when: finding.learns, tells: true, cause: "{Subject} has caught up, but its connection to the leader was not stable for two checks in a row. It stays a learner, and the quorum is not affected.",
+			next: "Apply again. If this repeats, check the network between it and the leader."},
+		{tells: true, cause: "The member list says that {subject} is a voter, and the member itself does not say so yet.", next: "Apply again."},
+	},
+	membership.LastVoter: {
+		{when: finding.isReplacement, cause: "{Subject} is the only voter: to replace it would be to lose the data.", next: "Add another member first{again}."},
+		{when: finding.waits, cause: "{Subject} is the only voter, and {others} must be removed before it.", next: "See what holds that up{again}."},
+		{when: finding.hasOthers, cause: "{Subject} is the only voter, and {others} {is|are} left: without it the cluster is gone.",
+			next: "Remove {that learner|those learners} first, or promote {it|one of them}{again}."},
+		{cause: "{Subject} is the only voter: no other member can lead, and the cluster ends with its process."},
+	},
+	membership.NotOurs: {{cause: "{Subject} has the peer URLs {urls}, and the state knows it as {detail}.", next: "If its peer URLs were changed outside Terraform, apply again with a refresh. " +
+		"If it is another member, forget it. " + afterWith + ":\n\n  terraform state rm 'ADDRESS'"}},
+	membership.OthersNotActive: {{cause: "A live member is removed for its replacement only while every other member is active. {answers}", next: "{remedy}{again}."}},
+	membership.TurnOfAnother:   {{cause: "A live member is removed for its replacement only when no other replacement is under way. {turns}", next: "{finish}"}},
+	membership.VersionTooOld: {
+		{when: finding.isUpdate, cause: runsEtcd + ", which forgets that a member is a learner when its peer URLs are updated (etcd-io/etcd#21694).",
+			next: "Remove the learner and add it again with the new URLs, or upgrade to 3.5.31, 3.6.12 or later first."},
+		{when: finding.hasSubject, tells: true, cause: runsEtcd + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633).", next: "Upgrade to 3.4.4 or later{again}."},
+		{cause: runsEtcd + ", which knows no learners, and a member is never added in any other way.", next: "Upgrade to 3.4 or later{again}."},
+	},
+	membership.VoterLives: {{cause: "The node of {name} is rebuilt, and its member {subject} is still a voting member: {vote}. A voter that lives is never removed with its node.",
+		next: "The machine of the old node still runs: stop it{again}."}},
+	membership.AlarmRaised: {
+		{when: finding.isUpdate, cause: "{raised} Nothing can be written until the alarm is disarmed, so this change could not be guarded against other Terraform runs.", next: "{disarm}"},
+		{when: finding.isRemoval, cause: "{raised} Nothing can be written until the alarm is disarmed: a member that lives is not replaced now, because its successor could not be added.", next: "{disarm}"},
+		{when: finding.isChange, cause: "{raised} Nothing can be written until the alarm is disarmed, so a new member could not be recorded.", next: "{disarm}"},
+		{cause: "{raised}", next: "{disarm}"},
+	},
+	membership.KnownBadRelease: {{cause: "{Others} {runs|run} a release on which a promotion may be lost, at a restart or at the next upgrade ({detail}).",
+		next: "Upgrade to 3.5.26 or later within 3.5 before anything else."}},
+}
+
+var memberGone = []words{
+	{when: finding.hasSubject, tells: true, cause: "{why} {answers} {short} stays a learner.", next: bringBack},
+	{cause: "{why} {answers}", next: bringBack},
+}
+
+const (
+	bringBack  = "Bring {shorts} back, or remove {it|one of them} first{again}."
+	notStarted = "{who} was added with the peer URLs {urls} and has not started: its process does not run, cannot reach the other members, or does not listen there. "
+)
+
+// The conditions of wordings.
+
+func (c finding) hasOthers() bool     { return len(c.f.Others) > 0 }
+func (c finding) isAlone() bool       { return len(c.f.Others) == 0 }
+func (c finding) hasSubject() bool    { return c.f.Subject != 0 } // a promotion, possibly as part of an addition
+func (c finding) isChange() bool      { return c.again != "" }
+func (c finding) isUpdate() bool      { return c.action == reconfigure.ActionUpdate }
+func (c finding) isReplacement() bool { return c.action == reconfigure.ActionReplace }
+func (c finding) isRemoval() bool {
+	return c.action == reconfigure.ActionRemove || c.isReplacement()
+}
+func (c finding) waits() bool  { return c.d.Verdict == membership.Wait }
+func (c finding) lives() bool  { return c.s.Alive(c.f.Subject) }
+func (c finding) learns() bool { return c.member().Learner }
+func (c finding) member() membership.Member {
+	m, _ := c.s.Member(c.f.Subject)
+	return m
+}
+func (c finding) leads() bool {
+	leader, _, _ := c.s.MajorityLeader()
+	return c.f.Subject == leader && slices.Equal(c.f.Others, []membership.MemberID{leader})
+}
+
+func (c finding) unhealthy() (out []membership.MemberID) {
+	for _, id := range c.f.Others {
+		if !c.s.Alive(id) {
+			out = append(out, id)
+		}
 	}
-	return sprintf("Look at the cluster: %s.%s", c.d.Code, c.held)
+	return out
 }
 
-func (c finding) othersNotActive() string {
-	return sprintf("A live member is removed for its replacement only while every other member is active. %s %s, then apply again. Nothing was changed.",
-		memberAnswers(c.s, c.f.Others), c.remedy())
+func (c finding) responding() string {
+	n := c.f.Voters - len(c.f.Others)
+	return sprintf("%d of %d voters %s", n, c.f.Voters, plural(n, "answers", "answer"))
 }
 
-func (c finding) turnOfAnother() string {
-	return "A live member is removed for its replacement only when no other replacement is under way. " + turns(c.f.Turns) + " Nothing was changed. " + turnsWayOut(c.f.Turns)
+// back says which of the others must come back for a quorum.
+func (c finding) back() string {
+	back := shorts(c.s, c.f.Others)
+	if need := c.f.Quorum - c.f.Voters + len(c.f.Others); need < len(c.f.Others) {
+		return sprintf("at least %d of %s", need, back)
+	}
+	return back
+}
+
+// why says why every other member must be alive for an addition or a promotion.
+func (c finding) why() string {
+	if c.f.Alive >= c.f.Quorum {
+		return "Servers of this version add a member only while every voter is connected."
+	}
+	return sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.f.Alive, c.f.Voters, c.f.Quorum)
+}
+
+// remedy says what to do about the other members.
+func (c finding) remedy() string {
+	who, n := shorts(c.s, c.f.Others), len(c.f.Others)
+	if c.waits() {
+		return sprintf("%s %s to be removed in the same run and must go first: see what holds that up", who, plural(n, "is", "are"))
+	}
+	return sprintf("Bring %s back or replace %s", who, plural(n, "it", "them"))
+}
+
+func (c finding) who() string {
+	if c.name == c.f.Subject.String() {
+		return "Member " + c.name
+	}
+	return sprintf("%s (%s)", c.name, c.f.Subject)
 }
 
 // turns lists the replacements that are not complete.
@@ -107,64 +230,47 @@ func turnsWayOut(open []membership.Turn) string {
 		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "it", "them")) + forged
 }
 
-func (c finding) memberGone() string {
-	why := sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.f.Alive, c.f.Voters, c.f.Quorum)
-	if c.f.Alive >= c.f.Quorum {
-		why = "Servers of this version add a member only while every voter is connected."
+// views says which leader each voter names.
+func views(s membership.Snapshot) string {
+	var out []string
+	for _, m := range s.Voters() {
+		if a := s.Answer(m.ID); a.State != membership.Answered || a.MemberID != m.ID || a.ClusterID != s.ClusterID {
+			out = append(out, strings.TrimSuffix(MemberAnswer(s, m.ID), "."))
+			continue
+		}
+		out = append(out, view(s, m.ID))
 	}
-	stays := ""
-	if c.f.Subject != 0 { // a promotion, possibly as part of an addition
-		stays = sprintf(" %s stays a learner.", capital(short(c.s, c.f.Subject)))
-	}
-	return sprintf("%s %s%s Bring %s back, or remove %s first, then apply again.",
-		why, memberAnswers(c.s, c.f.Others), stays, shorts(c.s, c.f.Others), plural(len(c.f.Others), "it", "one of them"))
+	return strings.Join(out, "; ")
 }
 
-func (c finding) slotTaken() string {
-	n := len(c.f.Others)
-	var unhealthy []membership.MemberID
-	for _, id := range c.f.Others {
-		if !c.s.Alive(id) {
-			unhealthy = append(unhealthy, id)
+// view says which leader a member names.
+func view(s membership.Snapshot, id membership.MemberID) string {
+	a := s.Answer(id)
+	if a.Leader == 0 {
+		return Member(s, id) + " knows no leader"
+	}
+	return sprintf("%s names %s in term %d", Member(s, id), short(s, a.Leader), a.Term)
+}
+
+// mixed says which endpoints lead to which cluster.
+func mixed(s membership.Snapshot, ids []membership.MemberID) string {
+	if len(ids) > 0 {
+		return memberAnswers(s, ids)
+	}
+	var others []string
+	for _, id := range slices.Sorted(maps.Keys(s.Others)) {
+		others = append(others, sprintf("%s answers for cluster %s", strings.Join(s.Others[id], ", "), id))
+	}
+	return sprintf("The endpoints do not lead to one cluster: this one is %s, but %s.", s.ClusterID, strings.Join(others, ", and "))
+}
+
+// wayTo says how members that could not be asked can be reached: at another
+// address, or by trusting their hosts with the credentials.
+func (c finding) wayTo() string {
+	for _, m := range c.s.Members {
+		if a := c.s.Answer(m.ID); a.State == membership.Unprobed && strings.HasPrefix(a.Detail, string(connection.NotAsked)) {
+			return "If the members may get the credentials, add their URLs to endpoints in the provider block" + c.again + "."
 		}
 	}
-	said := ""
-	if len(unhealthy) > 0 {
-		said = " " + memberAnswers(c.s, unhealthy)
-	}
-	return sprintf("The cluster takes no more learners now: the %s taken by %s.%s Promote or remove %s first, or start every member with a higher --max-learners (etcd 3.6 and later), then apply again.",
-		plural(n, "slot is", "slots are"), members(c.s, c.f.Others), said, plural(n, "it", "one of them"))
-}
-
-func (c finding) belowQuorum() string {
-	return sprintf("Without %s %d of %d voters would be alive; quorum is %d. %s %s, then apply again.",
-		Member(c.s, c.f.Subject), c.f.Alive, c.f.Voters, c.f.Quorum, memberAnswers(c.s, c.f.Others), c.remedy())
-}
-
-// remedy says what to do about the other members.
-func (c finding) remedy() string {
-	who := shorts(c.s, c.f.Others)
-	if c.d.Verdict == membership.Wait {
-		return sprintf("%s %s to be removed in the same run and must go first: see what holds that up", who, plural(len(c.f.Others), "is", "are"))
-	}
-	return sprintf("Bring %s back or replace %s", who, plural(len(c.f.Others), "it", "them"))
-}
-
-func (c finding) nameTaken() string {
-	return sprintf("The name %s belongs to %s. Choose another name; if that member is meant, import it.", c.f.Detail, members(c.s, c.f.Others))
-}
-
-func (c finding) urlTaken() string {
-	return sprintf("The peer URL %s belongs to %s. Choose another URL; if that member is meant, import it.", c.f.Detail, members(c.s, c.f.Others))
-}
-
-func (c finding) badURL() string {
-	return peerURLDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem})
-}
-
-func (c finding) loopbackURL() string {
-	if len(c.f.Others) == 0 {
-		return sprintf("%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.", c.f.Detail)
-	}
-	return sprintf("%s can be reached on its own machine only, and this cluster has members elsewhere: %s. Give the URL at which they reach this member.", c.f.Detail, members(c.s, c.f.Others))
+	return "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (" + guides + "bastions-and-load-balancers)" + c.again + "."
 }

@@ -54,11 +54,6 @@ func NotRefreshed(err error) Message {
 	return t
 }
 
-func nameTaken(name string, m membership.Member) string {
-	return sprintf("The cluster has a member %s (%s) already, at %s. Names are unique in a cluster. Nothing was changed. If that is another member, choose another name.",
-		name, m.ID, strings.Join(m.PeerURLs, ", "))
-}
-
 func ids(members []membership.Member) []membership.MemberID {
 	var out []membership.MemberID
 	for _, m := range members {
@@ -71,7 +66,7 @@ func ids(members []membership.Member) []membership.MemberID {
 func cause(err error) string {
 	var refusal *reconfigure.Refusal
 	if errors.As(err, &refusal) {
-		return "\n\n" + refused(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot).Detail
+		return "\n\n" + reason(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot)
 	}
 	return answers(err)
 }
@@ -98,7 +93,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case incomplete != nil:
 		return joinIncomplete(incomplete)
 	case errors.As(err, &unidentified):
-		return notOurs(summary, unidentified)
+		return Message{summary, notOurs(unidentified)}
 	case errors.As(err, &refusal):
 		t := refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
@@ -139,44 +134,6 @@ func noCluster(none *reconfigure.NoCluster) string {
 		return "There is no cluster to join: no endpoint gave a member list.\n\nFor a new cluster, use an etcd_cluster. Its initial members form the cluster. " +
 			"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + answers(none.Cause)
 	}
-}
-
-// notOurs returns the error for a refusal of [membership.Identify].
-func notOurs(summary string, u *reconfigure.Unidentified) Message {
-	f := u.Identity.Facts
-	m, _ := u.Snapshot.Member(f.Subject)
-	it := capital(Member(u.Snapshot, f.Subject))
-	urls := strings.Join(u.PeerURLs, ", ")
-	t := Message{Summary: summary}
-	imports := sprintf("\n\nTo import the member, run this command. %s:\n\n  terraform import 'ADDRESS' %s", afterWith, f.Subject)
-	switch u.Identity.Code {
-	case membership.AlreadyMember:
-		t.Detail = sprintf("%s is in the cluster already with these peer URLs (%s), and was not added by this configuration. Nothing was changed. "+
-			"To have another member, give it other peer URLs.", it, urls) + imports
-	case membership.AnnouncedElsewhere:
-		t.Detail = sprintf("A member with these peer URLs (%s) was added outside this configuration as %s and has not started. Nothing was changed. "+
-			"If it will not be started, remove it (etcdctl member remove %s) and apply again; or import it by that ID.", urls, m.ID, m.ID)
-	case membership.NameTaken:
-		t.Detail = nameTaken(u.Name, m) + imports
-	case membership.InitialMissing:
-		t.Detail = sprintf("%s is an initial member, and cluster %s was formed without it (its members: %s). Nothing was changed. "+
-			"To add it as a later member, %s", u.Name, u.Snapshot.ClusterID, members(u.Snapshot, ids(u.Snapshot.Members)), own(rebuild(u.Name)))
-	case membership.FormedAlone:
-		t.Detail = formedAlone(u)
-	case membership.InitialRenamed:
-		t.Detail = sprintf("The initial member's peer URLs (%s) belong to %s, a member of another name. Nothing was changed. Set name to the one that its process bears (ETCD_NAME).", urls, Member(u.Snapshot, f.Subject))
-	case membership.OtherMachine:
-		t.Detail = sprintf("%s lives on another machine than the one in machine_id. Nothing was changed. If the resource has create_before_destroy, it would leave after its machine: "+
-			"remove that line from its lifecycle block, and apply again.", it) + imports
-	case membership.OtherName:
-		t.Detail = otherName(u, m)
-	case membership.MovedMember:
-		t.Detail = sprintf("%s runs with the peer URLs %s, and the configuration says %s. Nothing was changed. Set peer_urls to what it runs with.",
-			it, strings.Join(m.PeerURLs, ", "), urls)
-	default:
-		t.Detail = string(u.Identity.Code) + ". Nothing was changed."
-	}
-	return t
 }
 
 // ImportNotFound returns the error for an import ID that matches no member, or several.

@@ -12,7 +12,6 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -143,35 +142,6 @@ func TestInputTexts(t *testing.T) {
 	mustBeGolden(t, "input.txt", b.String())
 }
 
-// arguments match texts that may begin with a small letter.
-var arguments = regexp.MustCompile(`^(size|desired)\b`)
-
-// mustFollowPattern fails the test unless the summary is one line without a
-// full stop and the detail is whole sentences without unfilled placeholders.
-func mustFollowPattern(t *testing.T, text Message) {
-	t.Helper()
-	if s := text.Summary; s == "" || strings.HasSuffix(s, ".") || strings.ContainsAny(s, "\n") || s[:1] != strings.ToUpper(s[:1]) && !arguments.MatchString(s) {
-		t.Errorf("a summary is one line, without a full stop, and begins with a capital or an argument: %q", s)
-	}
-	paragraphs := strings.Split(text.Detail, "\n\n")
-	if first := paragraphs[0]; !strings.HasSuffix(first, ".") && !strings.HasSuffix(first, ":") {
-		t.Errorf("%q: the detail is not whole sentences: %q", text.Summary, first)
-	}
-	for _, odd := range []string{"%!", "  ", "..", " .", "()", "<nil>"} {
-		if strings.Contains(text.Summary+paragraphs[0], odd) {
-			t.Errorf("%q has %q in it: %q", text.Summary, odd, paragraphs[0])
-		}
-	}
-}
-
-// mustBeShort fails the test if a summary has more than eight words.
-func mustBeShort(t *testing.T, text Message) {
-	t.Helper()
-	if n := len(strings.Fields(text.Summary)); n > 8 {
-		t.Errorf("a summary has at most eight words, this one %d: %q", n, text.Summary)
-	}
-}
-
 // TestEveryTextIsRendered fails for texts that no test of this package renders.
 func TestEveryTextIsRendered(t *testing.T) {
 	files, err := filepath.Glob("*.go")
@@ -217,25 +187,6 @@ func TestEveryTextIsRendered(t *testing.T) {
 		if !called[name] {
 			t.Errorf("%s: no test renders %s", position, name)
 		}
-	}
-}
-
-// mustBeGolden compares texts with a file under testdata. UPDATE=1 rewrites the
-// file.
-func mustBeGolden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != got {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
 	}
 }
 

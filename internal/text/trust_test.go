@@ -18,8 +18,8 @@ func TestWayToAMemberThatIsNotAsked(t *testing.T) {
 		"answered by member 3":                             "map the URL of each member in the provider's address_map (https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/bastions-and-load-balancers), then apply again.",
 	} {
 		s.Answers = map[membership.MemberID]membership.Answer{2: {State: membership.Unprobed, Endpoint: "https://b:2379", Detail: detail}}
-		c := finding{s: s, f: membership.Facts{Others: []membership.MemberID{2}}, again: ", then apply again"}
-		if got := c.notProbed(); !strings.HasSuffix(got, want) {
+		got := refused("add", "c", membership.Decision{Code: membership.NotProbed, Facts: membership.Facts{Others: []membership.MemberID{2}}}, s).Detail
+		if !strings.HasSuffix(got, want) {
 			t.Errorf("%s: got %q", detail, got)
 		}
 	}

@@ -1,0 +1,273 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+const (
+	infra1 membership.MemberID = 0x8e9e05c52164694c + iota
+	infra2
+	infra3
+)
+
+func others(ids ...membership.MemberID) membership.Facts { return membership.Facts{Others: ids} }
+
+// answering returns the error for endpoints that answered each in its way.
+func answering(kinds ...connection.Kind) error {
+	gone := &connection.Unreachable{}
+	for i, kind := range kinds {
+		endpoint := fmt.Sprintf("https://10.0.1.%d:2379", 10+i)
+		gone.Answers = append(gone.Answers, connection.Answer{Endpoint: endpoint, Err: &connection.Error{Endpoint: endpoint, Kind: kind, Err: errors.New("the original error")}})
+	}
+	return gone
+}
+
+func TestAdvice(t *testing.T) {
+	s := seen(ok, ok, silent)
+	s.Others = map[membership.ClusterID][]string{0x2b: {"http://x:2379", "http://y:2379"}, 0x2c: {"http://z:2379"}}
+	survivor := seen(silent, func(m *membership.Member, a *membership.Answer) {
+		a.Leader, a.ReadOK, a.Applied, a.DBSize = 0, false, 42, 3<<20
+	}, silent)
+	var all []named
+	for _, c := range []struct {
+		s    membership.Snapshot
+		code membership.Code
+		f    membership.Facts
+	}{
+		{s, membership.QuorumLost, membership.Facts{Voters: 1, Quorum: 1, Others: []membership.MemberID{infra3}}},
+		{s, membership.QuorumLost, membership.Facts{Voters: 3, Quorum: 2, Others: []membership.MemberID{infra2, infra3}}},
+		{s, membership.NoLeader, membership.Facts{Voters: 3, Quorum: 2}},
+		{s, membership.MixedClusters, others()},
+		{s, membership.ListMoved, others()},
+		{s, membership.NotProbed, others(infra3)},
+		{s, membership.NotProbed, others()},
+		{s, membership.MemberDown, others(infra3)},
+		{s, membership.SilentHere, others(infra3)},
+		{seen(ok, silent, unstarted), membership.MemberUnstarted, others(infra3)},
+		{seen(ok, ok, unstarted), membership.MemberUnstarted, others(infra3)},
+		{s, membership.MemberDown, others(9)},
+		{s, membership.LearnerStands, membership.Facts{Subject: infra3, Lag: 5000}},
+		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1, infra3}, Detail: "NOSPACE"}},
+		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "CORRUPT"}},
+		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "OTHER"}},
+		{s, membership.ToleranceZero, membership.Facts{Voters: 3, Quorum: 2, Alive: 2}},
+		{s, membership.EvenVoters, membership.Facts{Voters: 4, Quorum: 3}},
+		{seen(ok, version("3.5.19"), ok), membership.MixedVersions, others(infra1, infra2, infra3)},
+		{s, membership.KnownBadRelease, membership.Facts{Others: []membership.MemberID{infra1, infra2}, Detail: "etcd-io/etcd#19557"}},
+		{survivor, membership.SurvivorLeft, membership.Facts{Subject: infra2}},
+		{s, "some other thing", others()},
+	} {
+		all = append(all, named{string(c.code), Message{"Advice", Advice(membership.Warning{Code: c.code, Facts: c.f}, c.s)}})
+	}
+	for name, err := range map[string]error{"unreachable": answering(connection.Refused, connection.NoRoute)} {
+		all = append(all, named{name, Message{"Advice", ClusterUnreachable(err)}}, named{name + ", refused", LookRefused(err)})
+	}
+	all = append(all, named{"unreadable", Message{"Advice", ClusterUnreachable(errors.New("out of luck"))}}, named{"look unknown", LookUnknown}, named{"nobody to look at", NobodyToLookAt})
+	mustBeTexts(t, "advice.txt", all)
+}
+
+// Every kind of answer has advice, and no advice is given twice.
+func TestUnreachable(t *testing.T) {
+	all := []named{
+		{"none", unreachable("read the member list", &connection.Unreachable{})},
+		{"all silent, each in its way", unreachable("read the member list", answering(connection.Timeout, connection.NoRoute))},
+		{"two causes", unreachable("read the member list", answering(connection.Refused, connection.WrongPassword))},
+		{"no login", unreachable("read the member list", answering(connection.NoLogin, connection.Refused))},
+	}
+	for _, kind := range append(constants(t, "../connection", "Kind"), "something new") {
+		all = append(all, named{kind, unreachable("read the member list", answering(connection.Kind(kind)))})
+	}
+	mustBeTexts(t, "answers.txt", all)
+}
+
+func TestMaintenance(t *testing.T) {
+	s := seen(ok, ok, silent)
+	lost := seen(silent, ok, silent)
+	lost.Linearizable = false
+	var all []named
+	add := func(name string, err error) { all = append(all, named{name, Maintenance("do it", err)}) }
+	for _, c := range []struct {
+		code membership.Code
+		f    membership.Facts
+	}{
+		{membership.NotMember, membership.Facts{Subject: 9}},
+		{membership.LearnerUnserved, membership.Facts{Subject: infra2}},
+		{membership.NotAlive, membership.Facts{Subject: infra3}},
+		{membership.Lagging, membership.Facts{Subject: infra2, Lag: 5000, MaxLag: 1000}},
+		{membership.OthersNotActive, membership.Facts{Subject: infra1, Others: []membership.MemberID{infra3}}},
+		{membership.Interrupts, membership.Facts{Subject: infra1, Voters: 2, Quorum: 2, Alive: 1}},
+		{membership.ListMoved, membership.Facts{}},
+	} {
+		add(string(c.code), &reconfigure.Refusal{Decision: membership.Decision{Code: c.code, Facts: c.f}, Snapshot: s})
+	}
+	add("of a survivor", &reconfigure.Refusal{Action: reconfigure.ActionSave, Decision: lost.Gate(0), Snapshot: lost, Timeout: true})
+	stopped := func(action reconfigure.Action, err error, done, left []membership.MemberID) error {
+		return &reconfigure.Unfinished{Action: action, Member: infra2, Done: done, Remaining: left, Snapshot: s, Err: err}
+	}
+	add("failed first", stopped("defragment", context.DeadlineExceeded, nil, []membership.MemberID{infra1}))
+	add("failed last", stopped("defragment", errors.New("rpc error"), []membership.MemberID{infra1, infra3}, nil))
+	add("half a snapshot", stopped("save", &reconfigure.BadSnapshot{Size: 1000}, nil, nil))
+	add("another hash", stopped("save", &reconfigure.BadSnapshot{Size: 1024, Got: "aa", Want: "bb"}, nil, nil))
+	add("disk full", stopped("save", &fs.PathError{Op: "write", Path: "/x", Err: errors.New("no space left on device")}, nil, nil))
+	add("there meanwhile", stopped("save", &fs.PathError{Op: "link", Path: "/x", Err: fs.ErrExist}, nil, nil))
+	add("another cluster", stopped("save", &reconfigure.BackupKept{Path: "etcd.db",
+		Was: membership.Backup{Cluster: 0x2a, Least: 9, Most: 10}, Now: membership.Backup{Cluster: 0x2b, Least: 1, Most: 2}}, nil, nil))
+	add("is there", &fs.PathError{Path: "/b/etcd.db", Err: fs.ErrExist})
+	add("no directory", &reconfigure.NoDirectory{Path: "backup"})
+	add("a directory", &reconfigure.IsDirectory{Path: "backup"})
+	add("lock lost", &reconfigure.LockLost{Lost: &claim.LostError{Key: "/lock"}})
+	add("permission", cluster.ErrPermission)
+	add("interrupted", context.Canceled)
+	add("other", errors.New("some other thing"))
+	two := seen(ok, ok)
+	two.Members[1].Name = "infra1"
+	all = append(all,
+		named{"no such member", MaintenanceMember("to", "x", nil, s)},
+		named{"several members", MaintenanceMember("to", "infra1", two.Find("infra1"), two)},
+		named{"provider unknown", UnknownProvider("list members")},
+		named{"list unconfirmed", ListUnconfirmed},
+		named{"stale", SnapshotStale(membership.Warning{Code: membership.NoLeader, Facts: membership.Facts{Voters: 3, Quorum: 2}}, infra1, s)},
+		named{"path taken", SnapshotPathTaken("etcd.db")},
+		named{"changed", SnapshotChanged("etcd.db", "bb", "aa")},
+		named{"unread", SnapshotUnread("etcd.db", errors.New("permission denied"))},
+		named{"not ours", SnapshotNotOurs("etcd.db")},
+		named{"kept", SnapshotKept("etcd.db", errors.New("permission denied"))},
+		named{"import", SnapshotImport},
+	)
+	for _, step := range []reconfigure.Step{
+		{Kind: reconfigure.StepDefragment, Remaining: 2},
+		{Kind: reconfigure.StepDefragmented, Took: 1500 * time.Millisecond},
+		{Kind: reconfigure.StepDefragmented, Took: time.Second, Bytes: 500, Total: 1536},
+		{Kind: reconfigure.StepLeaveOut},
+	} {
+		step.Member, step.Snapshot = infra1, s
+		all = append(all, named{"progress", Message{"Progress", Progress(step)}})
+	}
+	mustBeTexts(t, "maintenance.txt", all)
+	if got := reference(two, infra2); got != infra2.String() {
+		t.Errorf("of two members with one name: %q", got)
+	}
+}
+
+func TestLockTexts(t *testing.T) {
+	const key = "/_terraform/etcd/cdf818194e3a8c32/lock"
+	bob := claim.Holder{Who: "bob@ops2", PID: 12, Run: "x", Since: time.Date(2026, 11, 21, 1, 2, 3, 0, time.UTC), Doing: "add member e"}
+	ours := claim.Entry{Key: key, Value: `{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`}
+	lost := func(l reconfigure.LockLost) Message {
+		l.Action, l.Name = "add", "d"
+		return Explain("add", "d", &l)
+	}
+	gone := &claim.LostError{Key: key}
+	mustBeTexts(t, "lock.txt", []named{
+		{"held by another run", Explain("remove", "d", &claim.BusyError{Holder: bob, Entry: ours, Waited: 5 * time.Minute, Err: context.DeadlineExceeded})},
+		{"held by something else", Explain("add", "d", &reconfigure.Incomplete{Cause: &claim.BusyError{Entry: claim.Entry{Key: key, Value: "hands off", Forever: true}, Err: claim.ErrForever}})},
+		{"interrupted while waiting", Explain("add", "d", &claim.BusyError{Entry: ours, Err: context.Canceled})},
+		{"behind another change of this run", Explain("remove", "d", &reconfigure.Queued{Behind: "add member e", Err: context.DeadlineExceeded})},
+		{"lost, the list not readable", lost(reconfigure.LockLost{Lost: &claim.LostError{Key: key, Late: 41 * time.Second, Err: errors.New("no endpoint answered")}})},
+		{"lost, not in the list", lost(reconfigure.LockLost{Lost: gone, Checked: true})},
+		{"lost to another run, a learner in the list", lost(reconfigure.LockLost{Lost: &claim.LostError{Key: key, Now: &ours}, Checked: true, Listed: true, Member: membership.Member{ID: 0xd4, Learner: true}})},
+		{"lost, a voter in the list", lost(reconfigure.LockLost{Lost: gone, Checked: true, Listed: true, Member: membership.Member{ID: 0xd4}})},
+		{"waited for long", LockWaited("d", reconfigure.Waited{Holder: bob, For: 42 * time.Second})},
+	})
+}
+
+func TestHeartbeatAndRecordTexts(t *testing.T) {
+	const key, record = "/running/web1", "/_terraform/etcd/cdf818194e3a8c32/members/joiner-1f"
+	both := answering(connection.Refused, connection.Timeout)
+	failed := func(err error) Message {
+		return HeartbeatFailed("start the heartbeat of web1", "readwrite", "/running", err)
+	}
+	bad := cluster.Malformed{Kind: "ownership record", Key: record, Value: `"hands off"`, Err: errors.New("invalid character 'h'")}
+	newer := bad
+	newer.Format, newer.Newer = 2, true
+	mustBeTexts(t, "record.txt", []named{
+		{"heartbeat left", HeartbeatLeft("web1", key, both)},
+		{"heartbeat left, another error", HeartbeatLeft("web1", key, errors.New("etcdserver: something new"))},
+		{"no space", failed(&claim.AlarmError{Kind: "NOSPACE"})},
+		{"no v2", failed(fmt.Errorf("%w", connection.ErrNoV2))},
+		{"denied", failed(&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied, Err: errors.New("etcdserver: permission denied")})},
+		{"unreachable", failed(both)},
+		{"one endpoint", failed(&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED})},
+		{"any other error", failed(errors.New("etcdserver: something new"))},
+		{"malformed", Explain("add", "d", fmt.Errorf("reading: %w", &bad))},
+		{"newer", Explain("remove", "d", &newer)},
+		{"turn left", TurnLeft("d", &cluster.NotDeleted{Key: "/_terraform/etcd/1f/turns/d", Err: errors.New("etcdserver: no leader")})},
+		{"turn left, key unknown", TurnLeft("d", errors.New("no endpoint answered"))},
+	})
+}
+
+// Each mistake in a URL, a name and an initial cluster has a text that shows no secret.
+func TestMistakes(t *testing.T) {
+	var all []named
+	for _, raw := range []string{
+		"", "10.0.0.1:2380", "unix://10.0.0.1:2380", "https://root:secret@infra1:2380", "https://:2380", "https://a,b:2380", "https://0.0.0.0:2380", "https://infra1",
+		"https://infra1:99999", "https://infra1:2380/members", "https://infra1:2380?a=secret", "https://infra1:port",
+	} {
+		_, err := membership.NormalizeURL(raw)
+		all = append(all, named{"peer URL " + raw, wording(t, err, PeerURL)})
+	}
+	for _, raw := range []string{"", "10.0.0.1:2380", "root:secret@a", "::"} {
+		_, err := membership.URLAt("https", raw, membership.PeerPort)
+		all = append(all, named{"address " + raw, wording(t, err, InvalidAddress)})
+	}
+	for _, name := range []string{"", "a=b", "a b", "x/y", strings.Repeat("a", 300)} {
+		all = append(all, named{"name " + name, wording(t, membership.ValidateName(name), MemberName)})
+	}
+	for _, text := range []string{"", "a", "a=http://h:1,b=http://h:1", "a=http://h:1,b=h:2", "a=http://u:secret@h:1", "=http://h:1"} {
+		_, err := membership.ParseInitialCluster(text)
+		all = append(all, named{"initial cluster " + text, wording(t, err, InitialCluster)})
+	}
+	for _, c := range all {
+		if strings.Contains(c.text.Detail, "secret") {
+			t.Errorf("%s: %s", c.name, c.text.Detail)
+		}
+	}
+	mustBeTexts(t, "mistakes.txt", append(all,
+		named{"null", NullPeerURL("a")}, named{"variable", EnvironmentName("a b")}, named{"value", EnvironmentValue("A", '\r')}, named{"voters", NoVoters(-1)},
+		named{"endpoints", NoEndpoints}, named{"duration", InvalidDuration("timeouts.create", "5 minutes")}))
+}
+
+// wording returns the text of an error of a type.
+func wording[E error](t *testing.T, err error, words func(E) Message) Message {
+	t.Helper()
+	e, ok := errors.AsType[E](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	return words(e)
+}
+
+// Every rule of a plan has a text that names the first member.
+func TestPlanRules(t *testing.T) {
+	codes := make([]membership.Code, 0, len(planRules))
+	for code := range planRules {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	var all []named
+	for _, code := range codes {
+		text := PlanRule(membership.Ruling{Code: code, Names: []string{"infra1", "infra2"}, Facts: others(infra2), Entry: membership.Entry{Cluster: 0x2b}}, seen(ok, silent))
+		if !strings.Contains(text.Detail, "infra1") {
+			t.Errorf("%s: %q", code, text.Detail)
+		}
+		all = append(all, named{string(code), text})
+	}
+	mustBeTexts(t, "planrules.txt", all)
+}

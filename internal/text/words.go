@@ -1,0 +1,132 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
+
+// words are one wording of a code: what was found, and what to do next. Names in braces
+// stand for facts, see [finding.facts]. {one|many} depends on how many others there are.
+type words struct {
+	when                 func(finding) bool // nil for always
+	summary, cause, next string
+	tells                bool // the cause says what has become of the member
+}
+
+// wordings are the wordings of each code. The first applies whose condition holds.
+type wordings map[membership.Code][]words
+
+// finding is a code with its facts and their context.
+type finding struct {
+	action reconfigure.Action
+	name   string // the operator's name of the member
+	d      membership.Decision
+	f      membership.Facts
+	s      membership.Snapshot
+
+	held  bool           // a change was refused
+	again string         // ends the sentence that says what to do next
+	more  map[string]any // further facts
+}
+
+// nothingChanged stands between what was found and what to do next if a change was
+// refused, in a plan as in an apply.
+const nothingChanged = " Nothing was changed."
+
+// text returns the text of the finding in the first of the tables that has one.
+func (c finding) text(tables ...wordings) Message {
+	for _, table := range tables {
+		for _, w := range table[c.d.Code] {
+			if w.when == nil || w.when(c) {
+				return c.message(w)
+			}
+		}
+	}
+	return c.message(words{summary: "{doing}", cause: "Look at the cluster: {code}."})
+}
+
+func (c finding) message(w words) Message {
+	detail, next := strings.TrimSpace(c.fill(w.cause)), c.fill(w.next)
+	if c.held && !w.tells {
+		detail += nothingChanged
+	}
+	if next != "" && !strings.HasPrefix(next, "\n") {
+		detail += " "
+	}
+	return Message{Summary: c.fill(w.summary), Detail: detail + next}
+}
+
+var inBraces = regexp.MustCompile(`\{[a-zA-Z]+\}|\{[^{}|]*\|[^{}|]*\}`)
+
+// fill puts the facts into a template. It cleans every text among them, but for an [Own].
+func (c finding) fill(template string) string {
+	return inBraces.ReplaceAllStringFunc(template, func(field string) string {
+		field = field[1 : len(field)-1]
+		if one, many, ok := strings.Cut(field, "|"); ok {
+			return plural(max(len(c.f.Others), len(c.f.Names)), one, many)
+		}
+		if fact, ok := c.more[field]; ok {
+			return sprintf("%v", fact)
+		}
+		if fact, ok := facts[field]; ok {
+			return sprintf("%v", fact(c))
+		}
+		return "{" + field + "}"
+	})
+}
+
+// facts are what the names in braces stand for.
+var facts = map[string]func(finding) any{
+	"code":    func(c finding) any { return c.d.Code },
+	"name":    func(c finding) any { return c.name },
+	"who":     func(c finding) any { return c.who() },
+	"id":      func(c finding) any { return c.f.Subject },
+	"cluster": func(c finding) any { return c.s.ClusterID },
+	"detail":  func(c finding) any { return c.f.Detail },
+	"again":   func(c finding) any { return c.again },
+	"doing":   func(c finding) any { return c.doing() },
+
+	"subject": func(c finding) any { return Member(c.s, c.f.Subject) },
+	"Subject": func(c finding) any { return capital(Member(c.s, c.f.Subject)) },
+	"short":   func(c finding) any { return capital(short(c.s, c.f.Subject)) },
+	"urls":    func(c finding) any { return strings.Join(c.member().PeerURLs, ", ") },
+	"bears":   func(c finding) any { return c.member().Name },
+	"answer":  func(c finding) any { return MemberAnswer(c.s, c.f.Subject) },
+	"view":    func(c finding) any { return capital(view(c.s, c.f.Subject)) },
+	"vote":    func(c finding) any { return vote(c.s, c.f.Subject) },
+
+	"others":    func(c finding) any { return members(c.s, c.f.Others) },
+	"Others":    func(c finding) any { return capital(members(c.s, c.f.Others)) },
+	"shorts":    func(c finding) any { return shorts(c.s, c.f.Others) },
+	"answers":   func(c finding) any { return memberAnswers(c.s, c.f.Others) },
+	"unhealthy": func(c finding) any { return memberAnswers(c.s, c.unhealthy()) },
+	"names":     func(c finding) any { return listed(cleaned(c.f.Names)) },
+
+	"voters": func(c finding) any { return c.f.Voters },
+	"quorum": func(c finding) any { return c.f.Quorum },
+	"alive":  func(c finding) any { return c.f.Alive },
+	"spare":  func(c finding) any { return c.f.Voters - c.f.Quorum },
+	"fewer":  func(c finding) any { return c.f.Voters - 1 },
+	"lag":    func(c finding) any { return c.f.Lag },
+	"most":   func(c finding) any { return c.f.MaxLag },
+	"term":   func(c finding) any { _, term, _ := c.s.MajorityLeader(); return term },
+
+	"responding": func(c finding) any { return c.responding() },
+	"back":       func(c finding) any { return c.back() },
+	"why":        func(c finding) any { return c.why() },
+	"remedy":     func(c finding) any { return c.remedy() },
+	"views":      func(c finding) any { return views(c.s) },
+	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
+	"problem":    func(c finding) any { return peerURLDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
+	"turns":      func(c finding) any { return turns(c.f.Turns) },
+	"finish":     func(c finding) any { return own(turnsWayOut(c.f.Turns)) },
+	"raised":     func(c finding) any { return raisedAlarm(c.f, c.s) },
+	"disarm":     func(c finding) any { return own(c.disarm()) },
+	"way":        func(c finding) any { return c.wayTo() },
+}
