@@ -11,9 +11,10 @@ import (
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
 
-// destroyInstead ends every refusal of a plan. Terraform makes a normal plan
-// before it plans a destroy, so the refusal blocks both.
-const destroyInstead = "\n\nTo destroy everything instead, run:\n\n  terraform destroy -refresh=false"
+// destroyInstead ends every refusal of a plan. Terraform makes a normal plan before it
+// plans a destroy, so the refusal blocks both, and the provider cannot know which of them
+// is meant. So the guide has the command, not the text.
+const destroyInstead = "\n\nTo destroy everything instead, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
 
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`
@@ -28,7 +29,7 @@ func rebuild(name string) string {
 
 // replacedMeanwhile returns the error for a replacement while another is not over.
 func replacedMeanwhile(d membership.Decision, s membership.Snapshot) Message {
-	return New(endangered, "It replaces %s, and another replacement is not over. %s Nothing has been changed. %s\n\n"+
+	return New(endangered, "It replaces %s, and another replacement is not over. %s Nothing was changed. %s\n\n"+
 		"To finish that replacement, undo the other change and run:\n\n  terraform apply"+destroyInstead,
 		Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
 }
@@ -58,7 +59,7 @@ func notAdopted(u *reconfigure.Unidentified) Message {
 
 // SameAddress returns the error for two members of a plan with the same peer URL.
 var SameAddress = of3[string, string, string]("Members %[1]s and %[2]s have one peer URL",
-	"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing has been changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
+	"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing was changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
 		destroyInstead)
 
 // NoMachineID returns the warning for a member with a node and without a machine_id.

@@ -36,7 +36,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed {
 			because += " " + memberAnswers(s, r.Facts.Others)
 		}
-		return New(endangered, "%s Nothing has been changed.%s"+destroyInstead, own(because), own(why.next(r)))
+		return New(endangered, "%s"+nothingChanged+"%s"+destroyInstead, own(because), own(why.next(r)))
 	case r.Entry.Effect == membership.Created:
 		var urls []string
 		if r.Entry.After != nil {
@@ -64,9 +64,9 @@ var planRules = map[membership.Code]planRule{
 	membership.SecondUnobserved: {"It replaces the members %s, and the cluster cannot be observed from here. Only one living voter may be replaced per apply.",
 		oneMachine + "\n\nTo replace {name} alone, undo the other changes."},
 	membership.EveryVoterNeeded: {"It replaces %s, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote.",
-		growFirst + ""},
+		growFirst},
 	membership.NeededUnobserved: {"It replaces %s, and the cluster cannot be observed from here. As far as is known, the quorum needs every voter.",
-		growFirst + ""},
+		growFirst},
 	membership.TooFewStay: {"It removes %s and adds members at the same time: fewer of today's voters than their quorum would stay.",
 		"\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that."},
 	membership.NotProbed: {"It replaces %s, and another member cannot be asked.",
@@ -93,7 +93,7 @@ var planRules = map[membership.Code]planRule{
 		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
 			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},
 	membership.ProcessStays: {"It removes %s and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
-		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + afterWith + ":" + destroyFirst + ""},
+		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + afterWith + ":" + destroyFirst},
 	membership.OtherClusterReached: {"It adds %s to the cluster that the provider's endpoints reach, and the state has members of another cluster that it has reached there.",
 		"\n\nSet endpoints of the provider (or ETCDCTL_ENDPOINTS) to members of the right cluster. For two clusters, use a provider block for each."},
 	membership.PeersMoved: {"It gives %s a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
