@@ -36,9 +36,9 @@ func Server(p provider.Provider) tfprotov6.ProviderServer {
 	whole := providerserver.NewProtocol6(p)()
 	if all, ok := whole.(served); ok {
 		if own, ok := p.(*Provider); ok {
-			return &printable{all, &own.table}
+			return &printable{all, own.table.Load}
 		}
-		return &printable{all, nil}
+		return &printable{all, func() *backend.Table { return nil }}
 	}
 	return whole
 }
@@ -49,19 +49,20 @@ func Server(p provider.Provider) tfprotov6.ProviderServer {
 // whatever the origin of the text, see [text.Lines].
 type printable struct {
 	served
-	table *backend.Table // may be nil
+	// table returns the table of the current walk, nil before there is one.
+	table func() *backend.Table
 }
 
 // note notes what a state has of a member or of an etcd_cluster.
 func (p *printable) note(req *tfprotov6.UpgradeResourceStateRequest) {
-	if p.table == nil || req == nil || req.RawState == nil {
+	if p.table == nil || p.table() == nil || req == nil || req.RawState == nil {
 		return
 	}
 	if e, ok := clustermember.NoteOf(req.TypeName, req.RawState.JSON); ok {
-		p.table.Note(e)
+		p.table().Note(e)
 	}
-	if s, ok := cluster.NoteOf(req.TypeName, req.RawState.JSON); ok {
-		p.table.Store(s)
+	if c, ok := cluster.NoteOf(req.TypeName, req.RawState.JSON); ok {
+		p.table().EnterCluster(c)
 	}
 }
 

@@ -8,6 +8,7 @@ package provider
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -35,7 +36,7 @@ type Provider struct {
 	version string
 	pool    *connection.Pool
 	run     *backend.Run
-	table   backend.Table
+	table   atomic.Pointer[backend.Table]
 	// said are the warnings that this process has already reported.
 	said sync.Map
 }
@@ -111,8 +112,8 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		}
 	}
 	settings.Clock = p.pool.Clock(p.run.Clock)
-	p.table.Begin()
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool, Table: &p.table}
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool}
+	p.table.Store(&b.Table)
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b
 }

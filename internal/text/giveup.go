@@ -15,14 +15,14 @@ import (
 // The texts about a cluster that is to be given up.
 
 // GiveUp is why a plan gives up a cluster.
-type GiveUp uint8
+type GiveUp membership.RestoreAction
 
 // The reasons. A restore that an earlier apply has begun is on the way until the restored
 // cluster answers. Until then it can be withdrawn, which gives up the restored cluster.
 const (
-	ForRestore GiveUp = iota
-	ForRestoreOnTheWay
-	ForWithdrawal
+	ForRestore         = GiveUp(membership.RestoreNow)
+	ForRestoreOnTheWay = GiveUp(membership.RestoreOnTheWay)
+	ForWithdrawal      = GiveUp(membership.RestoreWithdrawn)
 )
 
 // NotGivenUp returns the error for a plan of etcd_cluster, or its apply, that would give

@@ -16,26 +16,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// GivingUp is a cluster that a plan gives up, and why.
-type GivingUp struct {
-	membership.GiveUpRequest
-	Why text.GiveUp
-	// Again is true if an earlier apply has given it up. Its machines are being
-	// destroyed since, so silence proves nothing new. An answer still refuses.
-	Again bool
-	// Unasked is true if the plan asks nothing unless a member of it is left.
-	Unasked bool
-}
-
 // MayGiveUp refuses a plan that gives up a cluster, unless the answers of every known
 // address and the statement of the operator allow it. c is nil if no address is known.
-func (b *Backend) MayGiveUp(ctx context.Context, c *Cluster, g GivingUp, diags *diag.Diagnostics) {
+func (b *Backend) MayGiveUp(ctx context.Context, c *Cluster, g membership.GivingUp, diags *diag.Diagnostics) {
 	b.giveUp(ctx, c, g, (*reconfigure.Engine).MayGiveUp, diags)
 }
 
 // GiveUp asks again during the apply what [Backend.MayGiveUp] has asked. It does not
 // change the cluster.
-func (b *Backend) GiveUp(ctx context.Context, c *Cluster, g GivingUp, diags *diag.Diagnostics) {
+func (b *Backend) GiveUp(ctx context.Context, c *Cluster, g membership.GivingUp, diags *diag.Diagnostics) {
 	b.giveUp(ctx, c, g, (*reconfigure.Engine).GiveUp, diags)
 }
 
@@ -45,7 +34,7 @@ func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause 
 	return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, nil), cause)
 }
 
-func (b *Backend) giveUp(ctx context.Context, c *Cluster, g GivingUp, ask func(*reconfigure.Engine, context.Context, membership.ClusterID, []string) error, diags *diag.Diagnostics) {
+func (b *Backend) giveUp(ctx context.Context, c *Cluster, g membership.GivingUp, ask func(*reconfigure.Engine, context.Context, membership.ClusterID, []string) error, diags *diag.Diagnostics) {
 	b.state.Know(g.Cluster, g.Known...)
 	for _, other := range g.Others {
 		if other != 0 {
@@ -64,6 +53,6 @@ func (b *Backend) giveUp(ctx context.Context, c *Cluster, g GivingUp, ask func(*
 		return
 	}
 	if err != nil {
-		report.Error(diags, text.NotGivenUp(err, g.Why))
+		report.Error(diags, text.NotGivenUp(err, text.GiveUp(g.Why)))
 	}
 }

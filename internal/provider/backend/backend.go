@@ -36,22 +36,16 @@ type Backend struct {
 	// Pool holds the connections that this process shares.
 	Pool *connection.Pool
 
-	// SnapshotFiles are the files of etcd_snapshot resources in the state, or just
-	// deleted from it; the value is nil if a resource has created the file since.
-	// SnapshotPlans maps each file of the plan to the resource that creates it.
-	SnapshotFiles syncmap.Map[string, *membership.Backup]
-	SnapshotPlans syncmap.Map[string, string]
 	// claims are the claims that this process holds for its user, by ID, across
 	// calls of Terraform; see [Backend.Hold].
 	claims syncmap.Map[string, *claim.Claim]
 
-	// Table holds what the current plan does to members.
-	Table *Table
+	// Table holds the entries of the current walk of Terraform.
+	Table Table
 
 	state    reconfigure.ProcessState
 	clusters syncmap.Map[string, *Cluster] // by their endpoints
 	byID     syncmap.Map[membership.ClusterID, *Cluster]
-	reported syncmap.Map[string, bool]
 	// changes counts the changes of this process in all clusters, because
 	// several [Cluster] values may be the same cluster at different endpoints.
 	// An observation from before a change is invalid after it, however recent
@@ -72,10 +66,7 @@ func From(data any, diags *diag.Diagnostics) *Backend {
 
 // FirstTime reports true once for each key, so that a warning about a cluster
 // is not repeated for every resource.
-func (b *Backend) FirstTime(key string) bool {
-	reported, _ := b.reported.Set(key, true)
-	return !reported
-}
+func (b *Backend) FirstTime(key string) bool { return b.Table.FirstTime(key) }
 
 // Hold stores a claim until [Backend.Release] with the same ID.
 func (b *Backend) Hold(id string, c *claim.Claim) { b.claims.Set(id, c) }

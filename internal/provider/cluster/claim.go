@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 )
@@ -46,7 +47,7 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 			urls = append(urls, w.PeerURLs...)
 		}
 	}
-	if taken := r.backend.Table.Claim(o.ID, urls); len(taken) > 0 {
+	if taken := r.backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: urls}); len(taken) > 0 {
 		report.ErrorOn(diags, "members", twoClusters(taken))
 	}
 }

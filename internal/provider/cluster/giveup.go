@@ -17,11 +17,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // beforeKey is the key of what a restore keeps; see [before].
@@ -33,7 +31,7 @@ const giveUpTimeout = time.Minute
 // before is what an apply keeps that gave up a cluster.
 type before struct {
 	// Lost is the cluster. Members of it may be left in the state.
-	Lost backend.GivingUp `json:"lost"`
+	Lost membership.GivingUp `json:"lost"`
 	// Nodes are its nodes, as Terraform's protocol has them, until the restored cluster
 	// has answered. The others are what the state had beside them.
 	Nodes    []byte               `json:"nodes,omitempty"`
@@ -45,7 +43,7 @@ type before struct {
 var nodesType = types.MapType{ElemType: types.ObjectType{AttrTypes: node.Types}}
 
 // beforeOf returns what is kept of a state.
-func beforeOf(ctx context.Context, state model, lost backend.GivingUp, diags *diag.Diagnostics) before {
+func beforeOf(ctx context.Context, state model, lost membership.GivingUp, diags *diag.Diagnostics) before {
 	value, err := state.Node.ToTerraformValue(ctx)
 	if err == nil {
 		var dynamic tfprotov6.DynamicValue
@@ -79,7 +77,7 @@ type restoration struct {
 	action membership.RestoreAction
 	code   membership.Code
 	// lost is the cluster that is given up, with the ID 0 if there is none.
-	lost backend.GivingUp
+	lost membership.GivingUp
 	// state is the state, or the one before if the restore is withdrawn.
 	state model
 }
@@ -99,7 +97,7 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 	}
 	out := restoration{state: state}
 	out.action, out.code = membership.DecideRestore(req)
-	given := backend.GivingUp{GiveUpRequest: membership.GiveUpRequest{Cluster: req.Cluster, Others: []membership.ClusterID{kept.Lost.Cluster}}}
+	given := membership.GivingUp{Why: membership.RestoreNow, GiveUpRequest: membership.GiveUpRequest{Cluster: req.Cluster, Others: []membership.ClusterID{kept.Lost.Cluster}}}
 	for _, n := range has {
 		given.Known = append(given.Known, membership.Member{Name: n.Name, ClientURLs: n.ClientURLs})
 	}
@@ -108,11 +106,11 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 		given.Others, given.Gone = nil, now.gone()
 		out.lost = given
 	case membership.RestoreWithdrawn:
-		given.Why = text.ForWithdrawal
+		given.Why = out.action
 		out.lost, out.state = given, kept.into(ctx, state, diags)
 	case membership.RestoreOnTheWay:
 		out.lost = kept.Lost
-		out.lost.Gone, out.lost.Why = now.gone(), text.ForRestoreOnTheWay
+		out.lost.Gone, out.lost.Why = now.gone(), out.action
 	case membership.RestoreNothing, membership.RestoreRefused:
 		out.lost = kept.Lost
 		out.lost.Unasked = true
@@ -125,7 +123,7 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 
 // ask asks whether the cluster may be given up that the plan gives up, if any. during is
 // true during the apply.
-func (r *Resource) ask(ctx context.Context, lost backend.GivingUp, during bool, diags *diag.Diagnostics) {
+func (r *Resource) ask(ctx context.Context, lost membership.GivingUp, during bool, diags *diag.Diagnostics) {
 	if lost.Cluster == 0 || r.backend == nil {
 		return
 	}
@@ -156,10 +154,10 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 	// An apply asks when it begins to change something. Terraform plans again during the
 	// apply, when machines have been destroyed.
 	if does.lost.Cluster != 0 && r.backend != nil {
-		if !does.lost.Unasked && !r.backend.Table.Closed() {
+		if !does.lost.Unasked && !r.backend.Table.Applies() {
 			r.ask(ctx, does.lost, false, diags)
 		}
-		r.backend.Table.Lose(does.lost)
+		r.backend.Table.EnterCluster(membership.ClusterEntry{GivesUp: &does.lost})
 	}
 	if diags.HasError() {
 		return false

@@ -8,12 +8,11 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
 // NoteOf returns what the state of a resource has of an etcd_cluster. Terraform reads the
 // state of each object before it plans the object, also of a tainted one without a refresh.
-func NoteOf(typ string, state []byte) (s backend.Stored, ok bool) {
+func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	var m struct {
 		Cluster  string `json:"cluster_id"`
 		Complete bool   `json:"complete"`
@@ -25,7 +24,7 @@ func NoteOf(typ string, state []byte) (s backend.Stored, ok bool) {
 	if typ != "etcd_cluster" || json.Unmarshal(state, &m) != nil {
 		return s, false
 	}
-	s.Complete = m.Complete
+	s.Formed = m.Complete
 	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
 	for _, n := range m.Node {
 		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, attribute.NormalURLs(n.PeerURLs)...)

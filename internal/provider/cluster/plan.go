@@ -130,7 +130,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 	case err != nil && port.Hopeless(err):
 		report.ErrorOn(diags, "members", answering(err))
 	default:
-		if was, ok := r.backend.Table.Has(peers); ok {
+		if was, ok := membership.InState(r.backend.Table.Clusters(), peers); ok {
 			report.ErrorOn(diags, "members", inState(was.Cluster))
 		}
 	}

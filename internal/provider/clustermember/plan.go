@@ -34,7 +34,7 @@ type kept struct {
 	// Endpoints lead to the cluster of the member that is replaced.
 	Endpoints []string `json:"endpoints,omitempty"`
 	// Lost are the clusters that the plan gives up.
-	Lost []backend.GivingUp `json:"lost,omitempty"`
+	Lost []membership.GivingUp `json:"lost,omitempty"`
 	// Moved is the recorded owner of a member that a moved block gave another type, until
 	// an update records the new resource as the owner.
 	Moved string `json:"moved,omitempty"`
@@ -91,7 +91,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
 		}
 	}
-	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, r.backend.Table.Lost(), before.Moved, before.Failover}, diags)
+	lost := membership.GivenUp(r.backend.Table.Clusters())
+	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, lost, before.Moved, before.Failover}, diags)
 	r.enter(ctx, e, plan, endpoints, resp)
 }
 
@@ -155,7 +156,7 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 			known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
 		}
 	}
-	for _, lost := range r.backend.Table.Lost() {
+	for _, lost := range membership.GivenUp(r.backend.Table.Clusters()) {
 		if lost.Cluster == e.Cluster && lost.Unasked && e.Effect != membership.Held && r.backend.FirstTime("lost "+e.Cluster.String()) {
 			r.backend.MayGiveUp(ctx, c, lost, &resp.Diagnostics)
 		}

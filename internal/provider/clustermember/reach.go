@@ -155,7 +155,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		return
 	}
 	c, err := r.reach(ctx, m, diags)
-	if i := slices.IndexFunc(plan.Lost, func(g backend.GivingUp) bool { return g.Cluster == at }); i >= 0 {
+	if i := slices.IndexFunc(plan.Lost, func(g membership.GivingUp) bool { return g.Cluster == at }); i >= 0 {
 		lost := plan.Lost[i]
 		lost.Known = append(lost.Known, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)})
 		ctx, cancel := context.WithTimeout(ctx, timeout)

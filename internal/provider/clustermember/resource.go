@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
@@ -76,7 +77,7 @@ const (
 // Create implements resource.Resource. An error leaves no state, but the cluster has a
 // record of an added member, and the next Create continues from there.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	r.backend.Table.Close()
+	r.backend.Table.Apply()
 	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.Plan, diags)
@@ -94,7 +95,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	if id, _, bad := m.ids(); bad == nil {
-		r.backend.Table.Join(id)
+		r.backend.Table.Note(membership.Entry{ID: id, Effect: membership.Created})
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 	diags.Append(m.setIdentity(ctx, resp.Identity)...)
@@ -128,7 +129,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 // URLs, and promotes a learner, for etcd_learner only with promote = true or in a
 // failover. Other changes concern only this resource.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	r.backend.Table.Close()
+	r.backend.Table.Apply()
 	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
 	m, state := r.role.model(ctx, req.Plan, diags), r.role.model(ctx, req.State, diags)
@@ -168,7 +169,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // Delete implements resource.Resource. It does not remove a learner that an etcd_member
 // has adopted, nor a member for which this run has created a resource.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	r.backend.Table.Close()
+	r.backend.Table.Apply()
 	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.State, diags)

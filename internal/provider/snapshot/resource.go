@@ -78,10 +78,10 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 		return
 	}
 	// In a replacement, the file of the predecessor is still there.
-	was, _ := r.backend.SnapshotFiles.Get(identity(plan.Path.ValueString()))
+	was, _ := r.backend.Table.File(identity(plan.Path.ValueString()))
 	r.save(ctx, &plan, was, timeout, resp.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
-		r.backend.SnapshotFiles.Set(identity(plan.Path.ValueString()), nil)
+		r.backend.Table.EnterFile(backend.FileEntry{File: identity(plan.Path.ValueString())})
 		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	}
 }
@@ -129,7 +129,7 @@ func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	name := state.Path.ValueString()
-	r.backend.SnapshotFiles.Set(identity(name), state.backup())
+	r.backend.Table.EnterFile(backend.FileEntry{File: identity(name), Holds: state.backup()})
 	reconfigure.ForgetReceipt(name)
 	sum, size, err := reconfigure.Fingerprint(ctx, name)
 	switch {
@@ -191,10 +191,10 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 		return
 	}
 	name := state.Path.ValueString()
-	if left, known := r.backend.SnapshotFiles.Get(identity(name)); known && left == nil {
+	if left, known := r.backend.Table.File(identity(name)); known && left == nil {
 		return // the file belongs to the successor, which was created first
 	}
-	r.backend.SnapshotFiles.Set(identity(name), state.backup())
+	r.backend.Table.EnterFile(backend.FileEntry{File: identity(name), Holds: state.backup()})
 	reconfigure.ForgetReceipt(name)
 	if !state.DeleteFile.ValueBool() || !was.Removal {
 		return

@@ -1,0 +1,86 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ClusterEntry is what one etcd_cluster is in a state, or what a plan does with it. Like
+// an [Entry] it is true once it is made, and nothing is concluded from one that is
+// missing.
+type ClusterEntry struct {
+	// Object distinguishes the resources of a plan. It is empty for what a state has.
+	Object string
+	// Cluster is 0 if it is not known. Formed is true if the cluster has answered.
+	Cluster ClusterID
+	Formed  bool
+	// Nodes are the IDs of its nodes, PeerURLs those of all of them.
+	Nodes, PeerURLs []string
+	// GivesUp is the cluster that the plan gives up, nil if it gives up none.
+	GivesUp *GivingUp
+}
+
+// GivingUp is a cluster that a plan of etcd_cluster gives up, and by which action.
+type GivingUp struct {
+	GiveUpRequest
+	Why RestoreAction
+	// Again is true if an earlier apply has given it up. Its machines are being
+	// destroyed since, so silence proves nothing new. An answer still refuses.
+	Again bool
+	// Unasked is true if the plan asks nothing unless a member of it is left.
+	Unasked bool
+}
+
+// InState returns the etcd_cluster of the state that has one of the peer URLs. Terraform
+// plans a tainted one as if it were new.
+func InState(clusters []ClusterEntry, urls []string) (ClusterEntry, bool) {
+	return findCluster(clusters, func(c ClusterEntry) bool { return c.Object == "" && len(common(c.PeerURLs, urls)) > 0 })
+}
+
+// SharedBy returns the peer URLs of the entry that another etcd_cluster of the plan has:
+// two queues for one cluster could rebuild two nodes at a time.
+func (c ClusterEntry) SharedBy(clusters []ClusterEntry) (urls []string) {
+	for _, other := range clusters {
+		if other.Object != "" && other.Object != c.Object {
+			urls = append(urls, common(c.PeerURLs, other.PeerURLs)...)
+		}
+	}
+	slices.Sort(urls)
+	return slices.Compact(urls)
+}
+
+// GivenUp returns the clusters that the plan gives up. Their members may be replaced all
+// together. The last entry of one counts, because Terraform plans again during the apply.
+func GivenUp(clusters []ClusterEntry) (out []GivingUp) {
+	for _, c := range slices.Backward(clusters) {
+		if c.GivesUp != nil && !slices.ContainsFunc(out, func(g GivingUp) bool { return g.Cluster == c.GivesUp.Cluster }) {
+			out = append(out, *c.GivesUp)
+		}
+	}
+	return out
+}
+
+// Located returns the entry of a new member with the cluster of its node. The node of an
+// initial member does not know it, but the state of the etcd_cluster does, once the
+// cluster has answered.
+func (e Entry) Located(clusters []ClusterEntry) Entry {
+	if e.Effect == Created && e.Initial > 0 {
+		c, formed := findCluster(clusters, func(c ClusterEntry) bool { return c.Formed && slices.Contains(c.Nodes, e.After.Node) })
+		e.Built, e.Cluster = formed, cmp.Or(e.Cluster, c.Cluster)
+	}
+	return e
+}
+
+func findCluster(clusters []ClusterEntry, is func(ClusterEntry) bool) (ClusterEntry, bool) {
+	if i := slices.IndexFunc(clusters, is); i >= 0 {
+		return clusters[i], true
+	}
+	return ClusterEntry{}, false
+}
+
+func common(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(u string) bool { return !slices.Contains(b, u) })
+}

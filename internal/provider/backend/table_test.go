@@ -1,0 +1,61 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package backend
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Resources share connections (with what was observed through them), claims and locks,
+// and the table of entries. The rest of a Backend is as the provider was configured.
+func TestBackendSharesNothingElse(t *testing.T) {
+	t.Parallel()
+	shared := map[string]string{
+		"Pool": "connections", "clusters": "connections", "byID": "connections", "changes": "connections",
+		"claims": "claims", "state": "claims", "Table": "entries",
+		"Unknown": "configuration", "Settings": "configuration", "Lost": "configuration", "Run": "configuration",
+	}
+	for f := range reflect.TypeFor[Backend]().Fields() {
+		if shared[f.Name] == "" {
+			t.Errorf("%s is shared. Make it an entry of the table, or pass it on an edge of Terraform's graph", f.Name)
+		}
+	}
+}
+
+// Every entry of the table is added, and none is taken back or changed.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var table Table
+	if table.HasJoined(7) || !table.FirstTime("x") || table.FirstTime("x") {
+		t.Error("the zero value is not ready to use")
+	}
+	table.Note(membership.Entry{ID: 7})
+	if table.HasJoined(7) {
+		t.Error("a note of the state is taken for a member that joined")
+	}
+	table.Note(membership.Entry{ID: 7, Effect: membership.Created})
+	if !table.HasJoined(7) {
+		t.Error("a member that joined is forgotten")
+	}
+	held := &membership.Backup{Most: 9}
+	table.EnterFile(FileEntry{File: "f", Holds: held})
+	if table.EnterFile(FileEntry{File: "f", Object: "a"}) || table.EnterFile(FileEntry{File: "f", Object: "a"}) || !table.EnterFile(FileEntry{File: "f", Object: "b"}) {
+		t.Error("the plan of a file is not that of its resource")
+	}
+	if holds, known := table.File("f"); holds != held || !known {
+		t.Errorf("a plan changes what the file holds: %v, %v", holds, known)
+	}
+	table.EnterFile(FileEntry{File: "f"})
+	if holds, known := table.File("f"); holds != nil || !known {
+		t.Errorf("the file is still that of the resource before: %v, %v", holds, known)
+	}
+	table.Apply()
+	if broken := table.Enter(membership.Entry{Object: 1, Effect: membership.Created, After: &membership.Side{}, Found: membership.Identity{Code: membership.NameTaken}}, membership.Known{}); !table.Applies() || slices.Clone(broken) != nil {
+		t.Errorf("an apply is judged as a plan: %v", broken)
+	}
+}
