@@ -62,6 +62,11 @@ func (c *Client) Records(id membership.ClusterID) Records {
 // Turns implements [Cluster].
 func (c *Client) Turns(id membership.ClusterID) Turns { return turns{c.metadata(id, "turns/")} }
 
+// URLChanges implements [Cluster].
+func (c *Client) URLChanges(id membership.ClusterID) URLChanges {
+	return urlChanges{c.metadata(id, "peer_urls/")}
+}
+
 // ObjectRecords implements [Cluster].
 func (c *Client) ObjectRecords(id membership.ClusterID) ObjectRecords {
 	return clusterRecords{c.metadata(id, "cluster")}
@@ -90,7 +95,7 @@ func (m metadata) list(ctx context.Context) (kvs []*mvccpb.KeyValue, err error) 
 	return kvs, err
 }
 
-// Delete implements [Records] and [Turns].
+// Delete implements [Records], [Turns] and [URLChanges].
 func (m metadata) Delete(ctx context.Context, name string) error {
 	err := m.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		_, err := kv.Delete(ctx, m.key(name))

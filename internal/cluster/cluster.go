@@ -72,6 +72,11 @@ type Cluster interface {
 	// silent for 2 s after something was sent to it counts as not connected.
 	Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error)
 
+	// StartTime asks a member for the start time of its process. It is "" if the metrics do
+	// not say, or if another member answers. It tells processes of one member apart, and
+	// must not be compared with any clock.
+	StartTime(ctx context.Context, of membership.MemberID) (string, error)
+
 	// Sending asks a member, preferably the leader, whether it is sending a
 	// snapshot to another member at this moment.
 	Sending(ctx context.Context, from, to membership.MemberID) (bool, error)
@@ -84,6 +89,10 @@ type Cluster interface {
 	// Turns returns the replacements in progress that this cluster has on
 	// record, under its ID as above.
 	Turns(id membership.ClusterID) Turns
+
+	// URLChanges returns the changes of peer URLs that this cluster has on record, under
+	// its ID as above.
+	URLChanges(id membership.ClusterID) URLChanges
 
 	// ObjectRecords returns the record of the etcd_cluster, under the ID of the cluster
 	// as above.

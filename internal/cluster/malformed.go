@@ -24,6 +24,7 @@ const (
 	kindRecord  = "ownership record"
 	kindTurn    = "record of a replacement"
 	kindCluster = "record of the etcd_cluster"
+	kindURLs    = "record of a change of peer URLs"
 )
 
 // Malformed means that a key under the metadata prefix does not hold what this

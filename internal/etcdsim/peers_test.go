@@ -15,7 +15,8 @@ import (
 
 // An update of peer URLs does not end the connections between members, so a cluster
 // goes on whose members listen at none of the addresses in the list. A restart ends the
-// connections of a process, and it gets no new ones.
+// connections of a process, and it gets no new ones. The start time of a process tells it
+// from the one before.
 func peerURLsCase(tb etcdtest.TB, s system) {
 	ms := open(tb, s.servers()...)
 	ctx := within(tb)
@@ -34,6 +35,18 @@ func peerURLsCase(tb etcdtest.TB, s system) {
 		}
 		return line(link(ids[1]), link(ids[2]))
 	}
+	started := func() (at float64) { // of the second member, 0 until it serves
+		metrics, _ := ms[1].metrics()
+		_, rest, _ := strings.Cut("\n"+metrics, "\nprocess_start_time_seconds ")
+		_, _ = fmt.Sscan(rest, &at)
+		return at
+	}
+	first := started()
+	same(tb, "the same process", line(first > 0, started() == first), "true true")
+	ms[1].powerOff()
+	ms[1].start(tb)
+	etcdtest.Until(tb, "the start time of another process", func() bool { return started() > first })
+	etcdtest.Until(tb, "all peers", func() bool { return peers() == "true true" })
 	for i, id := range ids {
 		_, err := ms[0].MemberUpdate(ctx, id, []string{fmt.Sprint("http://127.0.0.1:", 1+i)})
 		ok(tb, err)

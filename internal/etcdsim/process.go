@@ -46,6 +46,7 @@ type Process struct {
 	// the process
 	running, frozen, stalled, leaving bool
 	died                              chan struct{} // closed at the end of this life
+	started                           time.Time     // the start of this life
 	peers                             map[uint64]*peer
 
 	// what it last heard of a leader, and until when
@@ -157,7 +158,7 @@ func (p *Process) Start() error {
 
 func (p *Process) start() {
 	p.running, p.frozen, p.leaving, p.contact = true, false, false, false
-	p.died, p.peers, p.lead = make(chan struct{}), map[uint64]*peer{}, 0
+	p.died, p.started, p.peers, p.lead = make(chan struct{}), time.Now(), map[uint64]*peer{}, 0
 	p.c.n.listen(p.ClientURL, p)
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -216,10 +217,11 @@ func (w web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// metrics returns the lines that etcd 3.4 to 3.7 have in common of the leader and of
-// the connections to peers. A member has no lines for one that it never met.
+// metrics returns the lines that etcd 3.4 to 3.7 have in common of the process, the leader
+// and the connections to peers. A member has no lines for one that it never met.
 func (p *Process) metrics() string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "process_start_time_seconds %s\n", strconv.FormatFloat(float64(p.started.UnixMilli())/1000, 'g', -1, 64))
 	fmt.Fprintf(&b, "etcd_server_is_leader %d\n", b2i(p.leaderID() == p.id))
 	m := p.self()
 	fmt.Fprintf(&b, "etcd_server_is_learner %d\n", b2i(m != nil && m.IsLearner))

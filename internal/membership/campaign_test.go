@@ -94,7 +94,12 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 		c.promise(w, d.Verdict != Done || w.voter(i) && w.lives(i), "promote")
 	}
 	d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{"http://10.0.0.99:2380"}})
-	c.compare(w, "update", i+1, d, w.naiveUpdate(i))
+	c.compare(w, "update", i+1, d, w.naiveUpdate(i, false))
+	if i < len(w.members) && w.pending(i) {
+		d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{urlBefore}})
+		c.compare(w, "update back", i+1, d, w.naiveUpdate(i, true))
+		c.promise(w, !open || d.Verdict == Go, "update back")
+	}
 	if open {
 		c.visitTurns(w, s, i)
 	}
@@ -132,11 +137,11 @@ func (c *campaign) visitTurns(w world, s Snapshot, i int) {
 }
 
 // mayGrow is the promise about additions and promotions: the voters that are
-// alive now are a quorum, and stay a quorum if the new member fails with its
-// vote. A cluster of one only has to be alive.
+// alive now are a quorum, and those that a restart does not cut off are one if the new
+// member fails with its vote. A cluster of one only has to be alive.
 func (w world) mayGrow() bool {
 	n, living := len(w.which(w.voter)), len(w.which(w.voter, w.lives))
-	return !w.moved && most(living, n) && (n == 1 || most(living, n+1))
+	return !w.moved && most(living, n) && (n == 1 || most(len(w.which(w.voter, w.bears)), n+1))
 }
 
 // mayVote is the promise about promotions: the learner is alive, has caught up,
@@ -153,11 +158,14 @@ func (w world) mayVote(i int) bool {
 // maySpare is the promise about removals: a voter is removed only if the others
 // have a quorum alive, a learner only if the voters of this cluster do.
 func (w world) maySpare(i int, replacement bool) bool {
-	others, living := w.which(w.voter, but(i)), w.which(w.voter, w.lives, but(i))
+	others, living := w.which(w.voter, but(i)), w.which(w.voter, w.bears, but(i))
+	if i < len(w.members) && (!w.voter(i) || w.proven(i)) {
+		living = w.which(w.voter, w.lives, but(i))
+	}
 	if w.moved || i == len(w.members) || len(others) == 0 {
 		return false
 	}
-	if replacement && w.lives(i) && len(w.which(but(i), not(w.lives), w.needed)) > 0 {
+	if replacement && w.lives(i) && len(w.which(but(i), not(w.bears), w.needed)) > 0 {
 		return false
 	}
 	return most(len(living), len(others))

@@ -79,7 +79,7 @@ type Known struct {
 }
 
 // The codes of [Judge], in addition to those of [Identify] and of the removal of a
-// member ([TurnOfAnother], [OthersNotActive], [NotProbed]). Names are the members.
+// member ([TurnOfAnother], [OthersNotActive], [NotProbed], [URLsPending]). Names are the members.
 const (
 	// TwoResources: two resources stand for one member.
 	TwoResources Code = "two resources"
@@ -255,7 +255,9 @@ func removals(p planned) (out []Ruling) {
 	voters, removed := p.Snapshot.Voters(), p.with(Removed)
 	f := Facts{Voters: len(voters), Quorum: p.Snapshot.Quorum()}
 	lost := p.living(Removed, Replaced)
-	f.Alive = len(slices.DeleteFunc(slices.Clone(voters), p.Snapshot.provenDead)) - len(lost)
+	f.Alive = len(slices.DeleteFunc(slices.Clone(voters), func(m Member) bool {
+		return p.Snapshot.provenDead(m) || p.Snapshot.isPending(m.ID) || slices.ContainsFunc(lost, func(e Entry) bool { return e.ID == m.ID })
+	}))
 	mixed := len(p.living(Removed)) > 0 && len(p.living(Replaced)) > 0
 	if f.Alive < f.Quorum && (mixed || len(lost) > 0 && len(p.with(Created)) > 0) {
 		out = append(out, brokenBy(TooFewStay, f, lost...))
@@ -268,7 +270,8 @@ func removals(p planned) (out []Ruling) {
 }
 
 // twice: two resources for one member, two members with one peer URL, two changes of
-// peer URLs in place, two learners that wait for one slot.
+// peer URLs in place, also if an earlier apply made the first one, and two learners that
+// wait for one slot.
 func twice(p planned) (out []Ruling) {
 	objects := p.where(func(e Entry) bool { return e.Object != 0 })
 	for i, a := range objects {
@@ -282,8 +285,17 @@ func twice(p planned) (out []Ruling) {
 			}
 		}
 	}
-	if moved := p.where(func(e Entry) bool { return e.Readdressed }); len(moved) > 1 {
+	moved := p.where(func(e Entry) bool { return e.Readdressed })
+	if len(moved) > 1 {
 		out = append(out, brokenBy(SecondReaddress, Facts{}, moved...))
+	}
+	for _, e := range moved {
+		if p.Snapshot == nil || e.After == nil {
+			continue
+		}
+		if d, ok := p.Snapshot.oneAtATime(e.ID, e.After.PeerURLs); !ok {
+			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+		}
 	}
 	if waiting := p.where(func(e Entry) bool { return e.Effect == Created && e.Learner && e.Announced }); len(waiting) > 1 {
 		out = append(out, brokenBy(SecondAnnounced, Facts{}, waiting...))

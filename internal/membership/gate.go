@@ -14,6 +14,10 @@ const (
 	down
 	// unstarted: the member was added and has never published its attributes.
 	unstarted
+	// unproven: alive, and its change of peer URLs is pending. The quorum of today counts
+	// it. Nothing that a change must bear may rely on it, because its next restart may cut
+	// it off: for every projection it is a member that has failed.
+	unproven
 	// alive: see [Snapshot.Alive].
 	alive
 )
@@ -23,6 +27,8 @@ const (
 func (s Snapshot) conditionOf(m Member) condition {
 	a := s.Answer(m.ID)
 	switch {
+	case s.Alive(m.ID) && s.isPending(m.ID):
+		return unproven
 	case s.Alive(m.ID):
 		return alive
 	case a.State == WrongCluster,
@@ -39,7 +45,7 @@ func (s Snapshot) conditionOf(m Member) condition {
 
 // tally is a set of members by condition, each list sorted by ID.
 type tally struct {
-	alive, down, unstarted, unprobed []MemberID
+	alive, down, unstarted, unprobed, unproven []MemberID
 }
 
 // tallyOf groups the members by condition, except the member with the given ID.
@@ -52,6 +58,8 @@ func (s Snapshot) tallyOf(members []Member, without MemberID) tally {
 		switch s.conditionOf(m) {
 		case alive:
 			t.alive = append(t.alive, m.ID)
+		case unproven:
+			t.unproven = append(t.unproven, m.ID)
 		case down:
 			t.down = append(t.down, m.ID)
 		case unstarted:
@@ -95,19 +103,22 @@ func (t tally) project(subject MemberID, voters int) (Facts, votes) {
 	return f, t.reaches(f.Quorum)
 }
 
-// gone returns the members known not to be alive.
-func (t tally) gone() []MemberID { return union(t.down, t.unstarted) }
+// gone returns the members on which no change may rely.
+func (t tally) gone() []MemberID { return union(t.down, t.unstarted, t.unproven) }
 
-// missing returns the members not known to be alive.
-func (t tally) missing() []MemberID { return union(t.down, t.unstarted, t.unprobed) }
+// missing returns the members not known to be alive, and those on which no change may rely.
+func (t tally) missing() []MemberID { return union(t.gone(), t.unprobed) }
 
-// goneCode returns the code for the members known not to be alive: [MemberDown]
-// if any of them is down, otherwise [MemberUnstarted].
+// goneCode returns the code for the members that are gone: that of the worst of them.
 func (t tally) goneCode() Code {
-	if len(t.down) > 0 {
+	switch {
+	case len(t.down) > 0:
 		return MemberDown
+	case len(t.unstarted) > 0:
+		return MemberUnstarted
+	default:
+		return URLsPending
 	}
-	return MemberUnstarted
 }
 
 // Gate checks what every change needs, and everything that is written from the
@@ -144,7 +155,9 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 			answering.down = append(answering.down, m.ID)
 		}
 	}
-	today, living := s.tallyOf(voters, 0).project(subject, len(voters))
+	all := s.tallyOf(voters, 0)
+	all.alive = union(all.alive, all.unproven)
+	today, living := all.project(subject, len(voters))
 	if answered := answering.reaches(today.Quorum); answered != won {
 		today.Others = answering.missing()
 		switch {

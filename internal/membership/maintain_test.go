@@ -48,7 +48,7 @@ func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, 
 	d := DecideDefragment(s, DefragmentRequest{Remaining: left, Interrupt: interrupt})
 	voters, well := 0, true
 	for i := range w.members {
-		well = well && w.lives(i)
+		well = well && w.bears(i)
 		if w.voter(i) {
 			voters++
 		}

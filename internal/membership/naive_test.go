@@ -25,10 +25,18 @@ func (w world) voter(i int) bool { return w.members[i] < lAlive }
 // lives: proven to work now. No other member counts.
 func (w world) lives(i int) bool {
 	switch w.members[i] {
-	case vAlive, vBehind, vStale, lAlive, lLagging, lStale, lCallsVoter:
+	case vAlive, vBehind, vStale, vPending, lAlive, lLagging, lStale, lCallsVoter:
 		return true
 	}
 	return false
+}
+
+// bears: works now, and goes on working after its next restart, as far as is known.
+func (w world) bears(i int) bool { return w.lives(i) && !w.pending(i) }
+
+// pending: nothing is pending for the only voter, which no other voter has to find.
+func (w world) pending(i int) bool {
+	return w.members[i] == vPending && len(w.which(w.voter)) > 1
 }
 
 // unknown: nothing is known about the member, good or bad.
@@ -46,6 +54,9 @@ func (w world) wrong(i int) bool { return w.members[i] == vWrong || w.members[i]
 
 // dead: known not to work, although the member has started.
 func (w world) dead(i int) bool { return !w.lives(i) && !w.unknown(i) && !w.fresh(i) }
+
+// proven: certainly serves no client.
+func (w world) proven(i int) bool { return w.fresh(i) || w.dead(i) && w.members[i] != vNoRead }
 
 func (w world) which(is ...func(int) bool) (out []int) {
 	for i := range w.members {
@@ -125,10 +136,13 @@ func (w world) naiveGate() (verdict, bool) {
 // voter failed at once; v is the verdict about members that are known to be gone.
 func (w world) blocked(v Verdict, strict bool) (verdict, bool) {
 	n := len(w.which(w.voter))
-	living := len(w.which(w.voter, w.lives))
+	living := len(w.which(w.voter, w.bears))
 	unknown := w.which(w.voter, w.unknown)
-	gone := w.which(w.voter, not(w.lives), not(w.unknown))
-	code := MemberUnstarted
+	gone := w.which(w.voter, not(w.bears), not(w.unknown))
+	code := URLsPending
+	if len(w.which(w.voter, w.fresh)) > 0 {
+		code = MemberUnstarted
+	}
 	if len(w.which(w.voter, w.dead)) > 0 {
 		code = MemberDown
 	}
@@ -225,7 +239,7 @@ func (w world) held(t Turn) bool {
 func (w world) naiveReplace(subject int, turns []Turn) verdict {
 	_, open := w.naiveGate()
 	if open && subject < len(w.members) && w.voter(subject) {
-		dead := w.fresh(subject) || w.dead(subject) && w.members[subject] != vNoRead
+		dead := w.proven(subject)
 		for _, t := range turns {
 			if !dead && t.Name != nameOf(subject) && w.held(t) {
 				return says(Refuse, TurnOfAnother)
@@ -247,8 +261,11 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 	if subject == len(w.members) {
 		return says(Done, "")
 	}
-	proven := w.fresh(subject) || w.dead(subject) && w.members[subject] != vNoRead
-	if idle := w.which(but(subject), not(w.lives), w.needed); replacement && !proven && len(idle) > 0 {
+	bears := w.bears
+	if w.proven(subject) {
+		bears = w.lives // what a dead member leaves behind is no worse without it
+	}
+	if idle := w.which(but(subject), not(bears), w.needed); replacement && !w.proven(subject) && len(idle) > 0 {
 		switch {
 		case len(w.which(among(idle), not(among(leaving)))) == 0:
 			return says(Wait, OthersNotActive, idle...)
@@ -269,9 +286,9 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 		}
 		return says(Refuse, LastVoter, learners...)
 	}
-	living := w.which(among(rest), w.lives)
+	living := w.which(among(rest), bears)
 	if !most(len(living), len(rest)) {
-		idle := w.which(among(rest), not(w.lives))
+		idle := w.which(among(rest), not(bears))
 		going := w.which(among(idle), among(leaving))
 		unknown := w.which(among(idle), w.unknown)
 		switch {
@@ -291,7 +308,7 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 		out.move = w.next(living, leaving)
 	}
 	all := w.which(w.voter)
-	couldLose := most(len(w.which(w.voter, w.lives))-1, len(all))
+	couldLose := most(len(w.which(w.voter, bears))-1, len(all))
 	if couldLose && !most(len(living)-1, len(rest)) && len(w.which(among(living), not(among(leaving)))) > 0 {
 		out.warnings = append(out.warnings, ToleranceZero)
 	}
@@ -302,8 +319,9 @@ func (w world) naiveRemove(subject int, replacement bool, leaving []int) verdict
 // so they must be a quorum without it. If there are no others, or if the member
 // has no vote, the update is safe. Of two voters both are needed, which no order
 // avoids. A leader hands over first, so that the others need not elect another; a
-// leader that cannot be asked to do so is left alone.
-func (w world) naiveUpdate(subject int) verdict {
+// leader that cannot be asked to do so is left alone. One change at a time is pending, and
+// the way back from it is open.
+func (w world) naiveUpdate(subject int, back bool) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
 	}
@@ -312,14 +330,17 @@ func (w world) naiveUpdate(subject int) verdict {
 	}
 	n := len(w.which(w.voter))
 	rest := w.which(w.voter, but(subject))
-	living := w.which(among(rest), w.lives)
+	living := w.which(among(rest), w.bears)
+	if others := w.which(w.pending, but(subject)); len(others) > 0 && !back {
+		return says(Refuse, URLsPending, others...)
+	}
 	unknown := w.which(among(rest), w.unknown)
 	switch {
 	case !w.voter(subject), n == 1:
 		return says(Go, "")
-	case most(len(living), n), n == 2 && len(living) == 1:
+	case back, most(len(living), n), n == 2 && len(living) == 1:
 		v := says(Go, "")
-		if n == 2 {
+		if n == 2 && !back {
 			v.warnings = []Code{ToleranceZero}
 		}
 		if leader, _, _ := w.agreed(); leader == subject {
@@ -332,7 +353,7 @@ func (w world) naiveUpdate(subject int) verdict {
 	case most(len(living)+len(unknown), n):
 		return says(Refuse, NotProbed, unknown...)
 	default:
-		return says(Refuse, BelowQuorum, w.which(among(rest), not(w.lives))...)
+		return says(Refuse, BelowQuorum, w.which(among(rest), not(w.bears))...)
 	}
 }
 

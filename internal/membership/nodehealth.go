@@ -67,6 +67,8 @@ type NodeHealth struct {
 	// Voter is true if the member has a vote, Alive is [Snapshot.Alive].
 	Voter bool `json:"voter,omitempty"`
 	Alive bool `json:"alive,omitempty"`
+	// Pending is true if a change of the member's peer URLs is not proven, see [URLChange].
+	Pending bool `json:"pending,omitempty"`
 	// Own is true if the member is this node's own, not that of a node before.
 	Own bool `json:"own,omitempty"`
 	// Recorded is true if the cluster has a record of a resource for the node.
@@ -145,7 +147,7 @@ func (s Snapshot) healthOf(m Member, listed bool) NodeHealth {
 	if !listed {
 		return NodeHealth{Status: NodePending}
 	}
-	e := NodeHealth{Name: m.Name, Member: m.ID, Voter: !m.Learner, Alive: s.Alive(m.ID)}
+	e := NodeHealth{Name: m.Name, Member: m.ID, Voter: !m.Learner, Alive: s.Alive(m.ID), Pending: s.isPending(m.ID)}
 	if s.answers(m.ID) {
 		e.Version, e.Downgrade = s.Answer(m.ID).Version, s.Answer(m.ID).Downgrade
 	}

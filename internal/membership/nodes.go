@@ -26,6 +26,8 @@ const (
 	// NodesUnhealthy: Others are voters that are not healthy, or were added and have
 	// not started.
 	NodesUnhealthy
+	// NodesURLsPending: the changes of peer URLs of the Others are not proven.
+	NodesURLsPending
 	// NodesOnTheWay: Others were rebuilt and do not vote yet.
 	NodesOnTheWay
 	// NodesDeviate: the members of Others answer another version than their nodes

@@ -93,6 +93,9 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 	case !a.Learner:
 		f.Detail = "it calls itself a voter"
 		return wait(NotAlive, f)
+	case s.isPending(m.ID):
+		f.Others = []MemberID{m.ID}
+		return wait(URLsPending, f)
 	case !s.Alive(leader):
 		f.Others = []MemberID{leader}
 		return wait(NoLeader, f)

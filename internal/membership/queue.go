@@ -57,11 +57,13 @@ func (q queue) onTheWay(n Node) bool {
 //     one and two voters do not roll.
 //  3. Nothing more for a node whose member is dead: with its machine nothing is lost,
 //     and two dead voters of five must be replaceable.
-//  4. Each other voter is healthy, and no member was added that has not started: it
+//  4. No change of peer URLs is pending: the next restart may cut that member off
+//     ([URLChange]).
+//  5. Each other voter is healthy, and no member was added that has not started: it
 //     holds the place of the learner that the rebuilt node needs. A name that never
 //     came up, and a learner that has run and is dead, do not count.
-//  5. No other node is on its way.
-//  6. No other member answers another version than its node has. Its image decides
+//  6. No other node is on its way.
+//  7. No other member answers another version than its node has. Its image decides
 //     the version then, and the next image would have the same fault.
 func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 	var f Facts
@@ -73,12 +75,16 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 	}
 	own := q.health.of(n.Name)
 	living := own.Alive || own.Node != n.ID
+	var pending []string
 	for _, e := range q.health.Members {
 		if e.Voter {
 			f.Voters++
 		}
 		if e.Voter && e.Alive && !e.isOf(n) && !q.leaves(e) {
 			f.Alive++
+		}
+		if e.Pending && !e.isOf(n) {
+			pending = append(pending, e.label())
 		}
 	}
 	f.Quorum = Quorum(f.Voters)
@@ -89,6 +95,8 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 		return NodesBelowQuorum, nil, f
 	case !living:
 		return NodesNext, nil, f
+	case len(pending) > 0:
+		return NodesURLsPending, pending, f
 	}
 	var bad []string
 	for _, e := range q.health.Members {

@@ -28,7 +28,7 @@ import (
 //  5. A learner has no vote and is removed.
 //  6. The last voter stays: there is no other voter to hand over to.
 //  7. The remaining voters have a quorum alive. (For a dead voter this follows
-//     from 1.)
+//     from 1, so there a voter whose peer URLs are pending counts.)
 //  8. A leader can be asked to hand over, see [Snapshot.handOver].
 //
 // A refusal under 4 or 7 becomes [Wait] if members in Leaving cause it: the same
@@ -47,6 +47,9 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 	}
 	if d, ok := ours(m, r); !ok {
 		return d
+	}
+	if s.provenDead(m) {
+		s.Pending = nil
 	}
 	if d, ok := s.replaceable(m, r); !ok {
 		return d

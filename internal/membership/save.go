@@ -80,7 +80,8 @@ func DecideReplaceBackup(was, now Backup) Decision {
 // leastBusy returns the member to save in a cluster that has a leader.
 func (s Snapshot) leastBusy(before Snapshot) MemberID {
 	leader, _, _ := s.MajorityLeader()
-	voters := s.tallyOf(s.Voters(), 0).alive
+	living := s.tallyOf(s.Voters(), 0)
+	voters := union(living.alive, living.unproven)
 	var learners []MemberID
 	for _, id := range s.tallyOf(s.Learners(), 0).alive {
 		if slices.ContainsFunc(voters, func(v MemberID) bool {

@@ -108,6 +108,9 @@ type Snapshot struct {
 	// Others lists the endpoints that answered for another cluster, by the ID
 	// of that cluster. It is empty in a healthy configuration.
 	Others map[ClusterID][]string
+	// Pending are the changes of peer URLs that are not proven, by member. They are empty
+	// in a snapshot that is only displayed.
+	Pending map[MemberID]Pending
 }
 
 // Member returns the member with the given ID.

@@ -24,10 +24,12 @@ type UpdateRequest struct {
 //  4. What time does not cure: a URL that is taken, a loopback URL among reachable
 //     ones, and a learner on releases that treat it as a voter afterwards
 //     (etcd-io/etcd#21694, #21736, #21737).
-//  5. The member counts as failed, because the others cannot reach it at its new
+//  5. No other change of peer URLs is pending ([URLChange]).
+//  6. The member counts as failed, because the others cannot reach it at its new
 //     URLs until it is restarted: the rest must be a quorum by itself. A cluster of
 //     one is exempt, because it has no peers. Two healthy voters get a warning only.
-//  6. Leadership moves away first: a leader that the others cannot reach is an
+//     A pending change can always be undone.
+//  7. Leadership moves away first: a leader that the others cannot reach is an
 //     outage until they elect another. See [Snapshot.handOver].
 func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	if d, ok := usableURLs(r.PeerURLs); !ok {
@@ -61,6 +63,9 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	if ids, v := s.tooOld(forgetsLearner); m.Learner && len(ids) > 0 {
 		return refuse(VersionTooOld, Facts{Subject: r.ID, Others: ids, Detail: v})
 	}
+	if d, ok := s.oneAtATime(r.ID, r.PeerURLs); !ok {
+		return d
+	}
 	voters := s.Voters()
 	if m.Learner || len(voters) == 1 {
 		return Decision{Verdict: Go}
@@ -70,7 +75,7 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	f.Others = rest.missing()
 	out := Decision{Verdict: Go}
 	switch {
-	case quorum == won:
+	case quorum == won, s.goesBack(r.ID, r.PeerURLs):
 	case len(voters) == 2 && len(rest.missing()) == 0:
 		// Two voters need both: in every order of restarts there is a moment in
 		// which the member with the new URLs is away.

@@ -12,10 +12,11 @@ import (
 type mind uint8
 
 const (
-	vAlive  mind = iota // a healthy voter
-	vBehind             // alive, with a shorter log
-	vStale              // alive, but considers itself the leader, in an older term
-	vNoRead             // answers, but serves no linearizable read
+	vAlive   mind = iota // a healthy voter
+	vBehind              // alive, with a shorter log
+	vStale               // alive, but considers itself the leader, in an older term
+	vPending             // alive, and its last change of peer URLs is not proven
+	vNoRead              // answers, but serves no linearizable read
 	vSilent
 	vUnstarted
 	vUnprobed
@@ -53,10 +54,11 @@ const (
 	behindIndex      = leadIndex - 1
 	laggingIndex     = behindIndex - 1_001
 	newerV, olderV   = "3.7.3", "3.6.10"
+	urlBefore        = "http://10.0.0.98:2380" // of every member whose change is pending
 )
 
 func (w world) String() string {
-	names := [...]string{"voter", "voter behind", "voter stale", "voter without reads", "voter silent", "voter unstarted",
+	names := [...]string{"voter", "voter behind", "voter stale", "voter pending", "voter without reads", "voter silent", "voter unstarted",
 		"voter unprobed", "voter foreign", "voter of another cluster", "learner", "learner lagging", "learner stale",
 		"learner calls itself voter", "learner silent", "learner unstarted", "learner unprobed", "learner foreign", "learner of another cluster"}
 	var out []string
@@ -80,7 +82,7 @@ func (w world) view(i int) (leader, term int) {
 
 // snapshot returns what the code under test sees of the world.
 func (w world) snapshot() Snapshot {
-	s := Snapshot{ClusterID: here, Linearizable: !w.moved, Answers: map[MemberID]Answer{}}
+	s := Snapshot{ClusterID: here, Linearizable: !w.moved, Answers: map[MemberID]Answer{}, Pending: map[MemberID]Pending{}}
 	for i, state := range w.members {
 		id := MemberID(i + 1)
 		m := Member{
@@ -98,6 +100,11 @@ func (w world) snapshot() Snapshot {
 		switch state {
 		case vBehind:
 			a.Index, a.Applied = behindIndex, behindIndex
+		case vPending:
+			if !w.pending(i) {
+				break
+			}
+			s.Pending[id] = Pending{URLChange: URLChange{ID: id, PeerURLs: m.PeerURLs, Before: []string{urlBefore}}, State: URLsNotRestarted}
 		case vNoRead:
 			a.ReadOK = false
 		case vSilent, lSilent:

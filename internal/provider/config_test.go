@@ -281,3 +281,15 @@ func TestClusterLost(t *testing.T) {
 		t.Error("it is an argument, which outlives the run")
 	}
 }
+
+// Only the ID of a member with the number of its change states that peer URLs are in use.
+func TestURLsInUse(t *testing.T) {
+	for value, want := range map[string]int{
+		"": 0, "8e9e05c52164694d:57": 1, "8e9e05c52164694d:57,2a:58": 2, "true": -1, "2a": -1, "2a:": -1, ":57": -1, "2a:b": -1, "0:57": -1, "2a:57,": -1,
+	} {
+		r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_PEER_URLS_IN_USE": value}[k] }}
+		if got := r.urlsInUse(); r.diags.HasError() != (want < 0) || len(got) != max(want, 0) {
+			t.Errorf("%q: got %v, %v", value, got, r.diags)
+		}
+	}
+}

@@ -123,6 +123,27 @@ func (r *reader) clusterLost() reconfigure.Statement {
 	return reconfigure.Statement{Cluster: id, Gone: gone}
 }
 
+// urlsInUse returns the changes of peer URLs that the environment of this run states to be
+// in use, as "<member ID>:<change>,…": those whose proof the metrics do not give. It names
+// the change, so that it confirms no later one.
+func (r *reader) urlsInUse() []string {
+	value := r.getenv(envURLsInUse)
+	if value == "" {
+		return nil
+	}
+	out := strings.Split(value, ",")
+	for _, s := range out {
+		id, change, _ := strings.Cut(s, ":")
+		_, bad := membership.ParseMemberID(id)
+		if _, err := strconv.ParseInt(change, 10, 64); err != nil || bad != nil {
+			r.fail(path.Empty(), text.New("Invalid "+envURLsInUse, "%s is %q. Expected the ID of a member and the number of its change of peer URLs, such as 8e9e05c52164694d:57. "+
+				"The error that asks for it contains the value to paste. Otherwise, unset it.", envURLsInUse, value))
+			return nil
+		}
+	}
+	return out
+}
+
 // tlsUnknown reports whether some of the TLS material is not known yet.
 func (m model) tlsUnknown() bool {
 	return m.CACert.IsUnknown() || m.Cert.IsUnknown() || m.Key.IsUnknown() || m.InsecureSkipTLSVerify.IsUnknown()

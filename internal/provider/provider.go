@@ -89,6 +89,7 @@ func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConf
 	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now()}
 	r.settings(m)
 	r.clusterLost()
+	r.urlsInUse()
 	resp.Diagnostics.Append(r.diags...)
 }
 
@@ -101,7 +102,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		return
 	}
 	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now(), files: true}
-	settings, lost := r.settings(m), r.clusterLost()
+	settings, lost, inUse := r.settings(m), r.clusterLost(), r.urlsInUse()
 	resp.Diagnostics.Append(r.diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -112,7 +113,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		}
 	}
 	settings.Clock = p.pool.Clock(p.run.Clock)
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, Run: p.run, Pool: p.pool}
+	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, InUse: inUse, Run: p.run, Pool: p.pool}
 	p.table.Store(&b.Table)
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b

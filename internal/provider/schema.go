@@ -38,6 +38,7 @@ const (
 	envDialTimeout    = "ETCDCTL_DIAL_TIMEOUT"
 	envCommandTimeout = "ETCDCTL_COMMAND_TIMEOUT"
 	envClusterLost    = "ETCD_CLUSTER_LOST"
+	envURLsInUse      = "ETCD_PEER_URLS_IN_USE"
 )
 
 func attributes() map[string]schema.Attribute {

@@ -26,6 +26,9 @@ type Engine struct {
 	// Lost is what the operator states for this Terraform run. See
 	// [membership.DecideGiveUp].
 	Lost Statement
+	// InUse are the changes of peer URLs that the operator states to be in use. See
+	// [membership.URLChange.Statement].
+	InUse []string
 	// Self is user@host. It names this Terraform run in records that others read.
 	Self string
 	// Changed is called after each change or attempted change, and after each
@@ -118,8 +121,18 @@ func (n *NoCluster) Error() string { return "no cluster to join: " + n.Cause.Err
 // Unwrap returns the errors of the endpoints.
 func (n *NoCluster) Unwrap() error { return n.Cause }
 
-// observe observes the cluster and verifies that it is the expected one.
+// observe observes the cluster for a decision: with the changes of peer URLs that are
+// pending, on which no change may rely.
 func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	snap, err := e.look(ctx, want)
+	if err != nil {
+		return snap, err
+	}
+	return e.WithPending(ctx, snap)
+}
+
+// look observes the cluster and verifies that it is the expected one.
+func (e *Engine) look(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	snap, err := e.Cluster.Observe(ctx, want)
 	if err != nil {
 		return snap, err
@@ -137,7 +150,7 @@ func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (member
 func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (snap membership.Snapshot, err error) {
 	err = e.repeat(ctx, action, name, func() error {
 		var err error
-		if snap, err = e.observe(ctx, want); err != nil {
+		if snap, err = e.look(ctx, want); err != nil {
 			return doubting(err)
 		}
 		d := snap.Gate(0)

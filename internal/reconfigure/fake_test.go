@@ -160,6 +160,14 @@ func (f *fake) Stop(context.Context) error { return nil }
 func (f *fake) Records(membership.ClusterID) cluster.Records { return fakeRecords{f} }
 func (f *fake) Turns(membership.ClusterID) cluster.Turns     { return fakeTurns{f} }
 
+func (f *fake) URLChanges(membership.ClusterID) cluster.URLChanges { return NoURLChanges{} }
+
+// NoURLChanges has no changes of peer URLs on record.
+type NoURLChanges struct{ cluster.URLChanges }
+
+// List implements [cluster.URLChanges].
+func (NoURLChanges) List(context.Context) ([]membership.URLChange, error) { return nil, nil }
+
 // ObjectRecords is not used by the engine.
 func (f *fake) ObjectRecords(membership.ClusterID) cluster.ObjectRecords { return nil }
 

@@ -93,7 +93,7 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	forming := r.Bootstrap == membership.InitialMember || r.AwaitCluster
 	err = e.repeat(ctx, ActionAdd, r.Name, func() error {
 		var err error
-		snap, err = e.observe(ctx, r.Cluster)
+		snap, err = e.look(ctx, r.Cluster)
 		if _, gone := errors.AsType[*connection.Unreachable](err); gone && !forming {
 			return doubting(err)
 		}

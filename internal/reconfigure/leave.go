@@ -239,6 +239,7 @@ func (l *leave) survivorsAgree(ctx context.Context) error {
 	}
 	if l.tried {
 		l.Process.left(l.req.PeerURLs, l.Clock.Now())
+		l.endURLChanges(ctx, l.snap) // the member's own is over
 	}
 	l.forget(ctx)
 	return nil

@@ -61,11 +61,12 @@ func (u *Unfinished) Unwrap() error { return u.Err }
 // on, or until a refusal has held long enough to be believed. id is the cluster
 // from the first observation; act makes at most one change. ctx must have an
 // end, because untilStable waits until then for a cluster that does not answer.
-func (e *Engine) untilStable(ctx context.Context, action Action, name string, id membership.ClusterID, decide func(membership.Snapshot) membership.Decision,
+func (e *Engine) untilStable(ctx context.Context, action Action, name string, id membership.ClusterID,
+	observe func(context.Context, membership.ClusterID) (membership.Snapshot, error), decide func(membership.Snapshot) membership.Decision,
 	act func(membership.Snapshot, membership.Decision) error,
 ) error {
 	return e.repeat(ctx, action, name, func() error {
-		snap, err := e.observe(ctx, id)
+		snap, err := observe(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ type DefragmentRequest struct {
 // all others are healthy. It stops at the first failure. Errors: [*Refusal],
 // [*Unfinished], [*LockLost], errors of the lock, or errors of the endpoints.
 func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report func(Step)) error {
-	snap, err := e.observe(ctx, 0)
+	snap, err := e.look(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (d *defragmentation) next() error {
 	defer cancel()
 	var subject membership.MemberID
 	var snap membership.Snapshot
-	err := d.untilStable(wait, actionDefragment, "", d.cluster, func(s membership.Snapshot) membership.Decision {
+	err := d.untilStable(wait, actionDefragment, "", d.cluster, d.observe, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
 	}, func(s membership.Snapshot, decision membership.Decision) error {
 		if decision.Verdict == membership.Done {

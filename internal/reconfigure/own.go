@@ -24,7 +24,7 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 			return err
 		}
 		var gone error
-		if snap, gone = e.observe(ctx, 0); gone != nil {
+		if snap, gone = e.look(ctx, 0); gone != nil {
 			return stopping(gone)
 		}
 		return doubting(err)

@@ -27,6 +27,8 @@ func (halfFrozen) list() []membership.Member {
 	}
 }
 
+func (h halfFrozen) URLChanges(membership.ClusterID) cluster.URLChanges { return NoURLChanges{} }
+
 func (h halfFrozen) Observe(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
 	err := clock.System{}.Sleep(ctx, connection.DefaultRequestTimeout)
 	return membership.Snapshot{

@@ -101,11 +101,11 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	if err := Free(ctx, r); err != nil {
 		return out, err
 	}
-	before, err := e.observe(ctx, 0)
+	before, err := e.look(ctx, 0)
 	if err != nil {
 		return out, err
 	}
-	err = e.untilStable(ctx, ActionSave, "", before.ClusterID, func(s membership.Snapshot) membership.Decision {
+	err = e.untilStable(ctx, ActionSave, "", before.ClusterID, e.look, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideSave(s, before, r.From)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s

@@ -31,7 +31,9 @@ type Updated struct {
 
 // UpdatePeerURLs changes the peer URLs of a member, one member at a time, and
 // returns when the list shows them. It does not restart the member's process
-// with the new URLs. It may be called again after any error.
+// with the new URLs: until that is proven, the change is pending, and its record in the
+// cluster keeps the URLs of other members from changing ([membership.URLChange]). It may
+// be called again after any error.
 func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, error) {
 	u := &update{guarded: guarded{Engine: e, action: ActionUpdate, name: r.Name, member: membership.Member{ID: r.ID}}, req: r}
 	defer u.release()
@@ -46,6 +48,8 @@ type update struct {
 	guarded
 	req UpdateRequest
 	out Updated
+	// recorded is the record that this run has written last.
+	recorded membership.URLChange
 }
 
 // look observes the cluster and makes at most one change.
@@ -58,6 +62,9 @@ func (u *update) look(ctx context.Context) error {
 	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
 		u.out.Member, _ = snap.Member(u.req.ID)
+		if err := u.confirm(ctx, snap); err != nil {
+			return err
+		}
 		return u.readdress(ctx, u.req)
 	}
 	if d.Verdict != membership.Go {
@@ -66,6 +73,9 @@ func (u *update) look(ctx context.Context) error {
 	u.out.Warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {
 		return u.moveLeader(ctx, u.hold, snap, d.MoveLeaderTo)
+	}
+	if err := u.record(ctx, snap); err != nil {
+		return kept(err)
 	}
 	via, _, _ := snap.MajorityLeader()
 	held, err := u.hold.change(snap, func(ctx context.Context) error {

@@ -78,6 +78,8 @@ func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
 	return nil
 }
 
+func (s *slow) URLChanges(membership.ClusterID) cluster.URLChanges { return reconfigure.NoURLChanges{} }
+
 func (s *slow) Turns(membership.ClusterID) cluster.Turns { return noTurns{} }
 
 // noTurns has no turns on record.

@@ -79,6 +79,8 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 	a := s.Answer(id)
 	who := capital(Member(s, id))
 	switch {
+	case isPending(s, id):
+		return pendingURLs(s, id)
 	case s.Alive(id):
 		return who + " is alive."
 	case a.State == membership.WrongCluster, a.State == membership.Answered && a.MemberID == id && a.ClusterID != s.ClusterID:

@@ -30,6 +30,8 @@ var warnings = wordings{
 		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "Bring {it|them} back or remove {it|them} soon."}},
 	membership.MemberUnstarted: {{summary: "{doing} while {shorts} {has|have} not started",
 		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "Start {it|them} or remove {it|them} soon."}},
+	membership.URLsPending: {{summary: "{doing} while peer URLs of {shorts} are pending",
+		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "{remedy}."}},
 	membership.NotProbed: {{summary: "{doing} without an answer of {shorts}",
 		cause: "{answers} The change is safe even if {it is|they are} down. " + ifItFails, next: "{way}"}},
 	membership.ToleranceZero: {

@@ -33,7 +33,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 		return everyVoterRemoved(s, r.Facts)
 	case ok:
 		because := sprintf(why.because, names)
-		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed {
+		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed || r.Code == membership.URLsPending {
 			because += " " + memberAnswers(s, r.Facts.Others)
 		}
 		return New(endangered, "%s"+nothingChanged+"%s"+destroyInstead, own(because), own(why.next(r)))
@@ -80,6 +80,8 @@ var planRules = map[membership.Code]planRule{
 		"\n\nGive one of them another peer URL."},
 	membership.SecondReaddress: {"It changes the peer URLs of %s in place. The process of the first must restart with its new URLs before the next one changes.",
 		"\n\nChange the URLs of {name}, apply, restart its process, and then change the next."},
+	membership.URLsPending: {"It changes the peer URLs of %s while those of another member are pending.",
+		"\n\nRestart the process of that member so that it listens at its new peer URLs (ETCD_LISTEN_PEER_URLS), or change them back. Then plan again."},
 	membership.SecondAnnounced: {"It adds the learners %s before their machines exist, and a cluster takes one learner at a time.",
 		"\n\nAdd {name}, apply, and then add the next."},
 	membership.ClusterCreated: {"It creates the etcd_cluster of %s again: it is tainted, or was replaced or removed from the state. All nodes would be new.",

@@ -67,6 +67,10 @@ var refusals = wordings{
 	membership.MemberUnstarted: memberGone,
 	membership.LearnerSlotTaken: {{cause: "The cluster takes no more learners now: the {slot is|slots are} taken by {others}. {unhealthy}",
 		next: "Promote or remove {it|one of them} first, or start every member with a higher --max-learners (etcd 3.6 and later){again}."}},
+	membership.URLsPending: {
+		{when: finding.isPromotion, tells: true, cause: untilFound + " {short} stays a learner.", next: "{prove}{again}."},
+		{cause: untilFound, next: "{prove}{again}."},
+	},
 	membership.BelowQuorum: {{cause: "Without {subject} {alive} of {voters} voters would be alive; quorum is {quorum}. {answers}", next: "{remedy}{again}."}},
 	membership.NameTaken:   {{cause: "The name {detail} belongs to {others}.", next: "Choose another name; if that member is meant, import it."}},
 	membership.URLTaken:    {{cause: "The peer URL {detail} belongs to {others}.", next: "Choose another URL; if that member is meant, import it."}},
@@ -125,11 +129,12 @@ var refusals = wordings{
 }
 
 var memberGone = []words{
-	{when: finding.hasSubject, tells: true, cause: "{why} {answers} {short} stays a learner.", next: bringBack},
+	{when: finding.isPromotion, tells: true, cause: "{why} {answers} {short} stays a learner.", next: bringBack},
 	{cause: "{why} {answers}", next: bringBack},
 }
 
 const (
+	untilFound = "Until the others are known to find a member at its new peer URLs, its next restart may cut it off. {answers}"
 	bringBack  = "Bring {shorts} back, or remove {it|one of them} first{again}."
 	notStarted = "{who} was added with the peer URLs {urls} and has not started: its process does not run, cannot reach the other members, or does not listen there. "
 )
@@ -138,7 +143,8 @@ const (
 
 func (c finding) hasOthers() bool     { return len(c.f.Others) > 0 }
 func (c finding) isAlone() bool       { return len(c.f.Others) == 0 }
-func (c finding) hasSubject() bool    { return c.f.Subject != 0 } // a promotion, possibly as part of an addition
+func (c finding) hasSubject() bool    { return c.f.Subject != 0 }
+func (c finding) isPromotion() bool   { return c.hasSubject() && !c.isUpdate() } // possibly as part of an addition
 func (c finding) isChange() bool      { return c.again != "" }
 func (c finding) isUpdate() bool      { return c.action == reconfigure.ActionUpdate }
 func (c finding) isReplacement() bool { return c.action == reconfigure.ActionReplace }
@@ -194,7 +200,7 @@ func (c finding) remedy() string {
 	if c.waits() {
 		return sprintf("%s %s to be removed in the same run and must go first: see what holds that up", who, plural(n, "is", "are"))
 	}
-	return sprintf("Bring %s back or replace %s", who, plural(n, "it", "them"))
+	return remedyFor(c.s, c.f.Others)
 }
 
 func (c finding) who() string {

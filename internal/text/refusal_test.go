@@ -95,6 +95,22 @@ func divided(s membership.Snapshot, voters ...int) membership.Snapshot {
 
 func nth(s membership.Snapshot, n int) membership.MemberID { return s.Members[n-1].ID }
 
+// moving returns a snapshot in which the change of peer URLs of a member is not proven.
+func moving(s membership.Snapshot, n int, state membership.URLState) membership.Snapshot {
+	m := s.Members[n-1]
+	c := membership.URLChange{ID: m.ID, PeerURLs: m.PeerURLs, Since: time.Date(2026, 11, 25, 1, 30, 57, 0, time.UTC), By: "alice@ops1", Revision: 57}
+	if state == membership.URLsNotRestarted {
+		c.Before = []string{"https://10.0.9.12:2380"}
+	}
+	s.Pending = map[membership.MemberID]membership.Pending{m.ID: {URLChange: c, State: state}}
+	return s
+}
+
+func readdressing(s membership.Snapshot, n int) textCase {
+	return textCase{action: "update", name: fmt.Sprintf("infra%d", n), s: s,
+		d: membership.DecideUpdate(s, membership.UpdateRequest{ID: nth(s, n), PeerURLs: []string{"https://10.0.1.99:2380"}})}
+}
+
 type textCase struct {
 	action  reconfigure.Action
 	name    string
@@ -256,6 +272,14 @@ func textCases() map[string]textCase {
 		"voter lives":                         withdrawing(away, 2, true, "infra2"),
 		"voter lives, silent here":            withdrawing(seen(ok, silent, ok), 2, true, "infra2"),
 
+		"peer URLs pending, not restarted": readdressing(moving(seen(ok, ok, ok), 2, membership.URLsNotRestarted), 3),
+		"peer URLs pending, not connected": readdressing(moving(seen(ok, ok, ok), 2, membership.URLsNotConnected), 3),
+		"peer URLs pending, not seen":      readdressing(moving(seen(ok, ok, ok), 2, membership.URLsNotSeen), 3),
+		"peer URLs pending, promote":       promoting(moving(seen(ok, ok, ok, learner), 2, membership.URLsNotRestarted), 4),
+		"peer URLs pending, remove":        removing(moving(seen(ok, ok, ok), 2, membership.URLsNotRestarted), 3),
+		"peer URLs pending, one down":      removing(moving(seen(ok, ok, ok, ok, silent), 2, membership.URLsNotRestarted), 3),
+
+		"warning: peer URLs pending":            warning(membership.URLsPending, adding(moving(seen(ok, ok, ok, ok, ok), 2, membership.URLsNotRestarted), membership.AddRequest{})),
 		"warning: member down":                  warning(membership.MemberDown, adding(seen(ok, ok, ok, ok, silent), membership.AddRequest{})),
 		"warning: members not started":          warning(membership.MemberUnstarted, adding(seen(ok, ok, ok, ok, ok, unstarted, unstarted), membership.AddRequest{})),
 		"warning: not probed":                   warning(membership.NotProbed, adding(seen(ok, ok, ok, ok, unprobed), membership.AddRequest{})),

@@ -161,7 +161,7 @@ func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 func RestartNow(name string, urls []string) Message {
 	return New("Restart member "+name+" with its new peer URLs",
 		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
-			"the others cannot reach it. Restart it now, before anything else changes.",
+			"the others cannot reach it. Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.",
 		name, strings.Join(urls, ", "))
 }
 

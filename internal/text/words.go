@@ -121,6 +121,7 @@ var facts = map[string]func(finding) any{
 	"back":       func(c finding) any { return c.back() },
 	"why":        func(c finding) any { return c.why() },
 	"remedy":     func(c finding) any { return c.remedy() },
+	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
 	"views":      func(c finding) any { return views(c.s) },
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
 	"problem":    func(c finding) any { return peerURLDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },

@@ -31,6 +31,8 @@ type Backend struct {
 	Settings connection.Settings
 	// Lost is what the operator states for this Terraform run.
 	Lost reconfigure.Statement
+	// InUse is what the operator states for this run of pending peer URLs.
+	InUse []string
 	// Run is what this run takes from its process.
 	Run *Run
 	// Pool holds the connections that this process shares.

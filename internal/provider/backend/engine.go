@@ -50,7 +50,7 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	return b.clusters.GetOrMake(fmt.Sprint(settings.Learned, settings.Endpoints), func() *Cluster {
 		port := cluster.New(settings, b.Pool)
 		return &Cluster{backend: b, settings: settings, views: views{latest: map[viewKey]*look{}, flights: map[string]*look{}}, Engine: &reconfigure.Engine{
-			Cluster: port, Process: &b.state, Clock: settings.Time(), Locker: b.lockOf(port, settings), Self: b.Run.Self().Who, Lost: b.Lost,
+			Cluster: port, Process: &b.state, Clock: settings.Time(), Locker: b.lockOf(port, settings), Self: b.Run.Self().Who, Lost: b.Lost, InUse: b.InUse,
 			Changed: func() { b.changes.Add(1) },
 		}}
 	})

@@ -50,6 +50,9 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 			return health{} // not known is not healthy
 		}
 		open = turns
+		if snap, err = c.WithPending(ctx, snap); err != nil {
+			return health{}
+		}
 		for _, n := range nodes {
 			r, ok, err := c.Cluster.Records(snap.ClusterID).Get(ctx, n.ID)
 			if err != nil {

@@ -155,6 +155,8 @@ func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
 		return fmt.Sprintf("without it, %d of the voting members would be alive, and the quorum is %d", p.Alive, p.Quorum)
 	case membership.NodesUnhealthy:
 		return "not healthy: " + others
+	case membership.NodesURLsPending:
+		return "not restarted with its new peer URLs yet: " + others
 	case membership.NodesOnTheWay:
 		return "rebuilt and not voting yet: " + others
 	case membership.NodesDeviate:

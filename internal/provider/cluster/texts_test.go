@@ -69,6 +69,7 @@ func TestTexts(t *testing.T) {
 		{Pending: []string{"a"}, Reason: membership.NodesTooFew},
 		{Pending: []string{"a"}, Reason: membership.NodesBelowQuorum, Alive: 1, Quorum: 2},
 		{Pending: []string{"a"}, Reason: membership.NodesUnhealthy, Others: []string{"b"}},
+		{Pending: []string{"a"}, Reason: membership.NodesURLsPending, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesOnTheWay, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesDeviate, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesVersionUnknown, Others: []string{"b"}},

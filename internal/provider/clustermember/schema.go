@@ -120,7 +120,7 @@ func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"the peer URLs that config has, if any"}, attribute.SameURLs()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place: restart the process of the member with the new URLs right after the apply. " +
-				"A plan that changes the URLs of two members is refused. Default: those of `config`. Required without `config`, and if `config` has none because the machine sets them itself.",
+				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Default: those of `config`. Required without `config`, and if `config` has none because the machine sets them itself.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true, PlanModifiers: []planmodifier.String{planMachine{"a new machine replaces the member"}},
