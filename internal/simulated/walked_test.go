@@ -24,16 +24,16 @@ var elsewhere = map[string]string{
 	"text.grantPrefix: etcdctl role grant-permission":         "the simulated etcd has no users: TestAccPermissions",
 	"text.grantRoot: etcdctl user grant-role":                 "the simulated etcd has no users: TestAccPermissions",
 	"text.PermissionDenied: etcdctl user grant-role":          "the simulated etcd has no users: TestAccPermissions",
-	"text.Upgrade: etcdctl downgrade enable":                  "the simulated etcd cannot be downgraded",
-	"text.Upgrade: etcdctl downgrade cancel":                  "the simulated etcd cannot be downgraded",
-	"text.alarmFirst: etcdctl compaction":                     "the simulated etcd does not fill up",
+	"text.UpgradeBack: etcdctl downgrade enable":              "the simulated etcd cannot be downgraded",
+	"text.UpgradeDuringDowngrade: etcdctl downgrade cancel":   "the simulated etcd cannot be downgraded",
+	"text.alarmWayOut: etcdctl compaction":                    "the simulated etcd does not fill up",
 	"text.malformed: terraform init":                          "there is one version of the provider",
 	"text.BadID: terraform state rm":                          "no version of the provider writes such a state",
 	"text.BadID: terraform import":                            "no version of the provider writes such a state",
 	"text.HeartbeatHeld: etcdctl del":                         "it needs no cluster: package heartbeat",
 	"text.ClusterCreated: terraform untaint":                  onlyMembers,
 	"text.ClusterCreated: import {":                           onlyMembers,
-	"text.notOurs: terraform import":                          "a plan prints importMember before it",
+	"text.importIt: terraform import":                         "a plan prints importMember before it",
 	"text.Renamed: terraform state rm":                        "the simulated processes keep their names",
 	"text.TurnLeft: etcdctl del":                              "its key is the one of turnsWayOut",
 }
@@ -218,12 +218,6 @@ var situations = map[string]struct {
 			w.fleet.start(name)
 		}
 	}},
-	"two machines are replaced": {[]string{"text.destroyInstead: terraform destroy -refresh=false"}, func(w *walker) {
-		w.begin()
-		r := w.up("plan", driver.Replace(machineOf("a")), driver.Replace(machineOf("b")))
-		w.ok(w.follow(r, "Only one living voter", "terraform destroy -refresh=false"))
-		w.names = ""
-	}},
 	"an imported node is replaced with its machine": {[]string{"text.rebuildNode: rebuild = "}, func(w *walker) {
 		w.begin()
 		w.ignoreUserData()
@@ -295,7 +289,7 @@ var situations = map[string]struct {
 		w.fleet.wipe("g")
 		w.withdrawOutside("g")
 	}},
-	"a member was added elsewhere": {[]string{"text.notOurs: etcdctl member remove"}, func(w *walker) {
+	"a member was added elsewhere": {[]string{"text.AnnouncedElsewhere: etcdctl member remove"}, func(w *walker) {
 		w.begin()
 		w.addByHand("g")
 		w.ws.Provider = w.provider(w.names)
@@ -304,7 +298,7 @@ var situations = map[string]struct {
 		w.ok(w.up("again"))
 		w.withdrawOutside("g")
 	}},
-	"the URLs of a member were changed": {[]string{"text.notOurs: terraform state rm"}, func(w *walker) {
+	"the URLs of a member were changed": {[]string{"text.NotOurs: terraform state rm"}, func(w *walker) {
 		w.begin()
 		w.outside("g")
 		if _, err := w.client("a").MemberUpdate(w.Context(), w.ids()["g"], []string{"http://h.example:2380"}); err != nil {
@@ -355,7 +349,7 @@ var situations = map[string]struct {
 		w.hear()
 		w.follow(r, "Could not check what was added for c", "etcdctl member remove")
 	}},
-	"a record names a member of another URL": {[]string{"text.recordDisagrees: etcdctl member remove"}, func(w *walker) {
+	"a record names a member of another URL": {[]string{"text.RecordDisagrees: etcdctl member remove"}, func(w *walker) {
 		w.begin()
 		if _, err := w.client("a").MemberUpdate(w.Context(), w.ids()["c"], []string{"http://h.example:2380"}); err != nil {
 			w.Fatal(err)
@@ -363,6 +357,6 @@ var situations = map[string]struct {
 		w.leave("c")
 		w.follow(w.up("remove c"), "The record of member c is wrong", "etcdctl member remove")
 	}},
-	"a node of a living member is removed": {[]string{"text.unmanaged: etcdctl member remove"}, func(w *walker) { w.living("etcdctl member remove") }},
-	"and its member is imported":           {[]string{"text.unmanaged: terraform import"}, func(w *walker) { w.living("terraform import") }},
+	"a node of a living member is removed": {[]string{"text.Unmanaged: etcdctl member remove"}, func(w *walker) { w.living("etcdctl member remove") }},
+	"and its member is imported":           {[]string{"text.Unmanaged: terraform import"}, func(w *walker) { w.living("terraform import") }},
 }

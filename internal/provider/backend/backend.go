@@ -68,7 +68,7 @@ func From(data any, diags *diag.Diagnostics) *Backend {
 
 // FirstTime reports true once for each key, so that a warning about a cluster
 // is not repeated for every resource.
-func (b *Backend) FirstTime(key string) bool { return b.Table.FirstTime(key) }
+func (b *Backend) FirstTime(key string) bool { return b.Table.firstTime(key) }
 
 // Hold stores a claim until [Backend.Release] with the same ID.
 func (b *Backend) Hold(id string, c *claim.Claim) { b.claims.Set(id, c) }

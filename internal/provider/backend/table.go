@@ -117,9 +117,9 @@ func (t *Table) unsaid(id membership.ClusterID, rules []membership.Ruling) (brok
 	return broken
 }
 
-// FirstTime reports true once for each key, so that a warning about a cluster is not
+// firstTime reports true once for each key, so that a warning about a cluster is not
 // repeated for every resource.
-func (t *Table) FirstTime(key string) bool {
+func (t *Table) firstTime(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.first(key)

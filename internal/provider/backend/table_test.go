@@ -18,7 +18,7 @@ func TestBackendSharesNothingElse(t *testing.T) {
 	shared := map[string]string{
 		"Pool": "connections", "clusters": "connections", "byID": "connections", "changes": "connections",
 		"claims": "claims", "state": "claims", "Table": "entries",
-		"Unknown": "configuration", "Settings": "configuration", "Lost": "configuration", "Run": "configuration",
+		"Unknown": "configuration", "Settings": "configuration", "Lost": "configuration", "InUse": "configuration", "Run": "configuration",
 	}
 	for f := range reflect.TypeFor[Backend]().Fields() {
 		if shared[f.Name] == "" {
@@ -31,7 +31,7 @@ func TestBackendSharesNothingElse(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var table Table
-	if table.HasJoined(7) || !table.FirstTime("x") || table.FirstTime("x") {
+	if table.HasJoined(7) || !table.firstTime("x") || table.firstTime("x") {
 		t.Error("the zero value is not ready to use")
 	}
 	table.Note(membership.Entry{ID: 7})
