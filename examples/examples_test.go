@@ -6,26 +6,19 @@
 package examples
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"io/fs"
 	"log"
 	"maps"
-	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // modules are the examples that are only initialised and validated: others use
@@ -75,7 +68,7 @@ func TestExamples(t *testing.T) {
 			}
 			w.Dir = filepath.Join(w.Dir, dir)
 			offline(t, w.Dir)
-			writePKI(t, filepath.Join(w.Dir, "pki"))
+			copyPKI(t, etcdtest.NewPKI(t), filepath.Join(w.Dir, "pki"), "root")
 			remove(t, w, "import-by-identity.tf") // Terraform before 1.12 does not know it
 			w.Init()
 			w.Run("validate", "-json").MustSucceed()
@@ -199,42 +192,4 @@ func exampleDirs(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// writePKI writes the files that the examples name: a CA, and a certificate
-// with its key.
-func writePKI(t *testing.T, dir string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "root"},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(24 * time.Hour),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		"ca.pem":       {Type: "CERTIFICATE", Bytes: cert},
-		"root.pem":     {Type: "CERTIFICATE", Bytes: cert},
-		"root-key.pem": {Type: "PRIVATE KEY", Bytes: pkcs8},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -119,15 +118,4 @@ func (f *fleet) end() {
 	if err != nil || len(left) != 0 {
 		f.TB.Errorf("destroy left %q (%v)", left, err)
 	}
-}
-
-// release is the version that a binary of etcd prints, with three numbers.
-func release(t *testing.T, v etcdtest.Version) string {
-	t.Helper()
-	out, err := exec.Command(etcdtest.Binary(t, v), "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(out), "\n")
-	return strings.TrimPrefix(first, "etcd Version: ")
 }

@@ -29,7 +29,7 @@ func liveImport(t *testing.T, w *acctest.Workspace) {
 	if id == nil {
 		t.Fatal("etcdctl prints no cluster ID")
 	}
-	vars := map[string]any{"nodes": nodes, "cluster_id": id[1], "etcd_version": release(t, etcdtest.V36), "etcd": etcdtest.Binary(t, etcdtest.V36)}
+	vars := map[string]any{"nodes": nodes, "cluster_id": id[1], "etcd_version": etcdtest.Release(t, etcdtest.V36), "etcd": etcdtest.Binary(t, etcdtest.V36)}
 	setVariables(t, w, vars)
 	before := etcdctl(t, b, "member", "list")
 	said := regexp.MustCompile(`Plan: \d+ to import, 0 to add, \d+ to change, 0 to destroy\.`).FindString(w.Read("README.md"))

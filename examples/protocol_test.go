@@ -4,6 +4,7 @@
 package examples
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -12,42 +13,33 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
 // etcd is the provider, spoken to as a CLI does.
 type etcd struct {
-	t       *testing.T
-	server  tfprotov6.ProviderServer
-	schemas map[string]tftypes.Type
+	t      *testing.T
+	server tfprotov6.ProviderServer
 }
 
+// newProvider returns a provider in a network in which nobody listens.
 func newProvider(t *testing.T) *etcd {
-	t.Helper()
-	p := &etcd{t: t, server: provider.Server(provider.New("test")()), schemas: map[string]tftypes.Type{}}
-	schemas, err := p.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, schema := range schemas.ResourceSchemas {
-		p.schemas[name] = schema.ValueType()
-	}
-	// With unknown endpoints it asks no server.
-	config := p.dynamic(unknownWhere(object(schemas.Provider.ValueType(), nil), "endpoints"))
-	configured, err := p.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.11.0", Config: config})
-	if err != nil || refusedBy(configured.Diagnostics) != "" {
-		t.Fatal(err, refusedBy(configured.Diagnostics))
-	}
-	return p
+	pool := &connection.Pool{World: (&etcdsim.Network{}).Run("examples")}
+	return &etcd{t, provider.Server(provider.NewWithPool("test", pool)())}
 }
+
+func (p *etcd) start(context.Context) (*driver.Run, error) { return &driver.Run{Server: p.server}, nil }
 
 // environment returns the variables of the machine of an initial member, nil if the
 // provider refuses to make them.
 func (p *etcd) environment(in input) map[string]string {
 	p.t.Helper()
 	access := map[string]any{"ca_cert": in.Path, "cert": in.Path, "key": in.Path, "username": in.User}
-	if p.refuses("etcd_discovery_token", map[string]any{"size": 1, "advertised_endpoints": []string{in.Endpoint}, "machine_access": access}) {
+	token := driver.Values{"size": 1, "advertised_endpoints": []string{in.Endpoint}, "machine_access": access}
+	if driver.New(p.t, nil, driver.Resource{Type: "etcd_discovery_token", Name: "x", Values: token}).Validate(p.t.Context(), p.start).Err() != nil {
 		return nil
 	}
 	variables := in.variables()
@@ -62,68 +54,17 @@ func (p *etcd) environment(in input) map[string]string {
 	} else {
 		delete(variables, "ETCD_DISCOVERY")
 	}
-	config := map[string]any{
+	w := driver.New(p.t, nil, driver.Resource{Type: "etcd_cluster", Name: "x", Values: driver.Values{
 		"members":   map[string]any{in.Name: map[string]any{"peer_urls": []string{in.PeerURL}}},
 		"discovery": map[string]any{"size": 1, "complete": false, "environment": variables},
-	}
-	if p.refuses("etcd_cluster", config) {
+	}})
+	if _, result := w.Up(p.t.Context(), p.start); result.Err() != nil {
 		return nil
 	}
-	return p.create(config)[in.Name]
-}
-
-func (p *etcd) refuses(resource string, config map[string]any) bool {
-	p.t.Helper()
-	resp, err := p.server.ValidateResourceConfig(p.t.Context(), &tfprotov6.ValidateResourceConfigRequest{
-		TypeName: resource, Config: p.dynamic(object(p.schemas[resource], config)),
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return refusedBy(resp.Diagnostics) != ""
-}
-
-// create plans and makes an etcd_cluster, and returns the environment of each node; nil
-// if it is refused.
-func (p *etcd) create(config map[string]any) map[string]map[string]string {
-	p.t.Helper()
-	const resource = "etcd_cluster"
-	typ := p.schemas[resource]
-	given := object(typ, config)
-	null := p.dynamic(tftypes.NewValue(typ, nil))
-	planned, err := p.server.PlanResourceChange(p.t.Context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: resource, PriorState: null, Config: p.dynamic(given),
-		ProposedNewState: p.dynamic(unknownWhere(given, "id", "node", "status", "endpoints", "cluster_id", "complete", "pending", "reason")),
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if refusedBy(planned.Diagnostics) != "" {
-		return nil
-	}
-	made, err := p.server.ApplyResourceChange(p.t.Context(), &tfprotov6.ApplyResourceChangeRequest{
-		TypeName: resource, PriorState: null, Config: p.dynamic(given), PlannedState: planned.PlannedState, PlannedPrivate: planned.PlannedPrivate,
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if refusedBy(made.Diagnostics) != "" {
-		return nil
-	}
-	state, err := made.NewState.Unmarshal(typ)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	out := map[string]map[string]string{}
-	for name, node := range p.fields(p.fields(state)["node"]) {
-		out[name] = map[string]string{}
-		for key, value := range p.fields(p.fields(node)["environment"]) {
-			var s string
-			if err := value.As(&s); err != nil {
-				p.t.Fatal(err)
-			}
-			out[name][key] = s
-		}
+	out := map[string]string{}
+	node := p.fields(p.fields(w.State("etcd_cluster.x").Value)["node"])[in.Name]
+	for key, value := range p.fields(p.fields(node)["environment"]) {
+		out[key] = driver.Attribute(value)
 	}
 	return out
 }
@@ -140,34 +81,54 @@ func (p *etcd) fields(v tftypes.Value) (out map[string]tftypes.Value) {
 // environmentFile calls the function of that name.
 func (p *etcd) environmentFile(environment map[string]string) (file, refused string) {
 	p.t.Helper()
-	return p.call("environment_file", p.dynamic(value(tftypes.Map{ElementType: tftypes.String}, environment)))
+	return p.call("environment_file", p.textMap(environment))
 }
 
 // cloudConfig calls the function of that name.
 func (p *etcd) cloudConfig(environment map[string]string) (userData, refused string) {
 	p.t.Helper()
-	texts := tftypes.Map{ElementType: tftypes.String}
-	options := map[string]tftypes.Value{"etcd": value(texts, map[string]string{"path": "/usr/bin"})}
+	options := map[string]tftypes.Value{"etcd": p.textMap(map[string]string{"path": "/usr/bin"})}
 	if strings.Contains(environment["ETCD_LISTEN_PEER_URLS"], "https://") {
-		options["tls"] = value(texts, map[string]string{"ca": "/etc/etcd/ca.pem", "cert": "/etc/etcd/server.pem", "key": "/etc/etcd/server-key.pem"})
+		options["tls"] = p.textMap(map[string]string{"ca": "/etc/etcd/ca.pem", "cert": "/etc/etcd/server.pem", "key": "/etc/etcd/server-key.pem"})
 	}
-	types := map[string]tftypes.Type{}
-	for name, option := range options {
-		types[name] = option.Type()
-	}
-	given, err := tfprotov6.NewDynamicValue(tftypes.DynamicPseudoType, tftypes.NewValue(tftypes.Object{AttributeTypes: types}, options))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	config := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"environment": texts, "join_script_base64gzip": tftypes.String, "format": tftypes.Number, "version": tftypes.String}}
-	return p.call("cloud_config", p.dynamic(object(config, map[string]any{
-		"environment": environment, "join_script_base64gzip": joinscript.Static().Base64Gzip, "format": 1,
-	})), &given)
+	return p.call("cloud_config", objectOf(map[string]tftypes.Value{
+		"environment": p.textMap(environment), "join_script_base64gzip": tftypes.NewValue(tftypes.String, joinscript.Static().Base64Gzip),
+		"format": tftypes.NewValue(tftypes.Number, 1), "version": tftypes.NewValue(tftypes.String, nil),
+	}), objectOf(options))
 }
 
-func (p *etcd) call(function string, arguments ...*tfprotov6.DynamicValue) (text, refused string) {
+func (p *etcd) textMap(texts map[string]string) tftypes.Value {
+	elements := map[string]tftypes.Value{}
+	for name, text := range texts {
+		elements[name] = tftypes.NewValue(tftypes.String, text)
+	}
+	return tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, elements)
+}
+
+func objectOf(attributes map[string]tftypes.Value) tftypes.Value {
+	types := map[string]tftypes.Type{}
+	for name, v := range attributes {
+		types[name] = v.Type()
+	}
+	return tftypes.NewValue(tftypes.Object{AttributeTypes: types}, attributes)
+}
+
+// call calls a function. Its options are of any type.
+func (p *etcd) call(function string, arguments ...tftypes.Value) (text, refused string) {
 	p.t.Helper()
-	resp, err := p.server.CallFunction(p.t.Context(), &tfprotov6.CallFunctionRequest{Name: function, Arguments: arguments})
+	req := &tfprotov6.CallFunctionRequest{Name: function}
+	for i, v := range arguments {
+		typ := v.Type()
+		if i == 1 {
+			typ = tftypes.DynamicPseudoType
+		}
+		d, err := tfprotov6.NewDynamicValue(typ, v)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		req.Arguments = append(req.Arguments, &d)
+	}
+	resp, err := p.server.CallFunction(p.t.Context(), req)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -182,70 +143,4 @@ func (p *etcd) call(function string, arguments ...*tfprotov6.DynamicValue) (text
 		p.t.Fatal(err)
 	}
 	return text, ""
-}
-
-func (p *etcd) dynamic(v tftypes.Value) *tfprotov6.DynamicValue {
-	p.t.Helper()
-	d, err := tfprotov6.NewDynamicValue(v.Type(), v)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return &d
-}
-
-func refusedBy(diags []*tfprotov6.Diagnostic) string {
-	for _, d := range diags {
-		if d.Severity == tfprotov6.DiagnosticSeverityError {
-			return d.Summary + ": " + d.Detail
-		}
-	}
-	return ""
-}
-
-// object is an object of a type with some attributes; the others are null.
-func object(typ tftypes.Type, given map[string]any) tftypes.Value {
-	attributes := map[string]tftypes.Value{}
-	for name, t := range typ.(tftypes.Object).AttributeTypes {
-		attributes[name] = value(t, given[name])
-	}
-	return tftypes.NewValue(typ, attributes)
-}
-
-func value(typ tftypes.Type, v any) tftypes.Value {
-	switch v := v.(type) {
-	case map[string]any:
-		if elements, is := typ.(tftypes.Map); is {
-			out := map[string]tftypes.Value{}
-			for name, e := range v {
-				out[name] = value(elements.ElementType, e)
-			}
-			return tftypes.NewValue(typ, out)
-		}
-		return object(typ, v)
-	case map[string]string:
-		elements := map[string]tftypes.Value{}
-		for name, s := range v {
-			elements[name] = tftypes.NewValue(tftypes.String, s)
-		}
-		return tftypes.NewValue(typ, elements)
-	case []string:
-		var elements []tftypes.Value
-		for _, s := range v {
-			elements = append(elements, tftypes.NewValue(tftypes.String, s))
-		}
-		return tftypes.NewValue(typ, elements)
-	}
-	return tftypes.NewValue(typ, v)
-}
-
-// unknownWhere is an object with some attributes unknown.
-func unknownWhere(v tftypes.Value, names ...string) tftypes.Value {
-	var attributes map[string]tftypes.Value
-	if err := v.As(&attributes); err != nil {
-		panic(err)
-	}
-	for _, name := range names {
-		attributes[name] = tftypes.NewValue(attributes[name].Type(), tftypes.UnknownValue)
-	}
-	return tftypes.NewValue(v.Type(), attributes)
 }

@@ -22,35 +22,11 @@ var shown = regexp.MustCompile("(?s)<!-- A test runs this block as it stands her
 // another image, loses a machine, shrinks and is destroyed. After each step the plan is
 // empty. An override file has other ports, and what the reader changes.
 func TestReadme(t *testing.T) {
-	t.Parallel()
 	found := shown.FindStringSubmatch(read(t, "../README.md"))
 	if found == nil {
 		t.Fatalf("README.md has no block that matches %s", shown)
 	}
-	for name, cli := range commands(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := os.Stat(cli); err != nil {
-				t.Skipf("no %s: make tools builds it", name)
-			}
-			readme(t, found[1], cli)
-		})
-	}
-}
-
-// commands are the CLI of the run, and OpenTofu if that is another one.
-func commands(t *testing.T) map[string]string {
-	t.Helper()
-	cli := acctest.CLI(t)
-	out := map[string]string{filepath.Base(cli): cli}
-	if !strings.Contains(filepath.Base(cli), "tofu") {
-		tofu, err := filepath.Abs("../bin/tofu")
-		if err != nil {
-			t.Fatal(err)
-		}
-		out["tofu"] = tofu
-	}
-	return out
+	acctest.OnEach(t, func(t *testing.T, cli string) { readme(t, found[1], cli) })
 }
 
 func readme(t *testing.T, configuration, cli string) {
@@ -69,7 +45,7 @@ func readme(t *testing.T, configuration, cli string) {
 	}
 	w.Write("main.tf", configuration)
 	f := &fleet{
-		Workspace: w, Version: release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
+		Workspace: w, Version: etcdtest.Release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
 		machines: filepath.Join(w.Dir, "machines"), ports: map[string]ports{},
 	}
 	for _, line := range []string{fmt.Sprintf("= %q", f.Version), fmt.Sprintf("{ image = %q }", f.Image)} {
@@ -83,7 +59,7 @@ func readme(t *testing.T, configuration, cli string) {
 			fmt.Fprintf(&nodes, "    %s = { peer_urls = [\"http://127.0.0.1:%d\"], client_urls = [\"http://127.0.0.1:%d\"] }\n", name, p.Peer, p.Client)
 		}
 		text := fmt.Sprintf("locals {\n  nodes = {\n%s  }\n}\nresource \"etcd_cluster\" \"this\" {\n", &nodes)
-		if f.Version != release(t, etcdtest.V36) {
+		if f.Version != etcdtest.Release(t, etcdtest.V36) {
 			text += fmt.Sprintf("  version = %q\n", f.Version)
 		}
 		if f.Image != "one" {
@@ -96,7 +72,7 @@ func readme(t *testing.T, configuration, cli string) {
 	}
 	f.write()
 	w.Init()
-	f.life(release(t, etcdtest.V37))
+	f.life(etcdtest.Release(t, etcdtest.V37))
 }
 
 func (f *fleet) life(newer string) {

@@ -6,7 +6,6 @@ package examples
 import (
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -48,7 +47,7 @@ func TestReferencePages(t *testing.T) {
 			t.Fatalf("%s: %d pages, %v", kind, len(pages), err)
 		}
 		for _, page := range pages {
-			text := content(t, page)
+			text := read(t, page)
 			var got, want []string
 			for _, s := range section.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 				got = append(got, s[1])
@@ -87,13 +86,13 @@ func TestActionsAndListsShown(t *testing.T) {
 			var blocks []string
 			switch name := filepath.Base(path); {
 			case filepath.Ext(name) == ".md":
-				for _, found := range block.FindAllStringSubmatch(content(t, path), -1) {
+				for _, found := range block.FindAllStringSubmatch(read(t, path), -1) {
 					if strings.Contains(found[1], `action "`) || strings.Contains(found[1], `list "`) || strings.Contains(found[1], "identity = {") {
 						blocks = append(blocks, found[1])
 					}
 				}
 			case strings.HasSuffix(name, ".tfquery.hcl") || name == "import-by-identity.tf":
-				blocks = append(blocks, content(t, path))
+				blocks = append(blocks, read(t, path))
 			}
 			for _, text := range blocks {
 				for name, b := range newerIn(t, path, text) {
@@ -114,7 +113,7 @@ func TestActionsAndListsShown(t *testing.T) {
 			t.Errorf("no page and no example shows %s", name)
 		}
 		if list, is := strings.CutPrefix(name, "list "); is {
-			content(t, filepath.Join("list-resources", list, "list-resource.tfquery.hcl"))
+			read(t, filepath.Join("list-resources", list, "list-resource.tfquery.hcl"))
 		}
 	}
 }
@@ -215,13 +214,4 @@ func problems(a *arguments, given []string) (out []string) {
 		}
 	}
 	return out
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

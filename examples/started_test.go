@@ -56,7 +56,7 @@ func TestGettingStarted(t *testing.T) {
 	t.Parallel()
 	w := copyStarted(t, acctest.WorkspaceOptions{Mirror: true})
 	f := &fleet{
-		Workspace: w, Version: release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
+		Workspace: w, Version: etcdtest.Release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
 		machines: filepath.Join(filepath.Dir(w.Dir), "machines-of-started"), ports: map[string]ports{},
 	}
 	f.write = func() {

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -16,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -82,14 +80,7 @@ func archiveServed(t *testing.T, pki *etcdtest.PKI) (address, sum string) {
 	if err := zipped.Close(); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive.Bytes()) }))
-	cert, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	server.StartTLS()
-	t.Cleanup(server.Close)
+	server := pki.WebServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive.Bytes()) }))
 	digest := sha256.Sum256(archive.Bytes())
 	return server.URL + "/etcd.tar.gz", hex.EncodeToString(digest[:])
 }
@@ -117,19 +108,14 @@ func testUserData(t *testing.T, example string, unpack func(t *testing.T, root, 
 	}
 	w.Write("hand_over_override.tf", handOver)
 	w.Write("machines.tf", "variable \"machines\" { type = string }\n")
-	root := pki.Client("root")
-	for name, from := range map[string]string{"ca.pem": pki.CAFile, "root.pem": root.CertFile, "root-key.pem": root.KeyFile} {
-		write(t, filepath.Join(w.Dir, "pki", name), 0o600, []byte(read(t, from)))
-	}
-	for name, from := range map[string]string{"ca.pem": pki.CAFile, "server.pem": pki.Server.CertFile, "server-key.pem": pki.Server.KeyFile} {
-		write(t, filepath.Join(w.Dir, "machine-pki", name), 0o600, []byte(read(t, from)))
-	}
+	copyPKI(t, pki, filepath.Join(w.Dir, "pki"), "root")
+	copyPKI(t, pki, filepath.Join(w.Dir, "machine-pki"), "server")
 
 	machines := filepath.Join(filepath.Dir(w.Dir), "machines")
 	nodes := map[string]any{}
 	vars := map[string]any{
 		"pki": filepath.Join(w.Dir, "machine-pki"), "machines": machines, "nodes": nodes,
-		"release": map[string]string{"version": release(t, etcdtest.V36), "url": archive, "sha256": sum},
+		"release": map[string]string{"version": etcdtest.Release(t, etcdtest.V36), "url": archive, "sha256": sum},
 	}
 	booted := map[string]*machine{}
 	for i, name := range []string{"a", "d"} {
@@ -173,6 +159,19 @@ func testUserData(t *testing.T, example string, unpack func(t *testing.T, root, 
 		}
 		return nil
 	})
+}
+
+// copyPKI writes the files that the examples name: the CA, and a certificate for the
+// provider (root) or for machines (server).
+func copyPKI(t *testing.T, pki *etcdtest.PKI, dir, name string) {
+	t.Helper()
+	cert := pki.Server
+	if name != "server" {
+		cert = pki.Client(name)
+	}
+	for file, from := range map[string]string{"ca.pem": pki.CAFile, name + ".pem": cert.CertFile, name + "-key.pem": cert.KeyFile} {
+		write(t, filepath.Join(dir, file), 0o600, []byte(read(t, from)))
+	}
 }
 
 // writeFiles has cloud-init look at user data, and write the files in it below

@@ -216,46 +216,29 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 	})
 }
 
-func TestMachineIsNewWithOtherContents(t *testing.T) {
-	eachShell(t, standIn(t), func(t *testing.T, m machine) {
-		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
-		etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
-		first := m.pid("etcd.pid")
-		if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=b")
-		etcdtest.Until(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
-		if alive(first) {
-			t.Error("the machine that was replaced runs on")
-		}
-		if _, err := os.Stat(filepath.Join(m.dir, "data")); !os.IsNotExist(err) {
-			t.Error("the new machine has the old one's data")
-		}
-	})
-}
-
 // A machine that is created is new, also if the one before it has the same
-// contents and was not taken down.
+// contents and was not taken down. One with other contents is new with up, too.
 func TestNewMachineIsNew(t *testing.T) {
 	etcd := standIn(t)
 	if err := os.Symlink(etcd, filepath.Join(filepath.Dir(etcd), "etcdutl")); err != nil {
 		t.Fatal(err)
 	}
 	eachShell(t, etcd, func(t *testing.T, m machine) {
-		m.must(t, 0, "new", "MACHINE_ENV=ETCD_NAME=a")
-		etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
-		first := m.pid("etcd.pid")
-		if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		m.must(t, 0, "new", "MACHINE_ENV=ETCD_NAME=a")
-		etcdtest.Until(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
-		if alive(first) {
-			t.Error("the machine that was replaced runs on")
-		}
-		if _, err := os.Stat(filepath.Join(m.dir, "data")); !os.IsNotExist(err) {
-			t.Error("the new machine has the old one's data")
+		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
+		for _, again := range [][]string{{"up", "MACHINE_ENV=ETCD_NAME=b"}, {"new", "MACHINE_ENV=ETCD_NAME=b"}} {
+			etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
+			first := m.pid("etcd.pid")
+			if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			m.must(t, 0, again[0], again[1])
+			etcdtest.Until(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
+			if alive(first) {
+				t.Errorf("%s: the machine that was replaced runs on", again[0])
+			}
+			if _, err := os.Stat(filepath.Join(m.dir, "data")); !os.IsNotExist(err) {
+				t.Errorf("%s: the new machine has the old one's data", again[0])
+			}
 		}
 		if _, err := exec.LookPath(filepath.Join(m.dir, "bin", "etcdutl")); err != nil {
 			t.Errorf("the machine has no etcdutl: %v", err)

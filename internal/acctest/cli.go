@@ -6,7 +6,6 @@ package acctest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // providerSource is the address of the provider in configurations, below the
@@ -44,6 +45,25 @@ func CLI(tb testing.TB) string {
 	return ""
 }
 
+// OnEach runs a test with the CLI of the run, and with OpenTofu if that is another one.
+func OnEach(t *testing.T, test func(t *testing.T, cli string)) {
+	t.Parallel()
+	cli := CLI(t)
+	clis := map[string]string{filepath.Base(cli): cli}
+	if !strings.Contains(filepath.Base(cli), "tofu") {
+		clis["tofu"] = filepath.Join(etcdtest.ModuleRoot(t), "bin", "tofu")
+	}
+	for name, cli := range clis {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat(cli); err != nil {
+				t.Skipf("no %s: make tools builds it", name)
+			}
+			test(t, cli)
+		})
+	}
+}
+
 // providerHost returns the registry host of the CLI.
 func providerHost(cli string) string {
 	own := "registry.terraform.io"
@@ -66,13 +86,7 @@ var built struct {
 func ProviderBinary(tb testing.TB) string {
 	tb.Helper()
 	built.once.Do(func() {
-		root, err := ModuleRoot()
-		if err != nil {
-			built.err = err
-			return
-		}
-		if built.dir, err = os.MkdirTemp("", "acctest-provider-"); err != nil {
-			built.err = err
+		if built.dir, built.err = os.MkdirTemp("", "acctest-provider-"); built.err != nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -87,7 +101,7 @@ func ProviderBinary(tb testing.TB) string {
 			args = append(args, "-ldflags=-s -w")
 		}
 		build := exec.CommandContext(ctx, "go", append(args, ".")...)
-		build.Dir = root
+		build.Dir = etcdtest.ModuleRoot(tb)
 		build.Env = append(os.Environ(), cgo)
 		if out, err := build.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("go build: %w\n%s", err, out)
@@ -110,24 +124,6 @@ func Main(m *testing.M) {
 		_ = os.RemoveAll(built.dir)
 	}
 	os.Exit(code)
-}
-
-// ModuleRoot returns the nearest directory with a go.mod, starting at the
-// working directory: tests run in the directory of their package.
-func ModuleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if filepath.Dir(dir) == dir {
-			return "", errors.New("no go.mod above the working directory")
-		}
-		dir = filepath.Dir(dir)
-	}
 }
 
 func mirrorIn(dir string) string { return filepath.Join(dir, "mirror") }

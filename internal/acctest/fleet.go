@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,14 +101,10 @@ type Fleet struct {
 // machines end with the test in every case.
 func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	tb.Helper()
-	root, err := ModuleRoot()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{CLI: o.CLI}),
 		Nodes:     map[string]*Node{}, Options: o, Image: "one",
-		machineScript: filepath.Join(root, "examples", "local-cluster", "machine.sh"),
+		machineScript: filepath.Join(etcdtest.ModuleRoot(tb), "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
 	maps.Copy(f.MachineEnv, etcdtest.Frugal())
@@ -218,14 +213,8 @@ func (f *Fleet) logMachines() {
 func (f *Fleet) Releases(versions ...etcdtest.Version) (releases []string) {
 	f.TB.Helper()
 	for _, v := range versions {
-		path := etcdtest.Binary(f.TB, v)
-		out, err := exec.Command(path, "--version").Output()
-		if err != nil {
-			f.TB.Fatal(err)
-		}
-		first, _, _ := strings.Cut(string(out), "\n")
-		release := strings.TrimPrefix(first, "etcd Version: ")
-		f.binaries[release] = path
+		release := etcdtest.Release(f.TB, v)
+		f.binaries[release] = etcdtest.Binary(f.TB, v)
 		releases = append(releases, release)
 	}
 	return releases

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -20,33 +19,10 @@ const cluster = "etcd_cluster.this"
 func machine(name string) string { return Address("terraform_data.machine", name) }
 func member(name string) string  { return Address("etcd_member", name) }
 
-// onEach runs a test with the CLI of the run, and with OpenTofu if that is another one.
-func onEach(t *testing.T, test func(t *testing.T, cli string)) {
-	t.Parallel()
-	cli := CLI(t)
-	clis := map[string]string{filepath.Base(cli): cli}
-	if !strings.Contains(filepath.Base(cli), "tofu") {
-		root, err := ModuleRoot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		clis["tofu"] = filepath.Join(root, "bin", "tofu")
-	}
-	for name, cli := range clis {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := os.Stat(cli); err != nil {
-				t.Skipf("no %s: make tools builds it", name)
-			}
-			test(t, cli)
-		})
-	}
-}
-
 // The life of a cluster: it forms, grows, gets another version and another image, loses
 // machines, shrinks and is destroyed. After each step the plan is empty.
 func TestAccLife(t *testing.T) {
-	onEach(t, func(t *testing.T, cli string) {
+	OnEach(t, func(t *testing.T, cli string) {
 		f := NewFleet(t, FleetOptions{CLI: cli, Version: etcdtest.V35})
 		releases := f.Releases(etcdtest.V35, etcdtest.V36)
 		f.Release = releases[0]

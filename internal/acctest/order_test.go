@@ -36,7 +36,7 @@ func inOrder(o *Outcome, steps ...step) {
 // guarantees: a member is removed before its machine is destroyed, and added after its
 // machine runs.
 func TestAccOrders(t *testing.T) {
-	onEach(t, func(t *testing.T, cli string) {
+	OnEach(t, func(t *testing.T, cli string) {
 		f := NewFleet(t, FleetOptions{CLI: cli})
 		f.Form()
 

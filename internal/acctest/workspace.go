@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // ProviderName is the name of the provider's binary.
@@ -99,11 +101,7 @@ for dir in "$1"/machines/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wai
 // machine is a separate session.
 func guard(tb testing.TB, dir string) {
 	tb.Helper()
-	root, err := ModuleRoot()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.Command("sh", "-c", guardScript, "guard", dir, filepath.Join(root, "examples", "local-cluster", "machine.sh"))
+	cmd := exec.Command("sh", "-c", guardScript, "guard", dir, filepath.Join(etcdtest.ModuleRoot(tb), "examples", "local-cluster", "machine.sh"))
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -56,7 +56,7 @@ func measureGap(t *testing.T, c campaign) []bench.Row {
 			removed[r.name] = append(removed[r.name], 1000*seconds(w.LongestGapSince(from).Duration()))
 			leader.PowerOff() // like the loss of its machine
 			p := cl.NewJoiner(t, "d")
-			seen := watch(t, cl.ClientFor(t, cl.Members()[0]), p.PeerURL())
+			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL())
 			startOnceListed(t, seen, p)
 			r.join(t, cl, p)
 			wait(t, "the vote", seen.voting)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
@@ -98,7 +99,7 @@ func joinAt(t *testing.T, s store) []bench.Row {
 		sides = append(sides, side{j.name, func(t *testing.T) {
 			n++
 			p := cl.NewJoiner(t, fmt.Sprintf("d%d", n))
-			seen := watch(t, cl.ClientFor(t, cl.Members()[0]), p.PeerURL())
+			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL())
 			listed := startOnceListed(t, seen, p)
 			begin := time.Now()
 			j.join(t, cl, p)
@@ -185,11 +186,13 @@ func fill(t *testing.T, c *etcdtest.Cluster, bytes int) {
 	const value, perTxn = 16 << 10, 32
 	client := c.Client(t)
 	ctx := within(t, limit)
-	random := newRandom()
+	random := rand.NewChaCha8([32]byte{}) // values that cannot be compressed
 	for key := 0; key*value < bytes; {
 		var ops []clientv3.Op
 		for range perTxn {
-			ops = append(ops, clientv3.OpPut("/bench/"+strconv.Itoa(key), random.text(value)))
+			text := make([]byte, value)
+			_, _ = random.Read(text)
+			ops = append(ops, clientv3.OpPut("/bench/"+strconv.Itoa(key), string(text)))
 			key++
 		}
 		if _, err := client.Txn(ctx).Then(ops...).Commit(); err != nil {

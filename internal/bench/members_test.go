@@ -90,7 +90,7 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 	members.Write("main.tf", text)
 	members.Apply().MustSucceed()
 	whole.Write("main.tf", text)
-	whole.Write("nodes.tf", fmt.Sprintf(nodesText, clusterID(t, cl), block(clients)))
+	whole.Write("nodes.tf", fmt.Sprintf(nodesText, cl.ID(t), block(clients)))
 	whole.Write("nodes_override.tf", nodesOverride)
 	whole.Apply().MustSucceed()
 	data := workspace(t, dataText, n, nil)
@@ -144,16 +144,6 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 		{Measure: "plan of a cluster", Case: what + ", one frozen", Unit: "s", Here: took["frozen"], Rival: "the same with all alive", Against: took["alive"],
 			Goal: bench.Goal{Bound: bench.Excess, Limit: connection.DefaultRequestTimeout.Seconds()}},
 	}
-}
-
-// clusterID returns the ID of a cluster in hexadecimal.
-func clusterID(t *testing.T, c *etcdtest.Cluster) string {
-	t.Helper()
-	list, err := c.Client(t).MemberList(within(t, limit))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%x", list.Header.ClusterId)
 }
 
 func requestsOfAll(t *testing.T, c *etcdtest.Cluster) served {

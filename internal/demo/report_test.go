@@ -7,26 +7,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 )
-
-func TestTable(t *testing.T) {
-	var out bytes.Buffer
-	show(newReport(&out), []member{
-		{ID: 0x8e9e05c52164694d, Name: "a", ClientURLs: []string{"http://127.0.0.1:1"}, alive: true, leader: true, version: "3.6.16"},
-		{ID: 1, Name: "longer"},
-		{ID: 2, Name: "", Learner: true},
-	})
-	want := `   NAME    ID                ROLE     LEADER  VERSION  ALIVE  ENDPOINT
-   a       8e9e05c52164694d  voter    leader  3.6.16   yes    http://127.0.0.1:1
-   longer  1                 voter                     no
-           2                 learner                   no
-   2 voters, quorum 2: none may fail.
-`
-	if out.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", &out, want)
-	}
-}
 
 func TestTerminal(t *testing.T) {
 	var out bytes.Buffer
@@ -68,24 +49,5 @@ func TestExpect(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
-	}
-}
-
-func TestTail(t *testing.T) {
-	got := tail("one\ntwo\n"+strings.Repeat("x", 300)+"\n", 2)
-	if want := "two\n" + strings.Repeat("x", 220) + " …"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestRecorder(t *testing.T) {
-	r := recorder{begun: time.Now().Add(-90 * time.Second)}
-	for _, part := range []string{"one\n\n  tw", "o", "\nthree"} {
-		if n, err := r.Write([]byte(part)); n != len(part) || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if got, want := r.lines.String(), "  90.0  one\n  90.0\n  90.0    two\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

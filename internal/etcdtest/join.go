@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -24,7 +23,7 @@ func (c *Cluster) NewJoiner(tb TB, name string) *Process {
 	tb.Helper()
 	p := c.newProcess(tb, name, c.opts.version(len(c.opts.Versions)))
 	initial := map[string]string{p.PeerURL(): name}
-	for _, m := range c.list(tb) {
+	for _, m := range c.list(tb).Members {
 		for _, url := range m.PeerURLs {
 			if _, ok := initial[url]; !ok {
 				// A member that was never started has no name; any name will do.
@@ -88,7 +87,7 @@ func (c *Cluster) Promote(tb TB, p *Process) {
 // fails the test if there is none.
 func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 	tb.Helper()
-	for _, m := range c.list(tb) {
+	for _, m := range c.list(tb).Members {
 		if slices.Contains(m.PeerURLs, p.PeerURL()) {
 			return m.ID
 		}
@@ -97,18 +96,19 @@ func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 	return 0
 }
 
+// ID returns the ID of the cluster in hexadecimal.
+func (c *Cluster) ID(tb TB) string { tb.Helper(); return fmt.Sprintf("%x", c.list(tb).Header.ClusterId) }
+
 // list returns the members, which may have to wait for an election.
-func (c *Cluster) list(tb TB) (members []*etcdserverpb.Member) {
+func (c *Cluster) list(tb TB) (list *clientv3.MemberListResponse) {
 	tb.Helper()
-	c.change(tb, "member list", func(ctx context.Context, client *clientv3.Client) error {
-		list, err := client.MemberList(ctx)
-		if err != nil {
+	c.change(tb, "member list", func(ctx context.Context, client *clientv3.Client) (err error) {
+		if list, err = client.MemberList(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNotYet, err)
 		}
-		members = list.Members
 		return nil
 	}, errNotYet)
-	return members
+	return list
 }
 
 func (c *Cluster) change(tb TB, what string, do func(context.Context, *clientv3.Client) error, again ...error) {

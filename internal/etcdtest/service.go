@@ -4,7 +4,6 @@
 package etcdtest
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,16 +29,11 @@ func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
 	tb.Helper()
 	c := Start(tb, 1, Options{Names: []string{"backend"}, Version: V35, V2: true})
 	s := &DiscoveryService{Registry: c.Endpoints()[0] + "/v2/keys/_etcd/registry"}
-	server := httptest.NewUnstartedServer(s)
+	var server *httptest.Server
 	if pki != nil {
-		cert, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
-		if err != nil {
-			tb.Fatalf("etcdtest: %v", err)
-		}
-		server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-		server.StartTLS()
+		server = pki.WebServer(s)
 	} else {
-		server.Start()
+		server = httptest.NewServer(s)
 	}
 	tb.Cleanup(func() {
 		// Members that wait for other members hold a request open. Close the

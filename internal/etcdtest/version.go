@@ -5,8 +5,10 @@ package etcdtest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Version is a minor release of etcd, such as "3.6", for which there is a
@@ -100,11 +102,7 @@ func findBinary(tb TB, name string) string {
 	tb.Helper()
 	dir := os.Getenv(binDirVariable)
 	if dir == "" {
-		root, err := moduleRoot()
-		if err != nil {
-			tb.Fatalf("etcdtest: %s: %v; set %s to the directory that holds it", name, err, binDirVariable)
-		}
-		dir = filepath.Join(root, "bin")
+		dir = filepath.Join(ModuleRoot(tb), "bin")
 	}
 	path := filepath.Join(dir, name)
 	info, err := os.Stat(path)
@@ -117,21 +115,31 @@ func findBinary(tb TB, name string) string {
 	return path
 }
 
-// moduleRoot returns the nearest directory with a go.mod, starting at the
+// ModuleRoot returns the nearest directory with a go.mod, starting at the
 // working directory: tests run in the directory of their package.
-func moduleRoot() (string, error) {
+func ModuleRoot(tb TB) string {
+	tb.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
+	for err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
+			return dir
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", os.ErrNotExist
+		if filepath.Dir(dir) == dir {
+			err = os.ErrNotExist
 		}
-		dir = parent
+		dir = filepath.Dir(dir)
 	}
+	tb.Fatalf("etcdtest: no go.mod above the working directory: %v", err)
+	return ""
+}
+
+// Release returns the version that the etcd of version v prints, with three numbers.
+func Release(tb TB, v Version) string {
+	tb.Helper()
+	out, err := exec.Command(Binary(tb, v), "--version").Output()
+	if err != nil {
+		tb.Fatalf("etcdtest: %v", err)
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimPrefix(first, "etcd Version: ")
 }

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"io"
 	"net/http"
@@ -93,7 +92,7 @@ func TestInstall(t *testing.T) {
 	good, sum := archive(t, map[string]string{"etcd": program, "etcdctl": "ctl", "etcdutl": "utl", "README.md": "read me"})
 	old, oldSum := archive(t, map[string]string{"etcd": program, "etcdctl": "ctl"})
 	broken, brokenSum := archive(t, map[string]string{"etcd": "#!/bin/sh\nexit 1\n", "etcdctl": "ctl"})
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := pki.WebServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/good":
 			_, _ = w.Write(good)
@@ -117,13 +116,6 @@ func TestInstall(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	}))
-	certificate, err := tls.LoadX509KeyPair(pki.Server.CertFile, pki.Server.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	server.StartTLS()
-	t.Cleanup(server.Close)
 
 	for _, sh := range shells(t) {
 		sh.script = Static()

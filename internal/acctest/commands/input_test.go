@@ -38,7 +38,7 @@ func TestAccBadInput(t *testing.T) {
 		},
 		"a cluster that runs": {
 			there, fmt.Sprintf("resource \"etcd_cluster\" \"this\" {\n  members = { infra1 = { peer_urls = [%q], client_urls = [%q] } }\n}\n", infra1.PeerURL(), infra1.ClientURL()),
-			"A cluster runs at these addresses", clusterID(t, c),
+			"A cluster runs at these addresses", c.ID(t),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAccOtherCluster(t *testing.T) {
 	stray.MustFail()
 	stray.MustSay("This plan would endanger the cluster").MustContain(t, "This plan would endanger the cluster", "It adds y to the cluster that the provider's endpoints reach")
 	w.Write("main.tf", there+learner)
-	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", clusterID(t, second), "terraform destroy -refresh=false")
+	w.Destroy("-refresh=false").MustSay("Cannot remove member x").MustContain(t, "Cannot remove member x", second.ID(t), "terraform destroy -refresh=false")
 
 	mustHaveMembers(t, second, 1)
 

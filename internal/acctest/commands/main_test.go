@@ -43,13 +43,3 @@ func elsewhere(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 }
-
-// clusterID returns the ID of a cluster in hexadecimal.
-func clusterID(t *testing.T, c *etcdtest.Cluster) string {
-	t.Helper()
-	list, err := c.Client(t).MemberList(etcdtest.WaitContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%x", list.Header.ClusterId)
-}

@@ -22,11 +22,7 @@ import (
 // privileged users, without "etcdctl".
 func documentedRoles(t *testing.T) [][]string {
 	t.Helper()
-	root, err := acctest.ModuleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "templates", "guides", "network-and-security.md"))
+	text, err := os.ReadFile(filepath.Join(etcdtest.ModuleRoot(t), "templates", "guides", "network-and-security.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +222,7 @@ resource "terraform_data" "healthy" {
 
 	m := b.Members()[0]
 	b.Write("main.tf", fmt.Sprintf("resource \"etcd_cluster\" \"this\" {\n  members = { %s = { peer_urls = [%q], client_urls = [%q] } }\n}\n", m.Name, m.PeerURL(), m.ClientURL())+
-		fmt.Sprintf("import {\n  to = etcd_cluster.this\n  id = %q\n}\n", clusterID(b.t, b.Cluster)))
+		fmt.Sprintf("import {\n  to = etcd_cluster.this\n  id = %q\n}\n", b.ID(b.t)))
 	b.as("planner")
 	b.Apply().MustSucceed()
 	b.Plan().MustBeEmpty()

@@ -51,7 +51,7 @@ func TestAccQuery(t *testing.T) {
 	w.Write("members.tfquery.hcl", lists)
 	w.Init()
 
-	id := clusterID(t, cluster)
+	id := cluster.ID(t)
 	want := map[string]string{"": fmt.Sprintf("list.etcd_cluster.this: cluster %s", id)}
 	for _, p := range append(cluster.Members(), learner) {
 		list := "list.etcd_member.all"

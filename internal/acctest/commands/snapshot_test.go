@@ -183,7 +183,7 @@ func (s *snapshots) mustKeepTheBetter(other *etcdtest.Cluster) {
 	s.configure("delete_file = true\ntriggers = { day = \"wednesday\" }")
 	for _, args := range [][]string{nil, {"-replace=" + theSnapshot}} {
 		e := s.Apply(args...).MustFail().MustSay("Cannot save a snapshot")
-		e.MustContain(s.t, e.Summary, "The file etcd.db stays as it is. It has revision ", "of cluster "+s.ids[""], "The new snapshot has revision 1 of cluster "+clusterID(s.t, other))
+		e.MustContain(s.t, e.Summary, "The file etcd.db stays as it is. It has revision ", "of cluster "+s.ids[""], "The new snapshot has revision 1 of cluster "+other.ID(s.t))
 		if s.Read("etcd.db") != good {
 			s.t.Fatalf("%v: the file was replaced", args)
 		}

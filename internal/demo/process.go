@@ -1,8 +1,6 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-//go:build unix
-
 package main
 
 import (
