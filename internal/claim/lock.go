@@ -118,58 +118,76 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 	if err != nil {
 		return nil, err
 	}
-	begin := l.Clock.Now()
-	var busy *BusyError
-	var since time.Time // since when the lock is an orphan
-	for pause := minPoll; ; pause = min(pause*3/2, maxPoll) {
+	w := &wait{Lock: l, key: key, begin: l.Clock.Now(), pause: minPoll}
+	for {
 		claim, err := l.try(ctx, key, doing)
-		var held *HeldError
+		held, taken := errors.AsType[*HeldError](err)
 		switch {
 		case err == nil:
 			return claim, nil
-		case ctx.Err() != nil && busy != nil:
-		case !errors.As(err, &held):
+		case taken:
+			if now := (&BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}); w.sees(ctx, now) && waiting != nil {
+				waiting(now.Holder)
+			}
+		case ctx.Err() == nil || w.busy == nil:
 			return nil, err
-		default:
-			now := &BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}
-			if busy == nil || busy.Entry.Value != held.Entry.Value {
-				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", now.name(), "key", key)
-				if waiting != nil {
-					waiting(now.Holder)
-				}
-			}
-			busy = now
 		}
-		if since = l.orphanSince(busy.Entry, since); busy.Entry.Forever || !since.IsZero() && l.Clock.Now().Sub(since) > orphanTimeout {
-			busy.Entry.Forever = true
-			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ErrForever
-			return nil, busy
-		}
-		if l.Clock.Sleep(ctx, pause) != nil {
-			busy.Waited, busy.Err = l.Clock.Now().Sub(begin), ctx.Err()
-			return nil, busy
-		}
-		// A read costs the cluster less than an attempt.
-		for {
-			e, taken, err := l.Store.Get(ctx, key)
-			if since = l.orphanSince(e, since); err != nil || !taken || e.Value != busy.Entry.Value || e.Forever || e.orphan || l.Clock.Sleep(ctx, pause) != nil {
-				break
-			}
-			pause = min(pause*3/2, maxPoll)
+		if err := w.untilChange(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// orphanSince returns since when the existing claim is an orphan, zero if it is not.
-func (l *Lock) orphanSince(e Entry, since time.Time) time.Time {
-	switch {
-	case !e.orphan:
-		return time.Time{}
-	case since.IsZero():
-		return l.Clock.Now()
-	default:
-		return since
+// wait is the wait for a lock that another process holds.
+type wait struct {
+	*Lock
+	key   string
+	busy  *BusyError
+	begin time.Time
+	pause time.Duration
+	// orphaned is since when the lock is an orphan, zero if it is not.
+	orphaned time.Time
+}
+
+// sees records the holder of the lock, and reports whether it is a new one.
+func (w *wait) sees(ctx context.Context, now *BusyError) bool {
+	isNew := w.busy == nil || w.busy.Entry.Value != now.Entry.Value
+	if w.busy = now; isNew {
+		log.Debug(ctx, log.Lock, "waiting for the lock", "holder", now.name(), "key", w.key)
 	}
+	return isNew
+}
+
+// untilChange waits until the lock may be free. A read costs the cluster less than an
+// attempt to take it.
+func (w *wait) untilChange(ctx context.Context) error {
+	for e := w.busy.Entry; ; {
+		switch {
+		case !e.orphan:
+			w.orphaned = time.Time{}
+		case w.orphaned.IsZero():
+			w.orphaned = w.Clock.Now()
+		}
+		if e.Forever || e.orphan && w.Clock.Now().Sub(w.orphaned) > orphanTimeout {
+			w.busy.Entry.Forever = true
+			return w.ended(ErrForever)
+		}
+		if w.Clock.Sleep(ctx, w.pause) != nil {
+			return w.ended(ctx.Err())
+		}
+		w.pause = min(w.pause*3/2, maxPoll)
+		now, taken, err := w.Store.Get(ctx, w.key)
+		if err != nil || !taken || now.Value != w.busy.Entry.Value {
+			return nil
+		}
+		e = now
+	}
+}
+
+// ended returns the error of a wait that ends without the lock.
+func (w *wait) ended(why error) error {
+	w.busy.Waited, w.busy.Err = w.Clock.Now().Sub(w.begin), why
+	return w.busy
 }
 
 // try takes the lock if it is free.

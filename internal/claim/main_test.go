@@ -5,7 +5,6 @@ package claim_test
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -18,9 +17,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) != "" {
-		os.Exit(child())
-	}
 	goleak.VerifyTestMain(m)
 }
 
