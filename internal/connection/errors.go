@@ -93,6 +93,9 @@ type Error struct {
 // Answer returns what the endpoint answered, without the endpoint: the kind and
 // the details of the original error.
 func (e *Error) Answer() string {
+	if v2, ok := errors.AsType[answerV2](e.Err); ok {
+		return v2.Error() // the v2 API does not say which kind it is
+	}
 	switch e.Kind {
 	case Refused, NoRoute, PlainServer, AuthRequired, NoLogin, Learner, PermissionDenied, WrongPassword, StaleToken:
 		return string(e.Kind)
@@ -123,6 +126,17 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return ""
+}
+
+// IsDenied reports whether err means that credentials are missing, wrong or
+// insufficient.
+func IsDenied(err error) bool {
+	switch KindOf(err) {
+	case WrongPassword, AuthRequired, StaleToken, PermissionDenied:
+		return true
+	default:
+		return false
+	}
 }
 
 // AttemptError returns the error of a request to endpoint that got no answer,

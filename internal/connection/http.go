@@ -36,7 +36,7 @@ const maxRedirects = 5
 // transport sends HTTP requests with the TLS, address map and limits of the
 // settings. It serves one request or few and keeps no connection open: net/http
 // silently repeats a request that fails on a reused connection. It follows no
-// redirect.
+// redirect. If its caller does, it does not show the client certificate again.
 type transport struct {
 	settings Settings
 	proxy    func(*http.Request) (*url.URL, error)
@@ -44,6 +44,9 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Response != nil { // that redirected
+		t.settings = t.settings.withoutCertificate()
+	}
 	if req.Header.Get("Authorization") != "" {
 		t.wire(req.URL).record(sentPassword)
 	}
@@ -96,7 +99,7 @@ func (s Settings) WebClient(base string) *http.Client {
 	}
 	s.Username, s.Password = "", ""
 	return &http.Client{
-		Transport: unauthenticatedAfterRedirect{transport{s, http.ProxyFromEnvironment}},
+		Transport: transport{s, http.ProxyFromEnvironment},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch from := via[len(via)-1].URL; {
 			case len(via) > maxRedirects:
@@ -109,17 +112,6 @@ func (s Settings) WebClient(base string) *http.Client {
 			return nil
 		},
 	}
-}
-
-// unauthenticatedAfterRedirect omits the client certificate after a redirect.
-type unauthenticatedAfterRedirect struct{ transport }
-
-// RoundTrip implements http.RoundTripper.
-func (t unauthenticatedAfterRedirect) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Response != nil {
-		t.settings = t.settings.withoutCertificate()
-	}
-	return t.transport.RoundTrip(req)
 }
 
 // hostOf returns the host and port of a normalised URL.

@@ -136,30 +136,3 @@ func usesOf(t *testing.T, file *ast.File) map[string]bool {
 	})
 	return uses
 }
-
-// Test the checker of the test above.
-func TestUsesOf(t *testing.T) {
-	const source = `package p
-import (
-	"net"
-	web "net/http"
-	"os/exec"
-	. "net/rpc"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"golang.org/x/net/websocket"
-)
-var a = net.Dialer{}
-var b = &web.Client{}
-var c = clientv3.New
-var d net.Conn
-var e web.Request
-`
-	file, err := parser.ParseFile(token.NewFileSet(), "p.go", source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"..*", "clientv3.New", "exec.*", "net.Dialer", "web.Client", "websocket.*"}
-	if got := slices.Sorted(maps.Keys(usesOf(t, file))); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

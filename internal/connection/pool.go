@@ -27,7 +27,8 @@ type Pool struct {
 
 	mu      sync.Mutex
 	closed  bool
-	ended   chan struct{} // closed by Close; made when it is needed
+	ended   context.CancelFunc // ends life
+	life    context.Context    // of the pool; made when it is needed
 	closing map[*func(context.Context)]struct{}
 	entries map[poolKey]*poolEntry
 	tokens  map[poolKey]*sharedToken
@@ -215,8 +216,8 @@ func (p *Pool) beforeClose() {
 func (p *Pool) Close() error {
 	p.beforeClose()
 	p.mu.Lock()
-	if !p.closed && p.ended != nil {
-		close(p.ended)
+	if p.ended != nil {
+		p.ended()
 	}
 	p.closed = true
 	entries, web := p.entries, p.web
@@ -250,33 +251,27 @@ type poolClock struct {
 
 // Sleep implements [clock.Clock].
 func (c poolClock) Sleep(ctx context.Context, d time.Duration) error {
-	ended := c.pool.end()
-	if ended == nil {
-		return context.Canceled
-	}
+	life := c.pool.lifetime()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-ended:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(life, cancel)()
+	if life.Err() != nil {
+		return context.Canceled
+	}
 	return c.Clock.Sleep(ctx, d)
 }
 
-// end returns a channel that Close closes, nil if it was called.
-func (p *Pool) end() <-chan struct{} {
+// lifetime returns a context that ends with Close.
+func (p *Pool) lifetime() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.life == nil {
+		p.life, p.ended = context.WithCancel(context.Background())
+	}
 	if p.closed {
-		return nil
+		p.ended()
 	}
-	if p.ended == nil {
-		p.ended = make(chan struct{})
-	}
-	return p.ended
+	return p.life
 }
 
 func newPoolKey(s Settings, endpoint string) (poolKey, error) {

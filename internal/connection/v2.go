@@ -110,6 +110,8 @@ func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Resp
 	answer, answered := errors.AsType[clientv2.Error](err)
 	cluster, _ := errors.AsType[*clientv2.ClusterError](err)
 	switch {
+	case answer.Code == clientv2.ErrorCodeUnauthorized: // for whatever is wrong with the credentials
+		return nil, &Error{Endpoint: k.endpoint, Kind: PermissionDenied, Err: answerV2{answer}}
 	case answered:
 		return nil, answerV2{answer}
 	case errors.Is(err, clientv2.ErrInvalidJSON), errors.Is(err, clientv2.ErrEmptyBody), err == nil && (resp == nil || resp.Node == nil):

@@ -35,7 +35,7 @@ func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx
 	unsure := false
 	for {
 		err := connection.Try(ctx, a.settings.Endpoints, func(err error) bool {
-			return is[*ExistsError](err) || !unsure && (is[*DeniedError](err) || is[*OthersError](err))
+			return is[*ExistsError](err) || !unsure && (connection.IsDenied(err) || is[*OthersError](err))
 		}, func(endpoint string) error {
 			sent, err := do(ctx, endpoint)
 			unsure = unsure || sent
@@ -58,7 +58,7 @@ func (a attempts) create(ctx context.Context, place Place, size int, do func(ctx
 // first calls do with each endpoint until one answers.
 func (a attempts) first(ctx context.Context, do func(endpoint string) error) error {
 	return connection.Try(ctx, a.settings.Endpoints, func(err error) bool {
-		return errors.Is(err, ErrNotFound) || is[*BadSizeError](err) || is[*DeniedError](err) || is[*OthersError](err)
+		return errors.Is(err, ErrNotFound) || is[*BadSizeError](err) || connection.IsDenied(err) || is[*OthersError](err)
 	}, do)
 }
 

@@ -28,18 +28,18 @@ type Registry interface {
 	// [*UnsureError] if ctx ends before it is known whether the token was
 	// written. The same Create can then be repeated.
 	//
-	// Other errors are [*connection.Unreachable] and [*DeniedError]. Both mean
-	// that nothing was written.
+	// Other errors are [*connection.Unreachable] and a refusal of the credentials
+	// ([connection.IsDenied]). Both mean that nothing was written.
 	Create(ctx context.Context, token string, size int) (Place, error)
 
 	// Status returns the state of token. Errors: [ErrNotFound], [*BadSizeError]
-	// (with the members of the Status set), [*connection.Unreachable],
-	// [*DeniedError].
+	// (with the members of the Status set), [*connection.Unreachable], and a refusal
+	// of the credentials.
 	Status(ctx context.Context, token string) (Status, error)
 
 	// Delete deletes token and its registrations, and no other key. Errors:
 	// [*OthersError] (the token is deleted, other keys remain), [ErrNotFound],
-	// [*connection.Unreachable], [*DeniedError].
+	// [*connection.Unreachable], and a refusal of the credentials.
 	Delete(ctx context.Context, token string) error
 }
 

@@ -6,8 +6,6 @@ package discovery
 import (
 	"errors"
 	"fmt"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // ErrNotFound means that the discovery cluster answered and has no such token.
@@ -29,22 +27,6 @@ func existsFor(value string) error {
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("the token exists already, for size %d", e.Size)
 }
-
-// DeniedError means that an endpoint refused the credentials or their permissions.
-type DeniedError struct {
-	// Endpoint is the URL that refused.
-	Endpoint string
-	// Err is the endpoint's error.
-	Err error
-}
-
-// Error implements error.
-func (e *DeniedError) Error() string {
-	return connection.Answer{Endpoint: e.Endpoint, Err: e.Err}.String()
-}
-
-// Unwrap returns the endpoint's own error.
-func (e *DeniedError) Unwrap() error { return e.Err }
 
 // UnsureError means that a token may have been written: a request was sent, but
 // no answer arrived.

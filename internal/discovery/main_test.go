@@ -93,6 +93,13 @@ func wantType[E error](t *testing.T, got error) {
 	}
 }
 
+func wantDenied(t *testing.T, got error) {
+	t.Helper()
+	if !connection.IsDenied(got) {
+		t.Fatalf("got error %v, want a refusal of the credentials", got)
+	}
+}
+
 func wantError(t *testing.T, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {

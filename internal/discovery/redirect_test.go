@@ -25,23 +25,6 @@ func elsewhere(t *testing.T) (*httptest.Server, *atomic.Int32) {
 	return server, &asked
 }
 
-// Test that a v2 redirect is not followed: its target would get the password.
-func TestV2Redirect(t *testing.T) {
-	t.Parallel()
-	other, asked := elsewhere(t)
-	server := httptest.NewServer(http.RedirectHandler(other.URL+"/v2/keys/a", http.StatusTemporaryRedirect))
-	t.Cleanup(server.Close)
-	s := settings(server.URL)
-	s.Username, s.Password = "root", "Tr0ub4dor"
-	_, err := NewV2(s, DefaultPrefix).Status(t.Context(), token3)
-	if err == nil || !strings.Contains(err.Error(), "redirects elsewhere") {
-		t.Errorf("got %v", err)
-	}
-	if asked.Load() != 0 {
-		t.Error("the other host was asked")
-	}
-}
-
 // Test that redirects of a TLS service to plain http or another host are not followed.
 func TestServiceRedirect(t *testing.T) {
 	t.Parallel()

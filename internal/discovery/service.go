@@ -11,7 +11,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"path"
 	"regexp"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // PublicService is the discovery service of the etcd authors. It is no longer
@@ -111,19 +109,11 @@ var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // ServiceURLProblem says why base cannot be the URL of a service.
 func ServiceURLProblem(base string) string {
-	u, err := url.Parse(base)
+	u, err := parseHTTP(base)
 	switch {
 	case err != nil:
-		return "is not a URL"
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "does not begin with \"http://\" or \"https://\""
-	case u.Hostname() == "":
-		return "has no host"
-	case !membership.ValidHost(u.Hostname()):
-		return "has a host that is neither an IP address nor a host name"
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "holds more than scheme, host and path"
-	case strings.HasSuffix(u.Path, "/"):
+		return err.Error()
+	case strings.HasSuffix(base, "/"):
 		return "ends with \"/\""
 	}
 	return unwantedCharacter(u.Path, "/~")

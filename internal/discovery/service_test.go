@@ -178,7 +178,7 @@ func TestServiceURLProblems(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://discovery.example":         "",
 		"http://10.0.0.1:8087/discovery":    "",
-		"discovery.example":                 `does not begin with "http://" or "https://"`,
+		"discovery.example":                 "is not an http or https URL",
 		"https://":                          "has no host",
 		"https://discovery.example/":        `ends with "/"`,
 		"https://discovery.example?size=3":  "holds more than scheme, host and path",

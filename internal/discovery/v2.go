@@ -47,7 +47,7 @@ func (r *V2) sizeKey(token string) string { return r.key(token) + "/_config/size
 // the directory first, because the API has no condition on two keys.
 func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) {
 	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (sent bool, err error) {
-		err = r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		err = r.settings.V2(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
 			// Read first, so that a token found after a lost answer is known to
 			// come from this call.
 			if err := r.occupied(ctx, keys, token); err != nil {
@@ -73,7 +73,7 @@ func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) 
 func (r *V2) Status(ctx context.Context, token string) (Status, error) {
 	var s Status
 	err := r.first(ctx, func(endpoint string) error {
-		return r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		return r.settings.V2(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
 			// Read the members first: if the size changes in between, a token
 			// then looks less complete than it is, never more.
 			members, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Recursive: true, Quorum: true})
@@ -138,7 +138,7 @@ func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) 
 func (r *V2) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.first(ctx, func(endpoint string) error {
-		return r.at(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
+		return r.settings.V2(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
 			d := v2Deletion{ctx: ctx, keys: keys, deleted: tried}
 			tried = true
 			return d.token(r.key(token), r.sizeKey(token))
@@ -205,20 +205,10 @@ func (d *v2Deletion) remove(key string, dir bool) error {
 	return err
 }
 
-// at calls do with the keys API of one endpoint, within the request timeout.
-func (r *V2) at(ctx context.Context, endpoint string, do func(context.Context, clientv2.KeysAPI) error) error {
-	err := r.settings.V2(ctx, endpoint, do)
-	// The credentials are missing, wrong or insufficient.
-	if connection.CodeV2(err) == clientv2.ErrorCodeUnauthorized {
-		return &DeniedError{Endpoint: endpoint, Err: err}
-	}
-	return err
-}
-
 // isRefusedV2 reports whether an error means that a write was not carried out.
 // Codes from 300 come from raft or the server itself: the write may have been
 // carried out.
 func isRefusedV2(err error) bool {
 	code := connection.CodeV2(err)
-	return errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) || code != 0 && code < clientv2.ErrorCodeRaftInternal
+	return connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) || code != 0 && code < clientv2.ErrorCodeRaftInternal
 }

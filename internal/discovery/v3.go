@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -164,18 +165,18 @@ const perDelete = 100
 func (r *V3) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
-		own, deleted := []string{r.sizeKey(token)}, tried
-		for from, more := r.key(token)+"members/", true; more; {
-			var err error
-			if own, from, more, err = r.registrations(ctx, kv, token, own, from); err != nil {
-				return err
-			}
-			n, err := deleteKeys(ctx, kv, own)
+		registrations, err := r.registrations(ctx, kv, token)
+		if err != nil {
+			return err
+		}
+		deleted := tried
+		for keys := range slices.Chunk(append([]string{r.sizeKey(token)}, registrations...), perDelete) {
+			n, err := deleteKeys(ctx, kv, keys)
 			if err != nil {
 				tried = true
 				return err
 			}
-			own, deleted = nil, deleted || n > 0
+			deleted = deleted || n > 0
 		}
 		left, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
 		if err != nil {
@@ -189,29 +190,28 @@ func (r *V3) Delete(ctx context.Context, token string) error {
 	})
 }
 
-// registrations appends the next keys of registrations, beginning with from. It
-// returns the key to continue with and whether there are more.
-func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string, keys []string, from string) (_ []string, next string, more bool, err error) {
+// registrations returns the keys of all registrations.
+func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string) (keys []string, err error) {
 	prefix := r.key(token) + "members/"
-	got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
-	if err != nil {
-		return nil, "", false, err
-	}
-	for _, kv := range got.Kvs {
-		key := string(kv.Key)
-		if id, below := strings.CutPrefix(key, prefix); below && isRegistration(id, string(kv.Value)) {
-			keys = append(keys, key)
+	for from, more := prefix, true; more; {
+		got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
+		if err != nil {
+			return nil, err
 		}
-		from = key + "\x00"
+		for _, kv := range got.Kvs {
+			key := string(kv.Key)
+			if id, below := strings.CutPrefix(key, prefix); below && isRegistration(id, string(kv.Value)) {
+				keys = append(keys, key)
+			}
+			from = key + "\x00"
+		}
+		more = got.More && len(got.Kvs) > 0
 	}
-	return keys, from, got.More && len(got.Kvs) > 0, nil
+	return keys, nil
 }
 
 // deleteKeys deletes keys in one transaction and returns the number deleted.
 func deleteKeys(ctx context.Context, kv clientv3.KV, keys []string) (int64, error) {
-	if len(keys) == 0 {
-		return 0, nil
-	}
 	var ops []clientv3.Op
 	for _, key := range keys {
 		ops = append(ops, clientv3.OpDelete(key))
@@ -235,24 +235,10 @@ func (r *V3) anywhere(ctx context.Context, do func(context.Context, clientv3.KV)
 // at calls do with the key space at one endpoint.
 func (r *V3) at(ctx context.Context, endpoint string, do func(context.Context, clientv3.KV) error) error {
 	client, err := r.pool.Client(ctx, r.settings, endpoint)
-	if err == nil {
-		err = client.Do(ctx, func(ctx context.Context) error { return do(ctx, client.KV) })
+	if err != nil {
+		return err
 	}
-	if isDenied(err) {
-		return &DeniedError{Endpoint: endpoint, Err: err}
-	}
-	return err
-}
-
-// isDenied reports whether err means that credentials are missing, wrong or
-// insufficient.
-func isDenied(err error) bool {
-	switch connection.KindOf(err) {
-	case connection.WrongPassword, connection.AuthRequired, connection.StaleToken, connection.PermissionDenied:
-		return true
-	default:
-		return false
-	}
+	return client.Do(ctx, func(ctx context.Context) error { return do(ctx, client.KV) })
 }
 
 // refused reports whether err means that a request was not carried out. After

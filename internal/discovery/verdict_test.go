@@ -14,7 +14,7 @@ import (
 // the rule: a cluster is unformed only if the answer shows fewer members of the
 // token than any size requires.
 func TestJudge(t *testing.T) {
-	failures := []error{nil, ErrNotFound, ErrNoToken, &connection.Unreachable{}, &DeniedError{Err: errors.New("no")}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
+	failures := []error{nil, ErrNotFound, ErrNoToken, &connection.Unreachable{}, &connection.Error{Kind: connection.PermissionDenied}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
 	for _, err := range failures {
 		for size := range 5 {
 			for members := range 6 {

@@ -139,7 +139,7 @@ func errorShapes() []reflect.Type {
 		reflect.TypeFor[*reconfigure.Refusal](), reflect.TypeFor[*reconfigure.Unidentified](), reflect.TypeFor[*reconfigure.OtherCluster](), reflect.TypeFor[*reconfigure.NoCluster](),
 		reflect.TypeFor[*reconfigure.Incomplete](), reflect.TypeFor[*reconfigure.LockLost](), reflect.TypeFor[*reconfigure.Queued](), reflect.TypeFor[*reconfigure.HeldUp](),
 		reflect.TypeFor[*reconfigure.Unfinished](), reflect.TypeFor[*reconfigure.NotGivenUp](), reflect.TypeFor[*reconfigure.BadSnapshot](), reflect.TypeFor[*reconfigure.NoDirectory](), reflect.TypeFor[*reconfigure.IsDirectory](),
-		reflect.TypeFor[*discovery.ServiceError](), reflect.TypeFor[*discovery.DeniedError](),
+		reflect.TypeFor[*discovery.ServiceError](),
 	}
 }
 

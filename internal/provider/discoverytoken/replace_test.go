@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -42,9 +42,9 @@ func TestReplacement(t *testing.T) {
 		},
 		"denied": {
 			set: func(f *fakeRegistry) {
-				f.statusErr = &discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("no")}
+				f.statusErr = &connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied}
 			},
-			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(errors.New("http://10.0.0.1:2379: no")))),
+			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(errors.New("http://10.0.0.1:2379: permission denied")))),
 		},
 		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))},
 		"resized after all had registered": {

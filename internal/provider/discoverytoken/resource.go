@@ -240,7 +240,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !k.Removal && !r.mayGo(ctx, k, &state, status, err, &resp.Diagnostics) {
 		return
 	}
-	if !errors.As(err, new(*connection.Unreachable)) && !errors.As(err, new(*discovery.DeniedError)) {
+	if !errors.As(err, new(*connection.Unreachable)) && !connection.IsDenied(err) {
 		err = registry.Delete(call, token)
 	}
 	if others, ok := errors.AsType[*discovery.OthersError](err); ok {
@@ -278,12 +278,12 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 
 // failure returns the message for an error after which nothing has changed.
 func failure(doing string, m model, err error) text.Message {
-	var denied *discovery.DeniedError
+	var denied *connection.Error
 	var service *discovery.ServiceError
 	switch {
 	case errors.As(err, &service):
 		return text.DiscoveryServiceFailed(doing, service.Error(), doing == creating, service.Status == http.StatusTooManyRequests)
-	case errors.As(err, &denied):
+	case connection.IsDenied(err) && errors.As(err, &denied):
 		permission := "readwrite"
 		if doing == reading {
 			permission = "read"

