@@ -163,12 +163,12 @@ func TestWebClientRedirects(t *testing.T) {
 	system := s
 	system.TLS = s.TLS.Clone()
 	system.TLS.RootCAs = nil
-	client, ok2 := system.WebClient(last.URL).Transport.(unauthenticatedAfterRedirect)
+	client, ok2 := system.WebClient(last.URL).Transport.(transport)
 	if !ok2 || client.settings.hasCertificate() {
 		t.Error("the certificate would be shown to any host that a public CA vouches for")
 	}
 	system.Endpoints = []string{withPort(last.URL)}
-	client, ok2 = system.WebClient(last.URL).Transport.(unauthenticatedAfterRedirect)
+	client, ok2 = system.WebClient(last.URL).Transport.(transport)
 	if !ok2 || !client.settings.hasCertificate() {
 		t.Error("the certificate is not shown to an endpoint")
 	}
