@@ -71,25 +71,25 @@ func (s Snapshot) tallyOf(members []Member, without MemberID) tally {
 	return t
 }
 
-// votes says whether enough members are alive, like VoteResult in raft's quorum
+// voteResult says whether enough members are alive, like VoteResult in raft's quorum
 // package.
-type votes uint8
+type voteResult uint8
 
 const (
 	// lost: there are not enough, even if all unprobed members are alive.
-	lost votes = iota
+	lost voteResult = iota
 	// pending: the unprobed members decide.
 	pending
 	// won: there are enough.
 	won
 )
 
-// reaches compares the number of members alive with a quorum.
-func (t tally) reaches(quorum int) votes {
-	switch alive := len(t.alive); {
-	case alive >= quorum:
+// reach says whether a quorum is reached by members that count, and by others that may.
+func reach(quorum, count, may int) voteResult {
+	switch {
+	case count >= quorum:
 		return won
-	case alive+len(t.unprobed) >= quorum:
+	case count+may >= quorum:
 		return pending
 	default:
 		return lost
@@ -98,9 +98,9 @@ func (t tally) reaches(quorum int) votes {
 
 // project returns the facts of a change that results in that many voters, of
 // which the tally has those alive, and whether they have a quorum.
-func (t tally) project(subject MemberID, voters int) (Facts, votes) {
+func (t tally) project(subject MemberID, voters int) (Facts, voteResult) {
 	f := Facts{Subject: subject, Voters: voters, Quorum: Quorum(voters), Alive: len(t.alive)}
-	return f, t.reaches(f.Quorum)
+	return f, reach(f.Quorum, f.Alive, len(t.unprobed))
 }
 
 // gone returns the members on which no change may rely.
@@ -144,33 +144,33 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 		return refuse(MixedClusters, Facts{Subject: subject})
 	}
 	voters := s.Voters()
-	var answering tally
+	var silent, unasked []MemberID
 	for _, m := range voters {
 		switch c := s.conditionOf(m); {
 		case s.answers(m.ID):
-			answering.alive = append(answering.alive, m.ID)
 		case c == unprobed:
-			answering.unprobed = append(answering.unprobed, m.ID)
+			unasked = append(unasked, m.ID)
 		default:
-			answering.down = append(answering.down, m.ID)
+			silent = append(silent, m.ID)
 		}
 	}
 	all := s.tallyOf(voters, 0)
 	all.alive = union(all.alive, all.unproven)
-	today, living := all.project(subject, len(voters))
-	if answered := answering.reaches(today.Quorum); answered != won {
-		today.Others = answering.missing()
+	today, alive := all.project(subject, len(voters))
+	answering := reach(today.Quorum, len(voters)-len(silent)-len(unasked), len(unasked))
+	if answering != won {
+		today.Others = union(silent, unasked)
 		switch {
 		case s.Linearizable || today.Alive > 0:
 			return refuse(NotProbed, today)
-		case answered == pending || len(voters) == 0:
-			today.Others = answering.unprobed
+		case answering == pending || len(voters) == 0:
+			today.Others = unasked
 			return refuse(NotProbed, today)
 		default:
 			return refuse(QuorumLost, today)
 		}
 	}
-	if _, _, agreed := s.MajorityLeader(); !agreed || living != won {
+	if _, _, agreed := s.MajorityLeader(); !agreed || alive != won {
 		return wait(NoLeader, today)
 	}
 	switch {
