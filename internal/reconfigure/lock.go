@@ -206,10 +206,10 @@ func (h *hold) lost() error {
 	return h.claim.Err()
 }
 
-// outcome returns the error of an operation that lost the lock; ctx is the
+// lostLock returns the error of an operation that lost the lock; ctx is the
 // operation's own. It searches the confirmed list for the member with that ID,
 // or with those peer URLs if the ID is not known.
-func (h *hold) outcome(ctx context.Context, id membership.MemberID, peerURLs []string) *LockLost {
+func (h *hold) lostLock(ctx context.Context, id membership.MemberID, peerURLs []string) *LockLost {
 	l := &LockLost{Action: h.action, Name: h.name, Lost: h.lost()}
 	snap, err := h.engine.Confirmed(ctx, 0, h.action, h.name)
 	if err != nil {
@@ -265,7 +265,7 @@ func (g *guarded) after(ctx context.Context, err error) error {
 	case err == nil || g.hold == nil:
 		return err
 	case g.hold.lost() != nil:
-		err = stopping(g.hold.outcome(ctx, g.member.ID, g.peerURLs))
+		err = stopping(g.hold.lostLock(ctx, g.member.ID, g.peerURLs))
 	}
 	if !classify(err).keep {
 		g.release()

@@ -43,7 +43,7 @@ func (j *join) wait(ctx context.Context) error {
 		return retrying(err)
 	})
 	if err != nil && j.hold != nil && j.hold.lost() != nil {
-		return j.hold.outcome(ctx, j.member.ID, j.peerURLs)
+		return j.hold.lostLock(ctx, j.member.ID, j.peerURLs)
 	}
 	if err != nil {
 		return j.ended(ctx, err)
