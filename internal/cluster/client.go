@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,6 +106,18 @@ func (m metadata) Delete(ctx context.Context, name string) error {
 		return &NotDeleted{m.key(name), err}
 	}
 	return nil
+}
+
+// put writes a value in JSON, in place of what the key holds.
+func (m metadata) put(ctx context.Context, name string, value any) error {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return m.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		_, err := kv.Put(ctx, m.key(name), string(encoded))
+		return err
+	})
 }
 
 // each calls [Client.Anywhere] if the ID of the cluster is known.
@@ -268,7 +281,7 @@ func notAsked(urls []string, probes []probe) (a membership.Answer, found bool) {
 // final reports whether the error is an answer of the cluster that no other
 // endpoint would change.
 func final(err error) bool {
-	if errors.Is(err, ErrRecordChanged) || refusesUs(err) {
+	if errors.Is(err, ErrRecordChanged) || saidBy(err) == refusesUs {
 		return true
 	}
 	return connection.KindOf(err) == connection.Server && !errors.Is(sentinel(err), ErrAmbiguous)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -93,48 +92,4 @@ func unsure(err error) error {
 		return fmt.Errorf("%w: %w", ErrAmbiguous, err)
 	}
 	return translate(err)
-}
-
-// Hopeless reports whether waiting cannot help: all endpoints that answered
-// refused the credentials or the certificate or presented an untrusted
-// certificate, or no endpoint may be asked.
-func Hopeless(err error) bool {
-	gone, ok := errors.AsType[*connection.Unreachable](err)
-	if !ok {
-		return refusesUs(err) || connection.KindOf(err) == connection.NotAsked
-	}
-	refused, notAsked := 0, 0
-	for _, e := range gone.Answers {
-		switch {
-		case connection.KindOf(e.Err) == connection.NotAsked:
-			notAsked++
-		case refusesUs(e.Err):
-			refused++
-		case connection.KindOf(e.Err) == connection.NotEtcd, connection.KindOf(e.Err) == connection.Server:
-			return false
-		}
-	}
-	return refused > 0 || notAsked > 0 && notAsked == len(gone.Answers)
-}
-
-// TurnedAway reports whether endpoints answered, but only about the provider's
-// access or about themselves, not about whether a cluster exists.
-func TurnedAway(err error) bool {
-	var gone *connection.Unreachable
-	return Hopeless(err) || errors.As(err, &gone) && slices.ContainsFunc(gone.Answers, func(e connection.Answer) bool {
-		return connection.KindOf(e.Err) == connection.Learner
-	})
-}
-
-func refusesUs(err error) bool {
-	if errors.Is(err, ErrPermission) || errors.Is(err, ErrBadURL) {
-		return true
-	}
-	switch connection.KindOf(err) {
-	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied,
-		connection.UnknownCA, connection.Expired, connection.HostMismatch, connection.ClientCert, connection.PlainServer:
-		return true
-	default:
-		return false
-	}
 }

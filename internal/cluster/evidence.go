@@ -5,12 +5,10 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"net/url"
 	"slices"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -70,35 +68,11 @@ func worst(errs ...error) (silent bool, detail string) {
 	for _, err := range errs {
 		switch {
 		case err == nil:
-		case connection.KindOf(err) == connection.NoLogin:
+		case saidBy(err) == noQuorum:
 			return false, brief(err)
 		case silent && !isSilent(err) || detail == "":
 			silent, detail = isSilent(err), brief(err)
 		}
 	}
 	return silent, detail
-}
-
-// isSilent reports whether an error of an endpoint shows no server. An unknown one may
-// come from a server that serves others.
-func isSilent(err error) bool {
-	switch connection.KindOf(err) {
-	case connection.Refused, connection.NoRoute, connection.Timeout, connection.DNS, connection.NotAsked:
-		return true
-	case "": // the time was over before anything was sent
-		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-	}
-	return false
-}
-
-// MayServe reports whether the errors of the endpoints show a server that may be
-// part of a cluster with a quorum. A login that does not complete shows that the
-// server has none.
-func MayServe(err error) bool {
-	gone, ok := errors.AsType[*connection.Unreachable](err)
-	noLogin := func(a connection.Answer) bool { return connection.KindOf(a.Err) == connection.NoLogin }
-	return ok && slices.ContainsFunc(gone.Answers, func(a connection.Answer) bool {
-		learner := connection.KindOf(a.Err) == connection.Learner && slices.ContainsFunc(gone.Answers, noLogin)
-		return !isSilent(a.Err) && !noLogin(a) && !learner
-	})
 }
