@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -118,6 +121,26 @@ func strictly(value []byte, into any, of *int) error {
 		return fmt.Errorf("its format is %d, this version writes %d", *of, format)
 	}
 	return nil
+}
+
+// read decodes the value of a key with strictly, and checks it. The error is a [*Malformed].
+func read(kind string, kv *mvccpb.KeyValue, into any, of *int, check func() error) error {
+	err := strictly(kv.Value, into, of)
+	if err == nil {
+		err = check()
+	}
+	if err != nil {
+		return malformed(kind, string(kv.Key), kv.Value, err)
+	}
+	return nil
+}
+
+// displayed returns the author of a record, and its time, as they are stored for display.
+func displayed(by string, since time.Time) (string, time.Time) {
+	if connection.PlainName(by) != nil {
+		by = connection.Quote(by)
+	}
+	return by, since.UTC().Truncate(time.Second)
 }
 
 // plain returns an error if s is not fit for display, as all our texts are.

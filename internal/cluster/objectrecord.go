@@ -6,12 +6,7 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // ObjectRecord says which etcd_cluster changes the nodes of the cluster. The cluster has
@@ -46,27 +41,16 @@ func (s clusterRecords) Get(ctx context.Context) (ObjectRecord, error) {
 		return ObjectRecord{}, err
 	}
 	var r storedCluster
-	err = strictly(kvs[0].Value, &r, &r.Format)
-	if err == nil {
-		err = cmp.Or(plain("the object", r.Object), plain("the author", r.By))
-	}
+	err = read(kindCluster, kvs[0], &r, &r.Format, func() error {
+		return cmp.Or(plain("the object", r.Object), plain("the author", r.By))
+	})
 	if err != nil {
-		return ObjectRecord{}, malformed(kindCluster, string(kvs[0].Key), kvs[0].Value, err)
+		return ObjectRecord{}, err
 	}
 	return r.ObjectRecord, nil
 }
 
 func (s clusterRecords) Put(ctx context.Context, r ObjectRecord) error {
-	if connection.PlainName(r.By) != nil {
-		r.By = connection.Quote(r.By)
-	}
-	r.Since = r.Since.UTC().Truncate(time.Second)
-	value, err := json.Marshal(storedCluster{format, r})
-	if err != nil {
-		return err
-	}
-	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Put(ctx, s.key(""), string(value))
-		return err
-	})
+	r.By, r.Since = displayed(r.By, r.Since)
+	return s.put(ctx, "", storedCluster{format, r})
 }

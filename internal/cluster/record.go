@@ -130,12 +130,9 @@ func (r Record) check(owner string) error {
 // parse reads a record. The error is a [*Malformed].
 func (s records) parse(kv *mvccpb.KeyValue) (Record, error) {
 	var r stored
-	err := strictly(kv.Value, &r, &r.Format)
-	if err == nil {
-		err = r.check(strings.TrimPrefix(string(kv.Key), s.prefix))
-	}
+	err := read(kindRecord, kv, &r, &r.Format, func() error { return r.check(strings.TrimPrefix(string(kv.Key), s.prefix)) })
 	if err != nil {
-		return Record{}, malformed(kindRecord, string(kv.Key), kv.Value, err)
+		return Record{}, err
 	}
 	r.revision = kv.ModRevision
 	return r.Record, nil

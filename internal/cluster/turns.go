@@ -6,15 +6,12 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -60,15 +57,14 @@ func (s turns) List(ctx context.Context) ([]membership.Turn, error) {
 func (s turns) parse(kv *mvccpb.KeyValue) (membership.Turn, error) {
 	var t turn
 	name := strings.TrimPrefix(string(kv.Key), s.prefix)
-	err := strictly(kv.Value, &t, &t.Format)
-	if err == nil {
-		err = cmp.Or(plain("the name", name), plain("the author", t.By))
-	}
-	if err == nil && t.Voters < 1 {
-		err = fmt.Errorf("%d voters", t.Voters)
-	}
+	err := read(kindTurn, kv, &t, &t.Format, func() error {
+		if t.Voters < 1 {
+			return fmt.Errorf("%d voters", t.Voters)
+		}
+		return cmp.Or(plain("the name", name), plain("the author", t.By))
+	})
 	if err != nil {
-		return membership.Turn{}, malformed(kindTurn, string(kv.Key), kv.Value, err)
+		return membership.Turn{}, err
 	}
 	return membership.Turn{Name: name, Voters: t.Voters, Since: t.Since, By: t.By, Key: string(kv.Key)}, nil
 }
@@ -77,15 +73,6 @@ func (s turns) Put(ctx context.Context, t membership.Turn) error {
 	if err := plain("the name", t.Name); err != nil {
 		return err
 	}
-	if connection.PlainName(t.By) != nil {
-		t.By = connection.Quote(t.By) // for display only
-	}
-	value, err := json.Marshal(turn{format, t.Voters, t.Since.UTC().Truncate(time.Second), t.By})
-	if err != nil {
-		return err
-	}
-	return s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Put(ctx, s.key(t.Name), string(value))
-		return err
-	})
+	by, since := displayed(t.By, t.Since)
+	return s.put(ctx, t.Name, turn{format, t.Voters, since, by})
 }
