@@ -93,7 +93,8 @@ func (p *etcd) cloudConfig(environment map[string]string) (userData, refused str
 	}
 	return p.call("cloud_config", objectOf(map[string]tftypes.Value{
 		"environment": p.textMap(environment), "join_script_base64gzip": tftypes.NewValue(tftypes.String, joinscript.Static().Base64Gzip),
-		"format": tftypes.NewValue(tftypes.Number, 1), "version": tftypes.NewValue(tftypes.String, nil),
+		"start":   objectOf(map[string]tftypes.Value{"format": tftypes.NewValue(tftypes.Number, 1)}),
+		"version": tftypes.NewValue(tftypes.String, nil),
 	}), objectOf(options))
 }
 

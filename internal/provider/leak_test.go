@@ -158,15 +158,15 @@ func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
 	here, variables, root := []any{"http://" + dead}, map[string]any{"ETCD_INITIAL_CLUSTER": "a=" + peer}, pki.Client("root")
 	short := map[string]any{"create": "50ms", "update": "50ms", "delete": "50ms"}
 	node := map[string]any{
-		"config": map[string]any{"id": "node-" + id, "name": "a", "peer_urls": []any{peer}, "start": map[string]any{
-			"initial": true, "endpoints": here, "replaces": []any{}, "imported": false,
+		"config": map[string]any{"name": "a", "peer_urls": []any{peer}, "start": map[string]any{
+			"node_id": "node-" + id, "initial": true, "endpoints": here, "replaces": []any{}, "imported": false,
 		}},
 		"endpoints": here, "timeouts": short,
 	}
 	files := map[string]any{"ca": "/ca", "cert": "/cert", "key": "/key"}
 	listening := map[string]any{"ETCD_NAME": "a", "ETCD_LISTEN_PEER_URLS": peer, "ETCD_LISTEN_CLIENT_URLS": peer}
 	userData := map[string]any{
-		"node": map[string]any{"environment": listening, "join_script_base64gzip": "eA==", "format": 1, "version": nil},
+		"node": map[string]any{"environment": listening, "join_script_base64gzip": "eA==", "start": map[string]any{"format": 1}, "version": nil},
 		"options": map[string]any{
 			"etcd": map[string]any{"path": "/usr/bin"}, "tls": files, "peer_tls": files, "data_disk": map[string]any{"device": "/dev/vdb"},
 		},

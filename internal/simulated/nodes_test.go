@@ -54,7 +54,7 @@ func nodesOf(names, initial string) (out []driver.Resource) {
 func nodeOfCluster(name, id, initial string) []driver.Resource {
 	all := strings.Fields(initial)
 	know := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all), name))))
-	start := driver.Values{"initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}}
+	start := driver.Values{"node_id": name + "-" + id, "initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}}
 	var peers, endpoints []any
 	for _, other := range know {
 		endpoints = append(endpoints, "http://"+other+".example:2379")
@@ -63,7 +63,7 @@ func nodeOfCluster(name, id, initial string) []driver.Resource {
 		}
 	}
 	start["peers"], start["endpoints"] = peers, endpoints
-	config := driver.Values{"id": name + "-" + id, "name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
+	config := driver.Values{"name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
 	return []driver.Resource{
 		{Type: "machine", Name: name, Values: driver.Values{"name": name, "image": id}},
 		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
@@ -139,7 +139,7 @@ func TestAMemberFollowsItsMachine(t *testing.T) {
 		"left by an earlier node": func(e *estate) {
 			// The node was rebuilt, and Terraform ended before the member was removed.
 			e.ws.Forget("etcd_member.b")
-			e.config("b")["id"] = "b-2"
+			e.set("b", "node_id", "b-2")
 			e.set("b", "replaces", []any{"b-1"})
 			e.set("b", "initial", false)
 			e.set("b", "initial_members", nil)
@@ -225,7 +225,7 @@ func TestPlansOfNodes(t *testing.T) {
 			e.refused("bootstrap window", driver.Replace("machine.a"))
 		},
 		"a node on its old machine": func(e *estate) {
-			e.config("b")["id"] = "b-2"
+			e.set("b", "node_id", "b-2")
 			e.refused("replace_triggered_by")
 		},
 		"two resources": func(e *estate) {
@@ -236,7 +236,7 @@ func TestPlansOfNodes(t *testing.T) {
 		},
 		"over a living member": func(e *estate) {
 			e.ws.Forget("etcd_member.b")
-			e.config("b")["id"] = "b-2"
+			e.set("b", "node_id", "b-2")
 			e.refused("import {")
 		},
 		"another member is dead": func(e *estate) {

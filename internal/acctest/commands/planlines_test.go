@@ -96,7 +96,7 @@ func TestAccPlansAreReadable(t *testing.T) {
 	w.Write("main.tf", fiveNodes)
 	w.Init()
 	p := printPlan(t, w, "five new nodes")
-	p.mustHaveAtMost(300)
+	p.mustHaveAtMost(250)
 	p.mustShow(`# etcd_cluster\.this will be created`, `"127\.0\.0\.14"`, `# etcd_member\.node\["e"\] will be created`)
 
 	f.Settled()

@@ -26,12 +26,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// userDataFormat is the format of the user data of nodes that are built now.
-const userDataFormat = userdata.Format
-
 // nodeVariable holds the ID of the node. The script ignores it. It makes the user data
 // of a rebuilt node another one, so that its machine is replaced.
 const nodeVariable = "ETCD_JOIN_NODE"
+
+// clientURLsVariable has the client URLs of the node. The node has no attribute for them,
+// which would be three lines of each plan that builds it.
+const clientURLsVariable = "ETCD_ADVERTISE_CLIENT_URLS"
 
 // nodePrefix begins the ID of each node.
 const nodePrefix = "node-"
@@ -93,6 +94,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	}
 	slices.Sort(endpoints)
 	start := node.Start{
+		NodeID: types.StringValue(id), Format: types.Int64Value(userdata.Format),
 		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: setOf(endpoints), Peers: setOf(peers),
 		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild),
 	}
@@ -141,7 +143,7 @@ func environmentOf(name string, v membership.NodeValues, initial bool, variables
 	}
 	set("ETCD_INITIAL_ADVERTISE_PEER_URLS", v.PeerURLs)
 	set("ETCD_LISTEN_PEER_URLS", toListen(v.PeerURLs))
-	set("ETCD_ADVERTISE_CLIENT_URLS", v.ClientURLs)
+	set(clientURLsVariable, v.ClientURLs)
 	set("ETCD_LISTEN_CLIENT_URLS", toListen(v.ClientURLs))
 	set("ETCD_JOIN_PEERS", peers)
 	maps.Copy(env, variables)

@@ -102,7 +102,7 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s: %v, start %+v", name, n.ID, s)
 		}
 		back := model{Node: types.MapNull(types.StringType)}
-		back.setNodes(t.Context(), map[string]node.Node{"a": n}, &diags)
+		back.setNodes(t.Context(), map[string]node.Node{"a": n}, clientOf("a"), &diags)
 		in := back.inState(t.Context(), &diags)
 		if diags.HasError() || len(in) != 1 || !reflect.DeepEqual(in[0].NodeValues, v) || !reflect.DeepEqual(in[0].Replaces, []string{"node-0"}) {
 			t.Errorf("%s: the state has %+v (%v), want %+v", name, in, diags, v)
@@ -128,8 +128,8 @@ func TestLaterNodeDoesNotRegister(t *testing.T) {
 	if env := texts(n.Environment); diags.HasError() || !reflect.DeepEqual(env, want) {
 		t.Errorf("the environment is\n%v, want\n%v (%v)", env, want, diags)
 	}
-	if !n.PeerURLs.IsNull() || !n.ClientURLs.IsNull() {
-		t.Errorf("URLs that only the machine knows: %v, %v", n.PeerURLs, n.ClientURLs)
+	if !n.PeerURLs.IsNull() || clientURLs(n) != nil {
+		t.Errorf("URLs that only the machine knows: %v, %q", n.PeerURLs, clientURLs(n))
 	}
 }
 
@@ -165,7 +165,7 @@ func TestRenewedEndpoints(t *testing.T) {
 		"not known yet":       {[]string{"a", "b"}, []string{"a", "c", unknownURL}, false},
 	} {
 		var diags diag.Diagnostics
-		n := node.Node{ClientURLs: setOf([]string{"a"}), Start: objectOf(t.Context(), node.Start{
+		n := node.Node{Environment: mapOf(map[string]string{clientURLsVariable: "a"}), Start: objectOf(t.Context(), node.Start{
 			Endpoints: setOf(tt.had), Peers: setOf(nil), Replaces: listOf(nil),
 		}, &diags)}
 		s := node.StartOf(t.Context(), renewed(t.Context(), n, tt.present, &diags), &diags)

@@ -68,7 +68,11 @@ func (k before) into(ctx context.Context, state model, diags *diag.Diagnostics) 
 	}
 	state.Node, _ = nodes.(types.Map)
 	state.ClusterID, state.Complete, state.Status = types.StringValue(k.Lost.Cluster.String()), types.BoolValue(k.Complete), mapOf(k.Status)
-	state.setNodes(ctx, state.nodes(ctx, diags), diags)
+	var urls []string
+	for _, n := range state.inState(ctx, diags) {
+		urls = append(urls, n.ClientURLs...)
+	}
+	state.setNodes(ctx, state.nodes(ctx, diags), urls, diags)
 	return state
 }
 
@@ -221,7 +225,7 @@ func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *dia
 	}
 	m.ClusterID, m.Complete = textOf(f.clusterID), types.BoolValue(false)
 	m.Status, m.Pending, m.Reason = mapOf(status), listOf(nil), types.StringNull()
-	m.setNodes(ctx, nodes, diags)
+	m.setNodes(ctx, nodes, clientURLsOf(want), diags)
 }
 
 // planForming plans a cluster that is to form.
@@ -236,7 +240,7 @@ func (m *model) planForming(ctx context.Context, want map[string]wanted, known b
 		}
 		nodes[name], status[name] = n, string(membership.NodePending)
 	}
-	m.setNodes(ctx, nodes, diags)
+	m.setNodes(ctx, nodes, clientURLsOf(want), diags)
 	m.Status = mapOf(status)
 }
 

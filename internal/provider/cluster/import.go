@@ -5,6 +5,8 @@ package cluster
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -90,7 +92,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	m := model{
 		Restore:   noRestore(),
 		Discovery: types.ObjectNull(bootstrap.AttrTypes()), Version: types.StringNull(), Revision: null, Rebuild: null,
-		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringValue(defaultWindow),
+		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringNull(),
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
 	}
 	id, err := newID(r.backend.Run.Random, "cluster-")
@@ -110,7 +112,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 			n = renamed(n, owner)
 		}
 		start := startOf(ctx, n, diags)
-		start.Imported = types.BoolValue(true)
+		start.NodeID, start.Imported = n.ID, types.BoolValue(true)
 		n.Start = objectOf(ctx, start, diags)
 		nodes[name] = n
 		learner := types.BoolNull()
@@ -120,7 +122,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		}
 		members[name] = member{Address: types.StringNull(), PeerURLs: setOf(b.peers[name]), ClientURLs: setOf(b.endpoints[name]), Learner: learner}
 	}
-	m.setNodes(ctx, nodes, diags)
+	m.setNodes(ctx, nodes, slices.Concat(slices.Collect(maps.Values(b.endpoints))...), diags)
 	m.Status = mapOf(status)
 	var d diag.Diagnostics
 	m.Members, d = types.MapValueFrom(ctx, memberType(), members)

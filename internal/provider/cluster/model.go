@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -113,6 +114,14 @@ func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[str
 	return want, !m.Version.IsUnknown() && !someUnknown(m.Revision) && !someUnknown(m.Rebuild)
 }
 
+// clientURLsOf returns the client URLs of all nodes.
+func clientURLsOf(want map[string]wanted) (urls []string) {
+	for _, w := range want {
+		urls = append(urls, w.ClientURLs...)
+	}
+	return urls
+}
+
 // texts returns the known texts of a map, nil for a null map.
 func texts(m types.Map) map[string]string {
 	if m.IsNull() || m.IsUnknown() {
@@ -154,12 +163,21 @@ func (m model) inState(ctx context.Context, diags *diag.Diagnostics) (out []memb
 		out = append(out, membership.Node{
 			ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
 			NodeValues: membership.NodeValues{
-				PeerURLs: listed(n.PeerURLs), ClientURLs: listed(n.ClientURLs), Version: n.Version.ValueString(),
+				PeerURLs: listed(n.PeerURLs), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
 				Revision: texts(n.Revision), Rebuild: s.Rebuild.ValueString(),
 			},
 		})
 	}
 	return out
+}
+
+// clientURLs returns the client URLs of a node that is built, nil if only the machine
+// knows them.
+func clientURLs(n node.Node) []string {
+	if urls := texts(n.Environment)[clientURLsVariable]; urls != "" {
+		return strings.Split(urls, ",")
+	}
+	return nil
 }
 
 func startOf(ctx context.Context, n node.Node, diags *diag.Diagnostics) node.Start {
@@ -216,31 +234,26 @@ func textOf(s string) types.String {
 // planned is a node that the plan builds, as far as it is known.
 func planned(name string, v membership.NodeValues, unknownURLs bool) node.Node {
 	n := node.Node{
-		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: setOf(v.PeerURLs), ClientURLs: setOf(v.ClientURLs),
+		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: setOf(v.PeerURLs),
 		Version: textOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
-		JoinScriptBase64Gzip: types.StringUnknown(), Format: types.Int64Value(userDataFormat), Start: types.ObjectUnknown(node.StartTypes),
+		JoinScriptBase64Gzip: types.StringUnknown(), Start: types.ObjectUnknown(node.StartTypes),
 	}
 	if unknownURLs {
-		n.PeerURLs, n.ClientURLs = types.SetUnknown(types.StringType), types.SetUnknown(types.StringType)
+		n.PeerURLs = types.SetUnknown(types.StringType)
 	}
 	return n
 }
 
-// setNodes stores the nodes, and the endpoints that follow from them.
-func (m *model) setNodes(ctx context.Context, nodes map[string]node.Node, diags *diag.Diagnostics) {
+// setNodes stores the nodes and their client URLs, which a node that is only planned does
+// not have.
+func (m *model) setNodes(ctx context.Context, nodes map[string]node.Node, urls []string, diags *diag.Diagnostics) {
 	var d diag.Diagnostics
 	m.Node, d = types.MapValueFrom(ctx, types.ObjectType{AttrTypes: node.Types}, nodes)
 	diags.Append(d...)
-	var urls []string
-	m.Endpoints = types.ListUnknown(types.StringType)
-	for _, n := range nodes {
-		if attribute.SomeUnknown(n.ClientURLs) {
-			return
-		}
-		urls = append(urls, attribute.Texts(n.ClientURLs)...)
+	m.Endpoints = listOf(slices.Sorted(slices.Values(urls)))
+	if slices.Contains(urls, unknownURL) {
+		m.Endpoints = types.ListUnknown(types.StringType)
 	}
-	slices.Sort(urls)
-	m.Endpoints = listOf(urls)
 }
 
 // clientURLs are the client URLs of the nodes in the state.

@@ -184,7 +184,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 	}
 	maps.DeleteFunc(status, func(name, _ string) bool { _, stays := nodes[name]; return !stays })
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
-	plan.setNodes(ctx, nodes, diags)
+	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
 	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
@@ -265,7 +265,6 @@ func (p nodesPlan) presentURLs() (urls []string) {
 	for _, v := range p.Nodes {
 		urls = append(urls, v.ClientURLs...)
 	}
-	slices.Sort(urls)
 	return urls
 }
 
@@ -274,12 +273,12 @@ func (p nodesPlan) presentURLs() (urls []string) {
 // it is dead.
 func renewed(ctx context.Context, n node.Node, present []string, diags *diag.Diagnostics) types.Object {
 	s := startOf(ctx, n, diags)
-	own := attribute.Texts(n.ClientURLs)
+	own := clientURLs(n)
 	left := slices.ContainsFunc(attribute.Texts(s.Endpoints), func(u string) bool { return !slices.Contains(own, u) && slices.Contains(present, u) })
 	others := slices.ContainsFunc(present, func(u string) bool { return !slices.Contains(own, u) && u != unknownURL })
 	if left || !others || slices.Contains(present, unknownURL) {
 		return n.Start
 	}
-	s.Endpoints = setOf(present)
+	s.Endpoints = setOf(slices.Sorted(slices.Values(present)))
 	return objectOf(ctx, s, diags)
 }

@@ -6,6 +6,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -79,7 +80,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 
 // builder returns what builds the nodes of a model.
 func (r *Resource) builder(m model, f formation, diags *diag.Diagnostics) builder {
-	window, err := time.ParseDuration(m.Window.ValueString())
+	window, err := time.ParseDuration(cmp.Or(m.Window.ValueString(), defaultWindow))
 	if err != nil {
 		diags.AddError("Invalid bootstrap_window", err.Error())
 	}
@@ -212,7 +213,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 			nodes[name] = b.build(ctx, name, v.NodeValues, v.Replaces, false, false, diags)
 		}
 	}
-	m.setNodes(ctx, nodes, diags)
+	m.setNodes(ctx, nodes, p.presentURLs(), diags)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 	if err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -58,7 +57,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Validators: []validator.String{attribute.Duration()},
 			},
 			"bootstrap_window": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(defaultWindow),
+				Optional:            true,
 				MarkdownDescription: "Time after the creation of the resource in which the first initial member by name can form a static cluster. Fixed at creation. Default: `" + defaultWindow + "`.",
 				Validators:          []validator.String{attribute.Duration()},
 			},
@@ -133,11 +132,10 @@ func nodeAttribute() schema.Attribute {
 		Computed:            true,
 		MarkdownDescription: "Nodes by name: the value of `config` of [`etcd_member`](member.md) and [`etcd_learner`](learner.md), and the argument of [`cloud_config`](../functions/cloud_config.md).",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"id":          text("ID of the node. A rebuilt node has another ID."),
-			"name":        text("Name of the node and of its member."),
-			"peer_urls":   urls("URLs at which the other members reach the member. Null if the machine sets them."),
-			"client_urls": urls("URLs at which clients reach the member. Null if the machine sets them."),
-			"version":     text("Version of etcd that is in force for the node."),
+			"id":        text("ID of the node. A rebuilt node has another ID."),
+			"name":      text("Name of the node and of its member."),
+			"peer_urls": urls("URLs at which the other members reach the member. Null if the machine sets them."),
+			"version":   text("Version of etcd that is in force for the node."),
 			"revision": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true, MarkdownDescription: "Revision that is in force for the node.",
 			},
@@ -150,12 +148,13 @@ func nodeAttribute() schema.Attribute {
 				Computed: true, Sensitive: true,
 				MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
 			},
-			"format": schema.Int64Attribute{
-				Computed: true, MarkdownDescription: "Format in which functions write the user data. Another version of the provider does not change it.",
-			},
 			"start": schema.SingleNestedAttribute{
-				Computed: true, MarkdownDescription: "What `etcd_member` and `etcd_learner` use of the node and its cluster.",
+				Computed: true, MarkdownDescription: "What functions, `etcd_member` and `etcd_learner` use of the node and its cluster. Known after the node is built.",
 				Attributes: map[string]schema.Attribute{
+					"node_id": text("ID of the node."),
+					"format": schema.Int64Attribute{
+						Computed: true, MarkdownDescription: "Format in which functions write the user data. Another version of the provider does not change it.",
+					},
 					"initial":         schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member forms the cluster."},
 					"initial_members": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster. Null if the cluster existed when the node was built."},
 					"cluster_id":      text("ID of the cluster, if it was known when the node was built."),

@@ -69,13 +69,10 @@ func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membersh
 	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(node.ConfigTypes), MachineID: types.StringNull(),
 		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType),
-		WaitUntil: types.StringValue(waitVoting),
+		WaitUntil: types.StringNull(),
 		Version:   types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
 	}}
-	if it.Learner {
-		m.WaitUntil = types.StringValue(waitCaughtUp)
-	}
 	if it.Name != "" {
 		m.Name = types.StringValue(it.Name)
 	}

@@ -66,6 +66,9 @@ type model struct {
 	role              role
 	learnerID         types.String
 	Promote, Failover types.Bool
+	// sameName and sameURLs are true if Terraform's form leaves out what config has too:
+	// a plan would show it twice.
+	sameName, sameURLs bool
 }
 
 // model reads a configuration, plan or state.
@@ -75,15 +78,34 @@ func (r role) model(ctx context.Context, from interface {
 	if r == roleLearner {
 		var l learnerModel
 		diags.Append(from.Get(ctx, &l)...)
-		return model{common: l.common, role: r, Promote: l.Promote, Failover: l.Failover}
+		return model{common: l.common, role: r, Promote: l.Promote, Failover: l.Failover}.complete()
 	}
 	var m memberModel
 	diags.Append(from.Get(ctx, &m)...)
-	return model{common: m.common, role: r, learnerID: m.LearnerID}
+	return model{common: m.common, role: r, learnerID: m.LearnerID}.complete()
+}
+
+// complete takes what Terraform's form leaves out from config.
+func (m model) complete() model {
+	c := configOf(m.Config)
+	if m.sameName = m.Name.IsNull(); m.sameName {
+		m.Name = c.name
+	}
+	if m.sameURLs = m.PeerURLs.IsNull(); m.sameURLs {
+		m.PeerURLs = c.peerURLs
+	}
+	return m
 }
 
 // stored returns the model in the form of the role's schema.
 func (m model) stored() any {
+	c := configOf(m.Config)
+	if m.sameName && m.Name.Equal(c.name) {
+		m.Name = types.StringNull()
+	}
+	if m.sameURLs && m.PeerURLs.Equal(c.peerURLs) {
+		m.PeerURLs = types.SetNull(types.StringType)
+	}
 	if m.role == roleLearner {
 		return &learnerModel{common: m.common, Promote: m.Promote, Failover: m.Failover}
 	}
@@ -106,10 +128,12 @@ func configOf(o types.Object) config {
 	if o.IsNull() {
 		return c
 	}
-	c.id, _ = o.Attributes()["id"].(types.String)
 	c.name, _ = o.Attributes()["name"].(types.String)
 	c.peerURLs, _ = o.Attributes()["peer_urls"].(types.Set)
 	c.start, _ = o.Attributes()["start"].(types.Object)
+	if c.id = types.StringUnknown(); !c.start.IsUnknown() {
+		c.id, _ = c.start.Attributes()["node_id"].(types.String)
+	}
 	return c
 }
 
@@ -158,14 +182,11 @@ func (m model) goal() reconfigure.Stage {
 		return reconfigure.Announced
 	case waitStarted:
 		return reconfigure.Started
-	case waitCaughtUp:
-		if m.Promote.ValueBool() {
-			return reconfigure.Voting
-		}
-		return reconfigure.CaughtUp
-	default:
-		return reconfigure.Voting
 	}
+	if m.role == roleLearner && !m.Promote.ValueBool() {
+		return reconfigure.CaughtUp
+	}
+	return reconfigure.Voting
 }
 
 // toRequest returns the request that creates the model's member.

@@ -72,27 +72,40 @@ func (planMachine) PlanModifyString(_ context.Context, req planmodifier.StringRe
 	resp.RequiresReplace = !req.State.Raw.IsNull() && !req.PlanValue.Equal(req.StateValue) && (req.PlanValue.IsUnknown() || !req.StateValue.IsNull() && !req.PlanValue.IsNull())
 }
 
-// planName plans the name that the node has. Another name means another member.
+// planName plans no name if the node has it, but the state does not have one: config
+// shows it. Another name means another member.
 type planName struct{ attribute.Described }
 
 func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
 	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
-	if resp.PlanValue = a.name; !a.config.IsNull() {
-		resp.PlanValue = configOf(a.config).name
+	was, now := req.StateValue, a.name
+	if !a.config.IsNull() {
+		now = configOf(a.config).name
+	}
+	if resp.PlanValue = a.name; !was.IsNull() {
+		resp.PlanValue = now
+	} else if !req.State.Raw.IsNull() {
+		var had types.Object
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config"), &had)...)
+		was = configOf(had).name
 	}
 	// An imported member that has not published its name has none in the state.
-	resp.RequiresReplace = !req.StateValue.IsNull() && !req.StateValue.Equal(resp.PlanValue)
+	resp.RequiresReplace = !was.IsNull() && !was.Equal(now)
 }
 
-// planPeerURLs plans the peer URLs of the node, or the member's own if that has none.
+// planPeerURLs plans no peer URLs if the node has them and the state does not have others,
+// for example after an import or a change with etcdctl.
 type planPeerURLs struct{ attribute.Described }
 
 func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
 	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
-	if urls := configOf(a.config).peerURLs; !urls.IsNull() && a.peerURLs.IsNull() {
-		resp.PlanValue = urls
-	} else if !a.peerURLs.IsNull() {
+	switch urls := configOf(a.config).peerURLs; {
+	case !a.peerURLs.IsNull():
 		resp.PlanValue = a.peerURLs
+	case !a.config.IsUnknown() && !urls.IsNull() && req.StateValue.IsNull():
+		resp.PlanValue = types.SetNull(types.StringType)
+	case !urls.IsNull():
+		resp.PlanValue = urls
 	}
 }
 

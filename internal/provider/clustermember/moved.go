@@ -22,9 +22,9 @@ const ownAddress = "terraform-provider-etcd/etcd"
 // etcd_member, and the next update promotes it. An etcd_member becomes an etcd_learner;
 // a voter then has promote = true, because a promotion cannot be undone.
 func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
-	before, waitBefore, wait := roleLearner, waitCaughtUp, waitVoting
+	before, last := roleLearner, waitCaughtUp
 	if r.role == roleLearner {
-		before, waitBefore, wait = roleVoter, waitVoting, waitCaughtUp
+		before, last = roleVoter, waitVoting
 	}
 	var source resource.SchemaResponse
 	(&Resource{role: before}).Schema(ctx, resource.SchemaRequest{}, &source)
@@ -37,8 +37,8 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 			common: from.common, role: r.role,
 			Promote: types.BoolValue(from.Role.ValueString() == string(roleVoter)), Failover: types.BoolValue(false),
 		}
-		if m.WaitUntil.ValueString() == waitBefore {
-			m.WaitUntil = types.StringValue(wait)
+		if m.WaitUntil.ValueString() == last {
+			m.WaitUntil = types.StringNull() // the other resource has another last stage
 		}
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.TargetState.Set(ctx, m.stored())...)

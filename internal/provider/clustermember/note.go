@@ -4,6 +4,7 @@
 package clustermember
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -24,7 +25,11 @@ func NoteOf(typ string, state []byte) (e membership.Entry, ok bool) {
 		ClientURLs []string `json:"client_urls"`
 		Endpoints  []string `json:"endpoints"`
 		Config     *struct {
-			ID string `json:"id"`
+			Name     string   `json:"name"`
+			PeerURLs []string `json:"peer_urls"`
+			Start    struct {
+				NodeID string `json:"node_id"`
+			} `json:"start"`
 		} `json:"config"`
 	}
 	if typ != "etcd_member" && typ != "etcd_learner" || json.Unmarshal(state, &m) != nil {
@@ -34,8 +39,11 @@ func NoteOf(typ string, state []byte) (e membership.Entry, ok bool) {
 		Name: m.Name, Learner: typ == "etcd_learner", Adopter: m.LearnerID != "", Votes: m.Role == string(roleVoter),
 		HasRun: m.Version != "" || len(m.ClientURLs) > 0, Before: &membership.Side{Machine: m.Machine, PeerURLs: m.PeerURLs}, ByProvider: m.Config == nil && len(m.Endpoints) == 0,
 	}
-	if m.Config != nil {
-		e.Before.Node = m.Config.ID
+	if c := m.Config; c != nil {
+		e.Before.Node, e.Name = c.Start.NodeID, cmp.Or(m.Name, c.Name)
+		if m.PeerURLs == nil {
+			e.Before.PeerURLs = c.PeerURLs
+		}
 	}
 	var bad, worse error
 	e.ID, bad = membership.ParseMemberID(m.ID)

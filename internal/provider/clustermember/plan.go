@@ -82,9 +82,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		e.Effect = membership.Replaced
 	default:
 		e = membership.Entry{Object: r.backend.Table.Object(), Effect: membership.Created}
-		r.planEnvironment(ctx, resp, plan)
 	}
 	if !req.Plan.Raw.IsNull() {
+		r.planEnvironment(ctx, resp, plan)
 		r.complete(ctx, &e, plan)
 		endpoints = append(endpoints, r.endpoints(ctx, plan)...)
 		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
@@ -202,9 +202,10 @@ func (r *Resource) isAdopted(ctx context.Context, c *backend.Cluster, e membersh
 	return err == nil && slices.ContainsFunc(owners, func(o string) bool { return o != own && o != e.Before.Node })
 }
 
-// planEnvironment plans no environment for a new member whose node has it.
+// planEnvironment plans no environment for a member whose node has it. An imported member
+// keeps what it has until it is replaced.
 func (r *Resource) planEnvironment(ctx context.Context, resp *resource.ModifyPlanResponse, m model) {
-	if m.Config.IsNull() {
+	if m.Config.IsNull() || !m.InitialCluster.IsUnknown() {
 		return
 	}
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("environment"), types.MapNull(types.StringType))...)

@@ -18,7 +18,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -43,7 +42,7 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 // memberAttributes are the attributes that differ from etcd_learner.
 func memberAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"wait_until": waitUntil(waitVoting, "`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
+		"wait_until": waitUntil("`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
 			"With `announced` or `started` the member stays a learner, and the next apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting),
 		"learner_id": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{attribute.MemberID()}, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
@@ -57,7 +56,7 @@ func memberAttributes() map[string]schema.Attribute {
 // learnerAttributes are the attributes that differ from etcd_member.
 func learnerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"wait_until": waitUntil(waitCaughtUp, "`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
+		"wait_until": waitUntil("`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
 			waitAnnounced, waitStarted, waitCaughtUp),
 		"promote": schema.BoolAttribute{
 			Optional: true, Computed: true, Default: booldefault.StaticBool(false), PlanModifiers: []planmodifier.Bool{demotion{"true to false replaces a promoted learner"}},
@@ -71,9 +70,9 @@ func learnerAttributes() map[string]schema.Attribute {
 	}
 }
 
-func waitUntil(otherwise, description string, stages ...string) schema.Attribute {
+func waitUntil(description string, stages ...string) schema.Attribute {
 	return schema.StringAttribute{
-		Optional: true, Computed: true, Default: stringdefault.StaticString(otherwise), Validators: []validator.String{stringvalidator.OneOf(stages...)},
+		Optional: true, Validators: []validator.String{stringvalidator.OneOf(stages...)},
 		MarkdownDescription: "Stage that the creation waits for. " + description,
 	}
 }
@@ -113,14 +112,14 @@ func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
 		},
 		"name": schema.StringAttribute{
-			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"the name that config has; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
-			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Default: the name of `config`. Required without `config`, and not allowed with it.",
+			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"null if config has the name; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
+			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Required without `config`, and not allowed with it: read `config.name` then. Null if `config` has it.",
 		},
 		"peer_urls": schema.SetAttribute{
-			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"the peer URLs that config has, if any"}, attribute.SameURLs()},
+			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"null if config has the peer URLs"}, attribute.SameURLs()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place: restart the process of the member with the new URLs right after the apply. " +
-				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Default: those of `config`. Required without `config`, and if `config` has none because the machine sets them itself.",
+				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Required without `config`, and if `config` has none because the machine sets them itself. Not allowed if `config` has them: read `config.peer_urls` then. Null if they are those of `config`.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true, PlanModifiers: []planmodifier.String{planMachine{"a new machine replaces the member"}},

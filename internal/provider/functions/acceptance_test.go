@@ -134,7 +134,7 @@ output "cloud_config" {
 }
 output "ignition" {
   value = provider::etcd::ignition(
-    { environment = { ETCD_NAME = "b" }, join_script_base64gzip = "", format = 1, version = null, status = "voter" },
+    { environment = { ETCD_NAME = "b" }, join_script_base64gzip = "", start = { format = 1 }, version = null, status = "voter" },
     { etcd = { path = "/usr/bin" } },
   )
 }
@@ -158,7 +158,7 @@ func TestAccUserDataOfNodes(t *testing.T) {
 			},
 			{
 				Config:      `output "x" { value = provider::etcd::ignition({ environment = {}, join_script_base64gzip = "", version = null }, {}) }`,
-				ExpectError: message(`attribute "format" is required`),
+				ExpectError: message(`attribute "start" is required`),
 			},
 			{
 				Config:      strings.ReplaceAll(nodes, `etcd = { path = "/usr/bin" }`, ""),

@@ -147,8 +147,8 @@ func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err erro
 // nodeTypes are the attributes of a node that user data depends on. Terraform
 // drops the others when it converts the argument.
 func nodeTypes() map[string]attr.Type {
-	of := map[string]attr.Type{}
-	for _, name := range []string{"environment", "join_script_base64gzip", "format", "version"} {
+	of := map[string]attr.Type{"start": types.ObjectType{AttrTypes: map[string]attr.Type{"format": node.StartTypes["format"]}}}
+	for _, name := range []string{"environment", "join_script_base64gzip", "version"} {
 		of[name] = node.Types[name]
 	}
 	return of
@@ -165,7 +165,8 @@ func nodeOf(argument types.Object) userdata.Node {
 		}
 	}
 	n.Version, _ = plain["version"].(string)
-	if format, ok := plain["format"].(int64); ok {
+	start, _ := plain["start"].(map[string]any)
+	if format, ok := start["format"].(int64); ok {
 		n.Format = int(format)
 	}
 	return n

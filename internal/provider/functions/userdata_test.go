@@ -33,15 +33,20 @@ func valueOf(v any) attr.Value {
 	}
 }
 
+// formatted is the start of a node with a format.
+func formatted(format int64) attr.Value {
+	return types.ObjectValueMust(map[string]attr.Type{"format": types.Int64Type}, map[string]attr.Value{"format": types.Int64Value(format)})
+}
+
 func nodeWith(environment map[string]attr.Value, script attr.Value, format int64) attr.Value {
 	return types.ObjectValueMust(nodeTypes(), map[string]attr.Value{
-		"environment": variables(environment), "join_script_base64gzip": script, "format": types.Int64Value(format), "version": types.StringNull(),
+		"environment": variables(environment), "join_script_base64gzip": script, "start": formatted(format), "version": types.StringNull(),
 	})
 }
 
 func nodeOfVersion(version, script attr.Value) attr.Value {
 	return types.ObjectValueMust(nodeTypes(), map[string]attr.Value{
-		"environment": variables(nil), "join_script_base64gzip": script, "format": types.Int64Value(1), "version": version,
+		"environment": variables(nil), "join_script_base64gzip": script, "start": formatted(1), "version": version,
 	})
 }
 

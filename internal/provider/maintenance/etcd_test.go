@@ -183,7 +183,7 @@ func (f *terraform) listed(name string, limit int64, include bool) (out []string
 			if err != nil {
 				f.t.Fatal(err)
 			}
-			line += " " + values(f.t, v, "cluster_id", "id", "name", "role", "wait_until")
+			line += " " + values(f.t, v, "cluster_id", "id", "name", "role")
 		}
 		out = append(out, line)
 	}
@@ -238,7 +238,7 @@ func TestLists(t *testing.T) {
 			continue
 		}
 		voters = append(voters, line)
-		withResource = append(withResource, fmt.Sprintf("%s %x %x %s voter voting", line, list.Header.ClusterID, m.ID, m.Name))
+		withResource = append(withResource, fmt.Sprintf("%s %x %x %s voter", line, list.Header.ClusterID, m.ID, m.Name))
 	}
 	slices.Sort(voters)
 	slices.Sort(withResource)

@@ -23,9 +23,8 @@ type Node struct {
 	ID types.String `tfsdk:"id"`
 	// Name is the name of the node and of its member.
 	Name types.String `tfsdk:"name"`
-	// PeerURLs and ClientURLs are null if only the machine knows them.
-	PeerURLs   types.Set `tfsdk:"peer_urls"`
-	ClientURLs types.Set `tfsdk:"client_urls"`
+	// PeerURLs are null if only the machine knows them.
+	PeerURLs types.Set `tfsdk:"peer_urls"`
 	// Version and Revision are what is in force for the node. They are null if
 	// nothing was given.
 	Version  types.String `tfsdk:"version"`
@@ -34,16 +33,18 @@ type Node struct {
 	Environment types.Map `tfsdk:"environment"`
 	// JoinScriptBase64Gzip is the join script, for the user data.
 	JoinScriptBase64Gzip types.String `tfsdk:"join_script_base64gzip"`
-	// Format is the format in which functions write the user data.
-	Format types.Int64 `tfsdk:"format"`
 	// Start is an object of [Start]. It is unknown while the node is planned to be
-	// created or rebuilt.
+	// created or rebuilt, so that a plan has one line for it.
 	Start types.Object `tfsdk:"start"`
 }
 
-// Start is what etcd_member and etcd_learner must know of the node and of its
-// cluster. It stays as it was when the node was built, but for the endpoints.
+// Start is what functions, etcd_member and etcd_learner must know of the node and of
+// its cluster. It stays as it was when the node was built, but for the endpoints.
 type Start struct {
+	// NodeID is the ID of the node.
+	NodeID types.String `tfsdk:"node_id"`
+	// Format is the format in which functions write the user data.
+	Format types.Int64 `tfsdk:"format"`
 	// Initial is true for a member that forms the cluster together with others.
 	Initial types.Bool `tfsdk:"initial"`
 	// InitialMembers is the number of members that form the cluster, null if the
@@ -75,22 +76,20 @@ var (
 	texts = types.SetType{ElemType: types.StringType}
 	// StartTypes are the types of the attributes of [Start].
 	StartTypes = map[string]attr.Type{
-		"initial": types.BoolType, "initial_members": types.Int64Type, "cluster_id": types.StringType, "endpoints": texts, "peers": texts,
+		"node_id": types.StringType, "format": types.Int64Type, "initial": types.BoolType, "initial_members": types.Int64Type, "cluster_id": types.StringType, "endpoints": texts, "peers": texts,
 		"window_end": types.StringType, "replaces": types.ListType{ElemType: types.StringType}, "imported": types.BoolType,
 		"rebuild": types.StringType,
 	}
 	// Types are the types of the attributes of [Node].
 	Types = map[string]attr.Type{
-		"id": types.StringType, "name": types.StringType, "peer_urls": texts, "client_urls": texts,
+		"id": types.StringType, "name": types.StringType, "peer_urls": texts,
 		"version": types.StringType, "revision": types.MapType{ElemType: types.StringType},
-		"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType, "format": types.Int64Type,
+		"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType,
 		"start": types.ObjectType{AttrTypes: StartTypes},
 	}
 	// ConfigTypes are the types of config of etcd_member and etcd_learner, which
 	// Terraform makes from a node.
-	ConfigTypes = map[string]attr.Type{
-		"id": types.StringType, "name": types.StringType, "peer_urls": texts, "start": types.ObjectType{AttrTypes: StartTypes},
-	}
+	ConfigTypes = map[string]attr.Type{"name": types.StringType, "peer_urls": texts, "start": types.ObjectType{AttrTypes: StartTypes}}
 )
 
 // StartOf reads [Node.Start]. It returns nil if the object is null or unknown.
