@@ -77,6 +77,10 @@ type Cluster interface {
 	// must not be compared with any clock.
 	StartTime(ctx context.Context, of membership.MemberID) (string, error)
 
+	// Heard asks a member, preferably the leader, how much it has received from
+	// another member.
+	Heard(ctx context.Context, of, from membership.MemberID) (Heard, error)
+
 	// Sending asks a member, preferably the leader, whether it is sending a
 	// snapshot to another member at this moment.
 	Sending(ctx context.Context, from, to membership.MemberID) (bool, error)

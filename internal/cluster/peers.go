@@ -56,7 +56,7 @@ func SeenByLeader(ctx context.Context, port Cluster, snap membership.Snapshot, d
 
 // Peers implements [Cluster].
 func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error) {
-	body, err := c.metrics(ctx, of)
+	body, _, err := c.metrics(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		if err := clock.Sleep(ctx, peerPoll); err != nil {
 			return nil, err
 		}
-		if body, err = c.metrics(ctx, of); err != nil {
+		if body, _, err = c.metrics(ctx, of); err != nil {
 			return nil, err
 		}
 		if len(activePeers(body, of)) == 0 || !leads.Match(body) {
@@ -91,6 +91,23 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		}
 	}
 	return seen, nil
+}
+
+// Heard is what a member has received from another one.
+type Heard struct {
+	// Known is false if its metrics do not have the other member.
+	Known bool
+	// Bytes never becomes less, until the process ends.
+	Bytes float64
+	// At is the time on the member's clock.
+	At time.Time
+}
+
+// Heard implements [Cluster].
+func (c *Client) Heard(ctx context.Context, of, from membership.MemberID) (Heard, error) {
+	body, at, err := c.metrics(ctx, of)
+	_, known := activePeers(body, of)[from]
+	return Heard{Known: known && !at.IsZero(), Bytes: trafficOf(body)[from].received, At: at}, err
 }
 
 // traffic counts the bytes received from a member, and the bytes and failed
@@ -143,7 +160,7 @@ var snapshotsSent = regexp.MustCompile(`(?m)^etcd_network_snapshot_send_inflight
 
 // Sending implements [Cluster].
 func (c *Client) Sending(ctx context.Context, from, to membership.MemberID) (bool, error) {
-	body, err := c.metrics(ctx, from)
+	body, _, err := c.metrics(ctx, from)
 	if err != nil {
 		return false, err
 	}
@@ -157,10 +174,10 @@ func (c *Client) Sending(ctx context.Context, from, to membership.MemberID) (boo
 
 // metrics fetches the metrics of a member. Behind a load balancer they may
 // belong to another member.
-func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, error) {
+func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, time.Time, error) {
 	endpoint, err := c.addressOf(of)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	return c.pool.Get(ctx, c.settings, endpoint, "/metrics")
 }

@@ -67,8 +67,8 @@ func TestMetricsOverOneConnection(t *testing.T) {
 	pool := &Pool{}
 	get := func() {
 		t.Helper()
-		if body, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); err != nil || string(body) != "/metrics" {
-			t.Errorf("got %q, %v", body, err)
+		if body, at, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); err != nil || string(body) != "/metrics" || at.IsZero() {
+			t.Errorf("got %q at %v, %v", body, at, err)
 		}
 	}
 	for range 3 {
@@ -95,11 +95,11 @@ func TestMetricsFollowNoRedirect(t *testing.T) {
 	other, asked := listener(t)
 	server := httptest.NewServer(http.RedirectHandler(other, http.StatusFound))
 	defer server.Close()
-	if _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), "302") {
+	if _, _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), "302") {
 		t.Errorf("got %v", err)
 	}
 	s := Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "secret"}
-	if _, err := pool.Get(t.Context(), s, other, "/metrics"); KindOf(err) != NotAsked {
+	if _, _, err := pool.Get(t.Context(), s, other, "/metrics"); KindOf(err) != NotAsked {
 		t.Errorf("a host that is not named: got %v", err)
 	}
 	if asked.Load() != 0 {

@@ -81,7 +81,7 @@ func TestWorld(t *testing.T) {
 	if _, err := get("refused"); KindOf(err) != Refused || !strings.HasPrefix(err.Error(), endpoint+": ") {
 		t.Errorf("a refused connection: %v", err)
 	}
-	if body, err := p.Get(t.Context(), s, endpoint, "/metrics"); err != nil || string(body) != mapped {
+	if body, _, err := p.Get(t.Context(), s, endpoint, "/metrics"); err != nil || string(body) != mapped {
 		t.Errorf("metrics: %s, %v", body, err)
 	}
 	if err := p.Close(); err != nil {

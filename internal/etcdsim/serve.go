@@ -213,6 +213,7 @@ func (w web) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp := &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Request: req, Body: http.NoBody}
 	if req.URL.Path == "/metrics" {
 		resp.StatusCode, resp.Status, resp.Body = http.StatusOK, "200 OK", io.NopCloser(strings.NewReader(p.metrics()))
+		resp.Header = http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}
 	}
 	return resp, nil
 }

@@ -4,10 +4,13 @@
 package simulated
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
 // bad are the bad days of a cluster: what must hold on each, beside what the search and
@@ -85,14 +88,41 @@ var bad = map[string]func(s *site){
 		s.ok(s.up("set"))
 		s.fleet.wipe("b")
 		s.rest(time.Minute)
+		// Each apply stores what it saw of the silence, and none waits for its end.
 		begin := time.Now()
-		s.ok(s.up("replace")) // the refresh waits
-		if took := time.Since(begin); took < 10*time.Minute {
+		for s.ids()["b"] == was["b"] && time.Since(begin) < time.Hour {
+			called := time.Now()
+			s.ok(s.up("replace"))
+			if took := time.Since(called); s.ids()["b"] == was["b"] && took > time.Minute {
+				s.Errorf("an apply took %v", took)
+			}
+			s.rest(time.Minute)
+		}
+		if took := time.Since(begin); took < 10*time.Minute || took > 15*time.Minute {
 			s.Errorf("it was replaced after %v", took)
 		}
 		s.rest(time.Minute)
 		s.expect("new members", s.fresh(was), "[b]")
 		s.expect("the next plan", s.plan("next"), "[]")
+	},
+	"the metrics of the leader are elsewhere": func(s *site) {
+		s.set("replace_unreachable_after", "10m")
+		s.ok(s.up("set"))
+		was, before := s.ids(), s.network.Before
+		s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+			if c.Method == "GET /metrics" {
+				return errors.New("404 Not Found")
+			}
+			return before(ctx, c)
+		}
+		s.fleet.wipe("b")
+		for range 2 {
+			s.rest(20 * time.Minute)
+			r := s.up("look")
+			s.ok(r)
+			s.says("the plan", r, "the leader's view of it is missing")
+		}
+		s.expect("new members", s.fresh(was), "[]")
 	},
 	"the cluster is destroyed while one member is dead": func(s *site) {
 		s.fleet.stop("c")

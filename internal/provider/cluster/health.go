@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -30,12 +31,34 @@ type health struct {
 	NoAddress bool `json:"no_address,omitempty"`
 }
 
-// silence describes a member that does not answer.
+// patience limits how long all that a refresh waits for a silence to last.
+const patience = 30 * time.Second
+
+// silence describes a member that does not answer. Its time is counted by one clock, that
+// of the leader: the clocks of the computers that run Terraform differ. Two refreshes see
+// one silence only if the leader has led in between, and has received nothing.
 type silence struct {
-	// Since is the time at which it was first found silent in both views.
-	Since time.Time `json:"since"`
-	// Evidence is a text for the operator.
+	// Since is the time at which it was first found silent in both views, For how long it
+	// was then.
+	Since time.Time     `json:"since"`
+	For   time.Duration `json:"for,omitempty"`
+	// Leader led in Term, and had received that many bytes of the member.
+	Leader membership.MemberID `json:"leader,omitempty"`
+	Term   uint64              `json:"term,omitempty"`
+	Bytes  float64             `json:"bytes,omitempty"`
+	// Evidence and Unseen are texts for the operator. Unseen says why the leader's view is
+	// missing, "" if it is not.
 	Evidence string `json:"evidence"`
+	Unseen   string `json:"unseen,omitempty"`
+}
+
+// next returns the silence that an observation at a time shows, after this one.
+func (s silence) next(now silence, at time.Time) silence {
+	if now.Since = at; s.Leader == now.Leader && s.Term == now.Term && s.Bytes == now.Bytes && !s.Since.IsZero() && !at.Before(s.Since) {
+		now.Since = s.Since
+	}
+	now.For = at.Sub(now.Since)
+	return now
 }
 
 // judge observes the nodes of a cluster. was is what the last refresh stored. after is the
@@ -47,7 +70,7 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 	if snap.Linearizable { // without a quorum they cannot be read
 		turns, err := c.OpenTurns(ctx, snap)
 		if err != nil {
-			return health{} // not known is not healthy
+			return health{Silent: was.Silent} // not known is not healthy
 		}
 		open = turns
 		if snap, err = c.WithPending(ctx, snap); err != nil {
@@ -56,21 +79,18 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 		for _, n := range nodes {
 			r, ok, err := c.Cluster.Records(snap.ClusterID).Get(ctx, n.ID)
 			if err != nil {
-				return health{}
+				return health{Silent: was.Silent}
 			}
 			owned[n.ID] = membership.Ownership{Recorded: ok, ID: r.ID(), PeerURLs: r.PeerURLs, Removed: r.State == port.Removed}
 		}
 	}
 	now := health{NodesHealth: membership.JudgeNodes(snap, owned, open, nodes), Silent: map[string]silence{}}
+	until := c.Clock.Now().Add(patience)
 	for i, e := range now.Members {
 		if e.Status != membership.NodeUnreachable || e.Node == "" {
 			continue
 		}
-		seen := was.Silent[e.Name]
-		if seen.Since.After(c.Clock.Now()) {
-			seen = silence{} // by the clock of another computer
-		}
-		failed, seen := watch(ctx, c, snap, e, seen, after)
+		failed, seen := watch(ctx, c, snap, e, was.Silent[e.Name], after, until)
 		if now.Silent[e.Name] = seen; failed {
 			now.Members[i].Status = membership.NodeFailed
 		}
@@ -79,23 +99,56 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 }
 
 // warn says which members do not answer and are not replaced.
-func (h health) warn(c *backend.Cluster, diags *diag.Diagnostics) {
+func (h health) warn(c *backend.Cluster, after time.Duration, diags *diag.Diagnostics) {
 	for _, e := range h.Members {
 		seen := h.Silent[e.Name]
-		if e.Status == membership.NodeUnreachable && !seen.Since.IsZero() && c.FirstTime("silent "+e.Name) {
-			report.Warn(diags, silentMember(e.Name, seen))
+		if e.Status == membership.NodeUnreachable && (!seen.Since.IsZero() || seen.Unseen != "") && c.FirstTime("silent "+e.Name) {
+			report.Warn(diags, silentMember(e.Name, seen, after))
 		}
 	}
 }
 
-// watch observes a member that does not answer, until it has been silent for the time.
-func watch(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, e membership.NodeHealth, seen silence, after time.Duration) (failed bool, _ silence) {
-	left := func() time.Duration { return after - c.Clock.Now().Sub(seen.Since) }
-	look := func(snap membership.Snapshot) membership.Loss {
-		connected := port.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{e.Member})
-		seen.Evidence = text.FailureEvidence(snap, e.Member)
-		return membership.JudgeLoss(snap, e.Member, connected)
+// waiting returns the members that fail once their silence has lasted, and why they wait.
+func (h health) waiting(after time.Duration) (names []string, reason string) {
+	for _, e := range h.Members {
+		if seen := h.Silent[e.Name]; after > 0 && e.Status == membership.NodeUnreachable && !seen.Since.IsZero() && seen.Unseen == "" {
+			names, reason = append(names, e.Name), silentUntil(e.Name, seen, after)
+		}
 	}
+	return names, reason
+}
+
+// look asks the leader for its view of a member that does not answer.
+func (s silence) look(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, id membership.MemberID) (membership.Loss, silence) {
+	leader, term, _ := snap.MajorityLeader()
+	connected := port.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{id})
+	loss := membership.JudgeLoss(snap, id, connected)
+	if s.Unseen = ""; loss == membership.Present {
+		return loss, silence{}
+	}
+	switch {
+	case loss == membership.Unsettled || snap.Gate(id).Verdict != membership.Go:
+		return loss, s
+	case connected[id] || !slices.Contains(snap.Down(), id):
+		return loss, silence{} // the leader hears it, or something answers at its address
+	}
+	heard, err := c.Cluster.Heard(ctx, leader, id)
+	switch {
+	case err != nil:
+		s.Unseen = err.Error()
+	case !heard.Known || loss != membership.Vanished:
+		s.Unseen = "the metrics of the leader do not have the member"
+	default:
+		now := silence{Leader: leader, Term: term, Bytes: heard.Bytes, Evidence: text.FailureEvidence(snap, id)}
+		return loss, s.next(now, heard.At)
+	}
+	return membership.Unreachable, s
+}
+
+// watch observes a member that does not answer. It waits until the member has been silent
+// for the time, if that is so before until.
+func watch(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, e membership.NodeHealth, seen silence, after time.Duration, until time.Time) (failed bool, _ silence) {
+	left := func() time.Duration { return after - seen.For }
 	first := true
 	loss := c.WatchLoss(ctx, e.Name, func() (membership.Loss, time.Duration) {
 		if !first {
@@ -105,14 +158,13 @@ func watch(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, e 
 			}
 		}
 		first = false
-		loss := look(snap)
-		switch {
+		var loss membership.Loss
+		loss, seen = seen.look(ctx, c, snap, e.Member)
+		switch now := c.Clock.Now(); {
 		case after == 0 && loss == membership.Unsettled:
 			return membership.Unreachable, 0
-		case loss == membership.Vanished && seen.Since.IsZero():
-			seen.Since = c.Clock.Now().UTC().Truncate(time.Second)
-		case loss == membership.Present:
-			seen = silence{}
+		case left() > until.Sub(now):
+			return loss, 0 // a later plan continues
 		}
 		return loss, left()
 	})

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -186,8 +187,16 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
-	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	p.warn(reason, stored, diags)
+	// An apply stores since when a member is silent only if it changes something.
+	silent, until := stored.waiting(plan.after(diags))
+	for _, name := range silent {
+		if _, stays := p.Nodes[name]; stays && name != p.Rebuilt && !slices.Contains(p.Pending, name) {
+			p.Pending, reason = append(p.Pending, name), cmp.Or(reason, until)
+		}
+	}
+	slices.Sort(p.Pending)
+	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
 	if warned {
 		report.WarnAt(diags, path.Root("restore"), notRestored(state.ClusterID.ValueString()))
 	}

@@ -151,8 +151,9 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 			return unseen
 		}
 	}
-	now := judge(ctx, c, snap, m.inState(ctx, diags), was, m.after(diags))
-	now.warn(c, diags)
+	after := m.after(diags)
+	now := judge(ctx, c, snap, m.inState(ctx, diags), was, after)
+	now.warn(c, after, diags)
 	if left := now.Unmanaged(was.NodesHealth); len(left) > 0 && c.FirstTime("unmanaged "+snap.ClusterID.String()) {
 		report.Warn(diags, unmanaged(left))
 	}

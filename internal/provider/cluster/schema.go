@@ -53,7 +53,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"replace_unreachable_after": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "Time after which a plan rebuilds a node whose member is unreachable, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the member as " +
-					"unreachable. The plan blocks for the time that remains. Default: none. Without it a warning prints the command.",
+					"unreachable. The clock of the leader counts, from the first refresh that an apply has stored. A plan waits for at most 30 seconds. Default: none. Without it a warning prints the command.",
 				Validators: []validator.String{attribute.Duration()},
 			},
 			"bootstrap_window": schema.StringAttribute{

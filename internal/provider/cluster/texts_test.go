@@ -20,6 +20,7 @@ import (
 // rewrites the file.
 func TestTexts(t *testing.T) {
 	got := ""
+	silent := silence{Since: time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC), Evidence: "The evidence."}
 	hostile := "d\n  rm -rf /"
 	snap := membership.Snapshot{ClusterID: 0xabc, Members: []membership.Member{
 		{ID: 0xa, Name: "a", PeerURLs: []string{"https://10.0.1.10:2380"}, ClientURLs: []string{"https://10.0.1.10:2379"}},
@@ -48,6 +49,7 @@ func TestTexts(t *testing.T) {
 		badVersion("v3.6"),
 		deadLearners([]string{"d", "e"}),
 		deviating([]string{"a", "b"}),
+		silentMember("b", silent, 0), silentMember("b", silent, 10*time.Minute), silentMember(hostile, silence{Unseen: "https://10.0.1.10:2379: HTTP status 404 Not Found"}, 0),
 		notRestored("abc"),
 		restoreRefused(membership.OtherConfirmed, "abc"),
 		restoreRefused(membership.ConfirmationUnknown, "abc"),
