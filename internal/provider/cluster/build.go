@@ -23,6 +23,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -58,22 +59,19 @@ type builder struct {
 	initial   int
 }
 
-func newID(random io.Reader, prefix string) (string, error) {
+func newID(random io.Reader, prefix string, diags *diag.Diagnostics) string {
 	b := make([]byte, 8)
 	if _, err := io.ReadFull(random, b); err != nil {
-		return "", err
+		report.Error(diags, noRandomness(err))
 	}
-	return prefix + hex.EncodeToString(b), nil
+	return prefix + hex.EncodeToString(b)
 }
 
 // build returns the node of a name. first is true for the one initial member that may
 // form a static cluster without an answer of its peers, initial for each of those that
 // form it.
 func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
-	id, err := newID(b.random, nodePrefix)
-	if err != nil {
-		diags.Append(problem(noRandomness(err)))
-	}
+	id := newID(b.random, nodePrefix, diags)
 	var peers []string
 	for other, urls := range b.peers {
 		if other != name {

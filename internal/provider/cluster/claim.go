@@ -33,11 +33,7 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 	diags := &resp.Diagnostics
 	o := private.Kept[object](ctx, req.Private, objectKey, diags)
 	if o.ID == "" {
-		id, err := newID(r.backend.Run.Random, "object-")
-		if err != nil {
-			report.Error(diags, noRandomness(err))
-		}
-		o.ID = id
+		o.ID = newID(r.backend.Run.Random, "object-", diags)
 		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
 	want, _ := plan.wants(ctx, diags)

@@ -217,31 +217,34 @@ func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *dia
 	if !restored {
 		b.clusterID = ""
 	}
-	nodes, status := map[string]node.Node{}, map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(want)) {
+	m.ClusterID = textOf(f.clusterID)
+	m.forming(ctx, want, func(name string) node.Node {
 		initial := slices.Contains(f.initial, name)
-		nodes[name] = b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)
-		status[name] = string(membership.NodePending)
-	}
-	m.ClusterID, m.Complete = textOf(f.clusterID), types.BoolValue(false)
-	m.Status, m.Pending, m.Reason = mapOf(status), listOf(nil), types.StringNull()
-	m.setNodes(ctx, nodes, clientURLsOf(want), diags)
+		return b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)
+	}, diags)
 }
 
 // planForming plans a cluster that is to form.
 func (m *model) planForming(ctx context.Context, want map[string]wanted, known bool, diags *diag.Diagnostics) {
-	m.ClusterID, m.Complete = types.StringUnknown(), types.BoolValue(false)
-	m.Pending, m.Reason = listOf(nil), types.StringNull()
-	nodes, status := map[string]node.Node{}, map[string]string{}
-	for name, w := range want {
-		n := planned(name, w.NodeValues, w.unknown)
+	m.ClusterID = types.StringUnknown()
+	m.forming(ctx, want, func(name string) node.Node {
+		n := planned(name, want[name].NodeValues, want[name].unknown)
 		if !known {
 			n.Version, n.Revision = m.Version, m.Revision
 		}
-		nodes[name], status[name] = n, string(membership.NodePending)
+		return n
+	}, diags)
+}
+
+// forming sets what a cluster that is to form has, with the nodes that build returns.
+func (m *model) forming(ctx context.Context, want map[string]wanted, build func(name string) node.Node, diags *diag.Diagnostics) {
+	nodes, status := map[string]node.Node{}, map[string]string{}
+	var urls []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		nodes[name], status[name], urls = build(name), string(membership.NodePending), append(urls, want[name].ClientURLs...)
 	}
-	m.setNodes(ctx, nodes, clientURLsOf(want), diags)
-	m.Status = mapOf(status)
+	m.Complete, m.Status, m.Pending, m.Reason = types.BoolValue(false), mapOf(status), listOf(nil), types.StringNull()
+	m.setNodes(ctx, nodes, urls, diags)
 }
 
 // replaces returns the cluster that the restore replaces, 0 for none.

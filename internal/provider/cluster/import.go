@@ -67,8 +67,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	}
 	m := r.imported(ctx, snap, records, diags)
 	if !diags.HasError() {
-		diags.Append(m.setIdentity(ctx, resp.Identity)...)
-		diags.Append(resp.State.Set(ctx, &m)...)
+		m.store(ctx, &resp.State, resp.Identity, diags)
 		private.Keep(ctx, resp.Private, objectKey, object{Imported: true}, diags)
 	}
 }
@@ -95,11 +94,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringNull(),
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
 	}
-	id, err := newID(r.backend.Run.Random, "cluster-")
-	if err != nil {
-		report.Error(diags, noRandomness(err))
-	}
-	m.ID = types.StringValue(id)
+	m.ID = types.StringValue(newID(r.backend.Run.Random, "cluster-", diags))
 	named, unnamed := namedMembers(snap, diags)
 	b := r.builder(m, formation{clusterID: snap.ClusterID.String()}, diags)
 	for name, it := range named {

@@ -114,14 +114,6 @@ func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[str
 	return want, !m.Version.IsUnknown() && !someUnknown(m.Revision) && !someUnknown(m.Rebuild)
 }
 
-// clientURLsOf returns the client URLs of all nodes.
-func clientURLsOf(want map[string]wanted) (urls []string) {
-	for _, w := range want {
-		urls = append(urls, w.ClientURLs...)
-	}
-	return urls
-}
-
 // texts returns the known texts of a map, nil for a null map.
 func texts(m types.Map) map[string]string {
 	if m.IsNull() || m.IsUnknown() {

@@ -62,19 +62,13 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // planCreation plans a cluster that does not exist yet.
 func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Diagnostics) {
 	plan.ID, plan.ClusterID, plan.Complete = types.StringUnknown(), types.StringUnknown(), types.BoolValue(false)
-	plan.Pending, plan.Reason = listOf(nil), types.StringNull()
-	plan.Node, plan.Status = types.MapUnknown(types.ObjectType{AttrTypes: node.Types}), types.MapUnknown(types.StringType)
-	plan.Endpoints = types.ListUnknown(types.StringType)
+	plan.Pending, plan.Reason, plan.Node = listOf(nil), types.StringNull(), types.MapUnknown(types.ObjectType{AttrTypes: node.Types})
 	want, known := plan.wants(ctx, diags)
-	if want == nil || diags.HasError() {
-		return
+	if want != nil && !diags.HasError() {
+		plan.checkFormation(ctx, want, diags)
+		r.checkNothingRuns(ctx, want, diags)
+		plan.planForming(ctx, want, known, diags)
 	}
-	plan.checkFormation(ctx, want, diags)
-	r.checkNothingRuns(ctx, want, diags)
-	if diags.HasError() {
-		return
-	}
-	plan.planForming(ctx, want, known, diags)
 	// Nothing answers there yet. The nodes show where, and every status is pending.
 	plan.Status, plan.Endpoints = types.MapUnknown(types.StringType), types.ListUnknown(types.StringType)
 }

@@ -65,17 +65,10 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
 	diags := &resp.Diagnostics
-	id, err := newID(r.backend.Run.Random, "cluster-")
-	if err != nil {
-		report.Error(diags, noRandomness(err))
+	m.ID = types.StringValue(newID(r.backend.Run.Random, "cluster-", diags))
+	if r.form(ctx, &m, false, diags); !diags.HasError() {
+		m.store(ctx, &resp.State, resp.Identity, diags)
 	}
-	m.ID = types.StringValue(id)
-	r.form(ctx, &m, false, diags)
-	if diags.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 }
 
 // builder returns what builds the nodes of a model.
@@ -119,8 +112,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		// The cluster in the state serves: its restore is not withdrawn any more.
 		private.Keep(ctx, resp.Private, beforeKey, before{Lost: kept.Lost}, diags)
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+	m.store(ctx, &resp.State, resp.Identity, diags)
 }
 
 func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, was health, diags *diag.Diagnostics) health {
@@ -183,8 +175,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	r.carryOut(ctx, does, resp.Private, diags)
 	if does.action == membership.RestoreNow && !diags.HasError() {
 		r.form(ctx, &m, true, diags)
-		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+		m.store(ctx, &resp.State, resp.Identity, diags)
 	}
 	if does.action == membership.RestoreNow || diags.HasError() {
 		return
@@ -215,8 +206,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		}
 	}
 	m.setNodes(ctx, nodes, p.presentURLs(), diags)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+	m.store(ctx, &resp.State, resp.Identity, diags)
 	if err == nil {
 		m.record(at, c, resp.Private, diags)
 	}

@@ -9,14 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
-
-func problem(t text.Message) diag.Diagnostic { return diag.NewErrorDiagnostic(t.Summary, t.Detail) }
 
 func noRandomness(err error) text.Message {
 	return text.New("No random numbers", "The system returned no random numbers: %v. Nothing was created.", err)
