@@ -92,7 +92,7 @@ var processStart = regexp.MustCompile(`(?m)^process_start_time_seconds ([0-9.e+]
 
 // StartTime implements [Cluster].
 func (c *Client) StartTime(ctx context.Context, of membership.MemberID) (string, error) {
-	body, err := c.metrics(ctx, of)
+	body, _, err := c.metrics(ctx, of)
 	if err != nil {
 		return "", err
 	}

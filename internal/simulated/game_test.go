@@ -377,6 +377,7 @@ func (g *game) converge() {
 		plan, r := g.ws.Up(g.Context(), g.start("one"), opts...)
 		_, other := g.two.Up(g.Context(), g.start("two"))
 		g.known(g.ws, "one", r)
+		g.obey(r)
 		done, last = r.Err() == nil && other.Err() == nil && len(plan.Actions()) == 0 && len(g.dead()) == 0, r
 		g.rest(15 * time.Minute)
 	}
@@ -384,6 +385,19 @@ func (g *game) converge() {
 	slices.Sort(names)
 	if got := g.list(); !done || got != strings.Join(names, " ") || len(g.dead()) > 0 {
 		g.Errorf("it does not converge: members %q of %v, dead %v: %v", got, names, g.dead(), last)
+	}
+}
+
+// obey imports the members that an error asks for: the state lost them, and the plan builds
+// their nodes again.
+func (g *game) obey(r driver.Result) {
+	for _, d := range r.Diagnostics {
+		_, block, asks := strings.Cut(d.Detail, "add this block")
+		if name := quoted.FindStringSubmatch(block); asks && name != nil {
+			g.ws.Provider = g.provider(strings.Join(g.names, " "))
+			g.ok(g.ws.Import(g.Context(), g.start("import"), memberOf(name[1]), name[1]))
+			g.ws.Provider = driver.Values{}
+		}
 	}
 }
 

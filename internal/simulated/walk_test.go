@@ -91,6 +91,14 @@ func (w *walker) addressOf(d driver.Diagnostic) string {
 	if w.place != "" {
 		return w.place
 	}
+	if _, name, ok := strings.Cut(d.Detail, "ADDRESS is the address of the resource of "); ok {
+		name, _, _ = strings.Cut(name, ":")
+		for _, r := range w.ws.Resources {
+			if strings.HasPrefix(r.Type, "etcd_") && (r.Name == name || r.Name == `node["`+name+`"]`) {
+				return r.Address()
+			}
+		}
+	}
 	return d.Address
 }
 
@@ -173,7 +181,7 @@ func (w *walker) other(line string) {
 	case "etcdctl alarm disarm":
 		_, err = c.AlarmDisarm(w.Context(), &clientv3.AlarmMember{})
 	default:
-		w.Fatalf("nobody knows how to do %q", line)
+		w.Fatalf("%q is no known command", line)
 	}
 	if err != nil {
 		w.Fatalf("%s: %v", line, err)

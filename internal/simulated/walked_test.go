@@ -270,6 +270,15 @@ var situations = map[string]struct {
 		w.hear()
 		w.follow(r, "It adds b", "import {")
 	}},
+	"a node is rebuilt whose member is in no state": {[]string{"text.importMember: import {"}, func(w *walker) {
+		w.begin()
+		w.names += " d"
+		w.try("grow and roll", w.names, "two", driver.Target(memberOf("a")))
+		w.ws.Forget(memberOf("b"))
+		r := w.try("roll", w.names, "two") // the text stands with d
+		w.ws.Provider = w.provider(w.names)
+		w.follow(r, "It adds b", "import {")
+	}},
 	"two resources are for one member": {[]string{"text.TwoResources: terraform state rm"}, func(w *walker) {
 		w.begin()
 		again := w.ws.Resources[2]

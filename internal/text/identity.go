@@ -26,7 +26,7 @@ func notOurs(u *reconfigure.Unidentified) string {
 }
 
 const (
-	importIt  = "\n\nTo import the member, run this command. " + afterWith + ":\n\n  terraform import 'ADDRESS' {id}"
+	importIt  = "\n\nTo import the member, run this command. " + ofMember + ":\n\n  terraform import 'ADDRESS' {id}"
 	otherName = "{Subject} was added as {name}, and its process has published the name {bears} (ETCD_NAME). "
 	whichName = "If {bears} is right, set name = \"{bears}\" in the etcd_member or etcd_learner, then apply again. " +
 		"If {name} is right, start its process with the environment of its node, then apply again."

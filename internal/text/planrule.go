@@ -16,10 +16,13 @@ var NeitherNodeNorName = New("Neither config nor name",
 	"Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key].\nFor a process that something else starts, set name and peer_urls instead.")
 
 const (
+	// ofMember says what ADDRESS is. A rule that one member breaks may be printed with
+	// another one, so it is not always the address after "with".
+	ofMember    = "ADDRESS is the address of the resource of {name}"
 	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"{name}\" = \"1\" }"
 	oneMachine  = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, put its value into revision of the etcd_cluster, " +
 		"and let the machines take it from node[each.key].revision: one node changes per apply. See " + guides + "roll-an-image"
-	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + afterWith + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
+	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + ofMember + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
 	growFirst    = "\n\nAdd members until there are three voters, and apply. Then replace this one."
 )
 
@@ -95,7 +98,7 @@ var planRules = map[membership.Code]planRule{
 		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
 			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},
 	membership.ProcessStays: {"It removes %s and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
-		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + afterWith + ":" + destroyFirst},
+		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + ofMember + ":" + destroyFirst},
 	membership.OtherClusterReached: {"It adds %s to the cluster that the provider's endpoints reach, and the state has members of another cluster that it has reached there.",
 		"\n\nSet endpoints of the provider (or ETCDCTL_ENDPOINTS) to members of the right cluster. For two clusters, use a provider block for each."},
 	membership.PeersMoved: {"It gives %s a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
