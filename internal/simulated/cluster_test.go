@@ -4,7 +4,6 @@
 package simulated
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -137,27 +136,6 @@ func TestClusterRepair(t *testing.T) {
 		s.apply("b", "a b c", "three", "a b c")
 		s.apply("c", "a b c", "three", "a b c")
 		s.empty("repaired")
-	})
-}
-
-// A member that does not answer is named in a warning, which says how to replace its
-// machine.
-func TestClusterNamesASilentMember(t *testing.T) {
-	t.Parallel()
-	simulate(t, 5, "", func(w *world) {
-		s := newSite(w)
-		s.apply("form", "a b c", "one", "a b c")
-		s.fleet.stop("b")
-		s.rest(time.Minute)
-		_, r := s.ws.Plan(s.Context(), s.start("look"))
-		if said := fmt.Sprint(r.Diagnostics); !strings.Contains(said, "Member b does not answer") || !strings.Contains(said, "-replace='ADDRESS OF THE MACHINE OF b'") {
-			t.Errorf("the plan says %s", said)
-		}
-		s.fleet.start("b")
-		s.rest(time.Minute)
-		if _, r = s.ws.Plan(s.Context(), s.start("look again")); len(r.Diagnostics) > 0 {
-			t.Errorf("b answers, and the plan says %v", r.Diagnostics)
-		}
 	})
 }
 

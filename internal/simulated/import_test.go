@@ -215,17 +215,3 @@ func TestImportWithOtherNames(t *testing.T) {
 		s.fails("not imported", s.up("members that are not imported"), "import {")
 	})
 }
-
-func TestTwoClustersOfOneURL(t *testing.T) {
-	t.Parallel()
-	simulate(t, 5, "", func(w *world) {
-		s := newSite(w)
-		s.apply("form", "a b c", "one", "a b c")
-		second := clusterOf("c d", "one")[0]
-		second.Name = "second"
-		s.ws.Resources = append(s.ws.Resources, second)
-		s.fails("two", s.up("two"), "Two etcd_cluster have one peer URL", "c.example:2380")
-		s.ws.Resources = s.ws.Resources[:len(s.ws.Resources)-1]
-		s.empty("one")
-	})
-}

@@ -37,7 +37,7 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"an open window is not noticed (C11)", "membership/successor.go", "case e.WindowOpen:", "case false:", "TestPlansOfNodes"},
 	{"a tainted cluster is new (C14)", "provider/cluster/plan.go", "InState(r.backend.Table.Clusters(), peers); ok {", "InState(r.backend.Table.Clusters(), nil); ok {", "TestRules/C14_"},
 	{"a lost member is new (C15)", "membership/clusterentries.go", "return c.Formed && ", "return false && ", "TestRules/C15_"},
-	{"two etcd_cluster share a URL (C16)", "membership/clusterentries.go", "other.Object != c.Object {", "false {", "TestTwoClustersOfOneURL"},
+	{"two etcd_cluster share a URL (C16)", "membership/clusterentries.go", "other.Object != c.Object {", "false {", "TestWalk/two_etcd"},
 	{"two states change one cluster (C16)", "provider/cluster/object.go", "if changes {", "if changes && false {", "TestTwoStatesOfOneCluster"},
 	{"members that the state lost are new", "membership/successor.go", "return e, listed &&", "return e, !listed &&", "TestForgottenMembers"},
 	{"other versions do not count (C17)", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesDeviate", "false {\n\t\treturn NodesDeviate", "TestRules/C17_"},

@@ -228,17 +228,6 @@ func TestPlansOfNodes(t *testing.T) {
 			e.set("b", "node_id", "b-2")
 			e.refused("replace_triggered_by")
 		},
-		"two resources": func(e *estate) {
-			again := e.ws.Resources[3]
-			again.Name = "again"
-			e.ws.Resources = append(e.ws.Resources, again)
-			e.refused("Two resources")
-		},
-		"over a living member": func(e *estate) {
-			e.ws.Forget("etcd_member.b")
-			e.set("b", "node_id", "b-2")
-			e.refused("import {")
-		},
 		"another member is dead": func(e *estate) {
 			e.fleet.stop("c")
 			e.refused("another member is not active", driver.Replace("machine.b"))

@@ -87,13 +87,6 @@ var safety = map[string]func(s *site){
 		}
 		s.empty("finished")
 	},
-	"a cluster that answers is not destroyed": func(s *site) {
-		for _, name := range []string{"a", "b", "c"} {
-			s.ws.Forget(memberOf(name))
-			s.ws.Forget(machineOf(name))
-		}
-		s.unchanged("destroy", func() { s.fails("destroy", s.up("destroy", driver.Destroy), "still answers") })
-	},
 	"C4 another cluster answers": func(s *site) {
 		stranger := s.network.Form(release, "x").Processes()[0]
 		s.rest(time.Minute)
