@@ -203,11 +203,6 @@ func TestAccBadProviderBlock(t *testing.T) {
 	var steps []resource.TestStep
 	for _, c := range []struct{ arguments, text string }{
 		{`endpoints = ["ftp://infra1"]`, `Error: Invalid endpoint with provider["registry.`},
-		{`endpoints = ["ftp://infra1"]`, `endpoints[0]: "ftp://infra1" has the scheme "ftp"; etcd clients speak http or https. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.`},
-		{`dial_timeout = "2 seconds"`, `dial_timeout is "2 seconds", which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.`},
-		{`username = "root"`, `username names the user "root", and there is no password.`},
-		{`password = "swordfish"`, `password is set, and there is no user name.`},
-		{`cert = "a"`, `cert (a) is set, and its private key is not. Set key as well, next to the certificate.`},
 		{`ca_cert = "no/such/file"`, `ca_cert (no/such/file): no such file or directory.`},
 		{`address_map = { "https://a" = "http://b" }`, `address_map: "http://b" has another scheme than the advertised URL it stands for (https://a:2379).`},
 		{``, `Set endpoints in the provider block`},
