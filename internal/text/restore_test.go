@@ -16,7 +16,7 @@ import (
 // testdata/restore.txt. UPDATE=1 rewrites the file.
 func TestRestoreTexts(t *testing.T) {
 	const at = "https://10.0.0.1:2379"
-	var why GiveUp
+	var why membership.RestoreAction
 	refused := func(code membership.Code, stated string, snap membership.Snapshot, heard ...membership.Heard) Message {
 		return NotGivenUp(&reconfigure.NotGivenUp{Request: membership.GiveUpRequest{Cluster: 0x2b, Gone: strings.Fields(stated)}, Decision: membership.Decision{Code: code, Facts: membership.Facts{Names: []string{"c", "b"}}}, Evidence: membership.Evidence{Snapshot: snap, Heard: heard}}, why)
 	}
@@ -29,7 +29,7 @@ func TestRestoreTexts(t *testing.T) {
 		NotGivenUp(context.Canceled, why),
 		InvalidClusterLost("true"),
 	}
-	for _, why = range []GiveUp{ForRestore, ForRestoreOnTheWay, ForWithdrawal} {
+	for _, why = range []membership.RestoreAction{membership.RestoreNow, membership.RestoreOnTheWay, membership.RestoreWithdrawn} {
 		all = append(all,
 			refused(membership.HasQuorum, "", two, membership.Heard{Endpoint: at, Detail: "serves requests"}, down),
 			refused(membership.Contradicted, "b c", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),

@@ -53,6 +53,6 @@ func (b *Backend) giveUp(ctx context.Context, c *Cluster, g membership.GivingUp,
 		return
 	}
 	if err != nil {
-		report.Error(diags, text.NotGivenUp(err, text.GiveUp(g.Why)))
+		report.Error(diags, text.NotGivenUp(err, g.Why))
 	}
 }
