@@ -20,11 +20,11 @@ import (
 // commands makes one decision and prints it.
 func TestDecisions(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		var s Snapshot
+		var s, before Snapshot
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			switch td.Cmd {
 			case "cluster":
-				s = scene(t, td)
+				before, s = s, scene(t, td)
 				return describe(s)
 			case "add":
 				r := AddRequest{Name: "n", PeerURLs: []string{"http://10.0.0.99:2380"}}
@@ -56,6 +56,12 @@ func TestDecisions(t *testing.T) {
 				argString(t, td, "name", &r.Name)
 				argURLs(td, &r.PeerURLs)
 				return show(DecideUpdate(s, r))
+			case "advise": // before: the cluster of the stanza before was seen earlier
+				var earlier Snapshot
+				if td.HasArg("before") {
+					earlier = before
+				}
+				return advised(s, earlier, list(td, "connected"), list(td, "cut-off"))
 			case "etcd":
 				return besideEtcd(t, td, s)
 			default:
@@ -182,6 +188,33 @@ func show(d Decision) string {
 	}
 	for _, w := range d.Warnings {
 		out += "\nwarning: " + string(w.Code) + showFacts(w.Facts)
+	}
+	return out
+}
+
+// advised shows what an observer is told. connected and cutOff are the connections of
+// one member to the others, if they are known.
+func advised(s, before Snapshot, connected, cutOff []string) string {
+	var seen map[MemberID]bool
+	if len(connected)+len(cutOff) > 0 {
+		seen = map[MemberID]bool{}
+	}
+	for _, l := range connected {
+		seen[idOf(l)] = true
+	}
+	for _, l := range cutOff {
+		seen[idOf(l)] = false
+	}
+	out := fmt.Sprintf("healthy=%t tolerance=%d", s.Healthy(), s.FailureTolerance())
+	if w := s.Witness(); w != 0 {
+		out += " witness=" + letter(w)
+	}
+	for _, w := range s.Advise(before, seen) {
+		out += "\nwarning: " + string(w.Code)
+		if w.Facts.Subject != 0 {
+			out += fmt.Sprintf(" subject=%s lag=%d", letter(w.Facts.Subject), w.Facts.Lag)
+		}
+		out += showFacts(w.Facts)
 	}
 	return out
 }

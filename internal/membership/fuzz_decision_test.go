@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzDecisions compares the decisions with the naive rules, and with their
-// promises, over clusters of up to twelve members: a byte for each member, and
+// FuzzDecisions compares the decisions with the naive rules over clusters of up to twelve
+// members: a byte for each member, and
 // one for the leader and the list.
 func FuzzDecisions(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1})

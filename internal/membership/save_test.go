@@ -3,7 +3,10 @@
 
 package membership
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // lostQuorum has five voters, of which 1 and 2 answer, and a learner that answers.
 func lostQuorum() Snapshot {
@@ -12,6 +15,37 @@ func lostQuorum() Snapshot {
 	for _, id := range []MemberID{1, 2, 6} {
 		s = s.with(id, func(a *Answer) { a.Leader, a.ReadOK = 0, false })
 	}
+	return s
+}
+
+// wellCluster returns a cluster with that many healthy voters, led by the first.
+func wellCluster(voters int) Snapshot {
+	s := Snapshot{ClusterID: 9, Linearizable: true, Answers: map[MemberID]Answer{}, Others: map[ClusterID][]string{}}
+	for i := range voters {
+		id := MemberID(i + 1)
+		s.Members = append(s.Members, Member{ID: id, Name: string(rune('a' + i)), ClientURLs: []string{"http://h:1"}})
+		s.Answers[id] = Answer{
+			State: Answered, MemberID: id, ClusterID: 9, Leader: 1, Term: 2, Index: 50_000, Applied: 50_000, ReadOK: true, Version: "3.6.16",
+		}
+	}
+	return s
+}
+
+// with returns the cluster after f has changed the answer of a member.
+func (s Snapshot) with(id MemberID, f func(*Answer)) Snapshot {
+	a := s.Answers[id]
+	f(&a)
+	s.Answers[id] = a
+	return s
+}
+
+func silent(a *Answer) { *a = Answer{State: Silent} }
+
+// withLearner returns the cluster with a learner that has that applied index.
+func (s Snapshot) withLearner(applied uint64) Snapshot {
+	id := MemberID(len(s.Members) + 1)
+	s.Members = append(slices.Clone(s.Members), Member{ID: id, Name: "l", ClientURLs: []string{"http://h:1"}, Learner: true})
+	s.Answers[id] = Answer{State: Answered, MemberID: id, ClusterID: 9, Leader: 1, Term: 2, Applied: applied, Learner: true, Version: "3.6.16"}
 	return s
 }
 
