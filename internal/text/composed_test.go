@@ -42,7 +42,7 @@ func answering(kinds ...connection.Kind) error {
 func TestAdvice(t *testing.T) {
 	s := seen(ok, ok, silent)
 	s.Others = map[membership.ClusterID][]string{0x2b: {"http://x:2379", "http://y:2379"}, 0x2c: {"http://z:2379"}}
-	survivor := seen(silent, func(m *membership.Member, a *membership.Answer) {
+	survivor := seen(silent, func(_ *membership.Member, a *membership.Answer) {
 		a.Leader, a.ReadOK, a.Applied, a.DBSize = 0, false, 42, 3<<20
 	}, silent)
 	var all []named

@@ -30,7 +30,7 @@ func New(summary, format string, args ...any) Message {
 	return Message{Summary: Clean(summary), Detail: sprintf(format, args...)}
 }
 
-// of1 to of4 return the text of so many facts. Summary and detail are formats of
+// of1 to of3 return the text of so many facts. Summary and detail are formats of
 // [sprintf]. A format that leaves out a fact or changes the order has indexes.
 func of1[A any](summary, detail string) func(A) Message {
 	return func(a A) Message { return filled(summary, detail, a) }
@@ -42,10 +42,6 @@ func of2[A, B any](summary, detail string) func(A, B) Message {
 
 func of3[A, B, C any](summary, detail string) func(A, B, C) Message {
 	return func(a A, b B, c C) Message { return filled(summary, detail, a, b, c) }
-}
-
-func of4[A, B, C, D any](summary, detail string) func(A, B, C, D) Message {
-	return func(a A, b B, c C, d D) Message { return filled(summary, detail, a, b, c, d) }
 }
 
 func filled(summary, detail string, facts ...any) Message {
