@@ -203,7 +203,7 @@ func requests(t *testing.T, p *etcdtest.Process) served {
 	t.Helper()
 	pool := &connection.Pool{}
 	defer func() { _ = pool.Close() }()
-	text, err := pool.Get(within(t, limit), connection.Settings{}, p.ClientURL(), "/metrics")
+	text, _, err := pool.Get(within(t, limit), connection.Settings{}, p.ClientURL(), "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
