@@ -182,15 +182,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
 	p.warn(reason, stored, diags)
-	// An apply stores since when a member is silent only if it changes something.
-	silent, until := stored.waiting(plan.after(diags))
-	for _, name := range silent {
-		if _, stays := p.Nodes[name]; stays && name != p.Rebuilt && !slices.Contains(p.Pending, name) {
-			p.Pending, reason = append(p.Pending, name), cmp.Or(reason, until)
-		}
-	}
-	slices.Sort(p.Pending)
-	plan.Pending, plan.Reason = listOf(p.Pending), textOf(reason)
+	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after(diags))
 	if warned {
 		report.WarnAt(diags, path.Root("restore"), notRestored(state.ClusterID.ValueString()))
 	}
@@ -261,6 +253,19 @@ func (p nodesPlan) warn(reason string, stored health, diags *diag.Diagnostics) {
 	if len(p.Deviating) > 0 {
 		report.Warn(diags, deviating(p.Deviating))
 	}
+}
+
+// withSilent returns what is pending, and why, with the members that are silent: an apply
+// stores since when only if it changes something.
+func (p nodesPlan) withSilent(reason string, stored health, after time.Duration) (types.List, types.String) {
+	silent, until := stored.waiting(after)
+	for _, name := range silent {
+		if _, stays := p.Nodes[name]; stays && name != p.Rebuilt && !slices.Contains(p.Pending, name) {
+			p.Pending, reason = append(p.Pending, name), cmp.Or(reason, until)
+		}
+	}
+	slices.Sort(p.Pending)
+	return listOf(p.Pending), textOf(reason)
 }
 
 // presentURLs are the client URLs of the nodes after the apply.
