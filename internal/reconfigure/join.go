@@ -162,8 +162,12 @@ func (j *join) announce(ctx context.Context) error {
 	return nil
 }
 
-// ended returns the error of a join: if its time ran out, how far it got.
+// ended returns the error of a join: if its time ran out, how far it got, and under an
+// alarm, which member it has added before.
 func (j *join) ended(ctx context.Context, err error) error {
+	if r, ok := errors.AsType[*Refusal](err); ok && r.Decision.Code == membership.AlarmRaised {
+		r.Decision.Facts.Subject = j.member.ID
+	}
 	if _, lost := errors.AsType[*LockLost](err); lost || ctx.Err() == nil {
 		return err
 	}

@@ -125,6 +125,20 @@ func abandonedFor(r JoinRequest, all []cluster.Record) []cluster.Record {
 	return out
 }
 
+// Unfinished returns the learners that a creation has added, that have never started, and
+// that are therefore in no state: a creation that waits for the start of its member stores
+// nothing before.
+func (e *Engine) Unfinished(ctx context.Context, snap membership.Snapshot) []membership.Member {
+	left := slices.DeleteFunc(snap.Learners(), membership.Member.Started)
+	if len(left) == 0 {
+		return nil
+	}
+	all, _, _ := e.Cluster.Records(snap.ClusterID).List(ctx) // what cannot be read is not known to be unfinished
+	return slices.DeleteFunc(left, func(m membership.Member) bool {
+		return !slices.ContainsFunc(all, func(r cluster.Record) bool { return r.Awaited && r.State == cluster.Announced && r.ID() == m.ID })
+	})
+}
+
 func ownerships(records []cluster.Record) []membership.Ownership {
 	var out []membership.Ownership
 	for _, r := range records {

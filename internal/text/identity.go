@@ -22,23 +22,28 @@ func notOurs(u *reconfigure.Unidentified) string {
 		"given": strings.Join(u.PeerURLs, ", "), "members": members(u.Snapshot, ids(u.Snapshot.Members)), "initial": u.InitialMembers,
 		"version": version, "clusters": formed(u), "rebuild": own(rebuild(u.Name)),
 	}
+	c.more["import"] = own(c.fill(importIt))
+	if c.learns() {
+		c.more["import"] = own(adoptLearner(c.f.Subject) + c.fill(importLearner))
+	}
 	return c.text(unidentified).Detail
 }
 
 const (
-	importIt  = "\n\nTo import the member, run this command. " + ofMember + ":\n\n  terraform import 'ADDRESS' {id}"
-	otherName = "{Subject} was added as {name}, and its process has published the name {bears} (ETCD_NAME). "
-	whichName = "If {bears} is right, set name = \"{bears}\" in the etcd_member or etcd_learner, then apply again. " +
+	importIt      = "\n\nTo import the member, run this command. " + ofMember + ":\n\n  terraform import 'ADDRESS' {id}"
+	importLearner = "\n\nTo manage it as an etcd_learner instead, write one in place of the etcd_member, and import it. ADDRESS is its address:\n\n  terraform import 'ADDRESS' {id}"
+	otherName     = "{Subject} was added as {name}, and its process has published the name {bears} (ETCD_NAME). "
+	whichName     = "If {bears} is right, set name = \"{bears}\" in the etcd_member or etcd_learner, then apply again. " +
 		"If {name} is right, start its process with the environment of its node, then apply again."
 )
 
 var unidentified = wordings{
 	membership.AlreadyMember: {{cause: "{Subject} is in the cluster already with these peer URLs ({given}), and was not added by this configuration.",
-		next: "To have another member, give it other peer URLs." + importIt}},
+		next: "To have another member, give it other peer URLs. If the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.{import}"}},
 	membership.AnnouncedElsewhere: {{cause: "A member with these peer URLs ({given}) was added outside this configuration as {id} and has not started.",
-		next: "If it will not be started, remove it (etcdctl member remove {id}) and apply again; or import it by that ID."}},
+		next: "If it will not be started, remove it, and apply again:\n\n  etcdctl member remove {id}{import}"}},
 	membership.NameTaken: {{cause: "The cluster has a member {name} ({id}) already, at {urls}. Names are unique in a cluster.",
-		next: "If that is another member, choose another name." + importIt}},
+		next: "If that is another member, choose another name.{import}"}},
 	membership.InitialMissing: {{cause: "{name} is an initial member, and cluster {cluster} was formed without it (its members: {members}).",
 		next: "To add it as a later member, {rebuild}"}},
 	membership.FormedAlone: {{cause: "{initial} initial members form one cluster, but {subject}{version} formed one by itself. What answers: {clusters}.",
@@ -47,7 +52,7 @@ var unidentified = wordings{
 	membership.InitialRenamed: {{cause: "The initial member's peer URLs ({given}) belong to {subject}, a member of another name.",
 		next: "Set name to the one that its process bears (ETCD_NAME)."}},
 	membership.OtherMachine: {{cause: "{Subject} lives on another machine than the one in machine_id.",
-		next: "If the resource has create_before_destroy, it would leave after its machine: remove that line from its lifecycle block, and apply again." + importIt}},
+		next: "If the resource has create_before_destroy, it would leave after its machine: remove that line from its lifecycle block, and apply again.{import}"}},
 	membership.OtherName: {
 		{when: finding.learns, tells: true, cause: otherName + "It stays a learner.", next: whichName},
 		{tells: true, cause: otherName + "It is a voting member already.", next: whichName},

@@ -34,12 +34,12 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	switch {
 	case r.Code == membership.EveryVoterRemoved:
 		return everyVoterRemoved(s, r.Facts)
-	case ok:
+	case ok && !isLearner(r, s):
 		because := sprintf(why.because, names)
 		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed || r.Code == membership.URLsPending {
 			because += " " + memberAnswers(s, r.Facts.Others)
 		}
-		return New(endangered, "%s"+nothingChanged+"%s"+destroyInstead, own(because), own(why.next(r)))
+		return New(endangered, "%s"+nothingChanged+"%s"+destroyInstead, own(because), own(why.next(r)+removal(s, r.Facts.Others)))
 	case r.Entry.Effect == membership.Created:
 		var urls []string
 		if r.Entry.After != nil {
@@ -52,6 +52,13 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	default: // [membership.TurnOfAnother]
 		return replacedMeanwhile(membership.Decision{Code: r.Code, Facts: r.Facts}, s)
 	}
+}
+
+// isLearner reports whether a new member is found in the cluster as a learner. To import
+// it as an etcd_member is no way out then.
+func isLearner(r membership.Ruling, s membership.Snapshot) bool {
+	m, _ := s.Member(r.Facts.Subject)
+	return r.Code == membership.AlreadyMember && m.Learner
 }
 
 // planRule is a rule in words. next is what to do, with the name of the first member.
@@ -93,7 +100,7 @@ var planRules = map[membership.Code]planRule{
 	membership.CreatedUnobserved: {"It adds %s, whose node exists, and the cluster cannot be observed from here: the member may be in the cluster, and may live.",
 		"\n\nMake sure that the endpoints lead to members that answer, and plan again." + importMember},
 	membership.AlreadyMember: {"It adds %s as a new node, and the cluster has a member with its name or peer URL.",
-		importMember + "\n\nTo have another member, give it another name and other peer URLs."},
+		importMember + "\n\nIf the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.\n\nTo have another member, give it another name and other peer URLs."},
 	membership.MachineStays: {"%s gets a new node, and its machine stays: the machine would keep the user data of the old node.",
 		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
 			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},

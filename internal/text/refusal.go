@@ -66,12 +66,12 @@ var refusals = wordings{
 	membership.MemberDown:      memberGone,
 	membership.MemberUnstarted: memberGone,
 	membership.LearnerSlotTaken: {{cause: "The cluster takes no more learners now: the {slot is|slots are} taken by {others}. {unhealthy}",
-		next: "Promote or remove {it|one of them} first, or start every member with a higher --max-learners (etcd 3.6 and later){again}."}},
+		next: "Promote or remove {it|one of them} first, or start every member with a higher --max-learners (etcd 3.6 and later){again}.{removal}"}},
 	membership.URLsPending: {
 		{when: finding.isPromotion, tells: true, cause: untilFound + " {short} stays a learner.", next: "{prove}{again}."},
 		{cause: untilFound, next: "{prove}{again}."},
 	},
-	membership.BelowQuorum: {{cause: "Without {subject} {alive} of {voters} voters would be alive; quorum is {quorum}. {answers}", next: "{remedy}{again}."}},
+	membership.BelowQuorum: {{cause: "Without {subject} {alive} of {voters} voters would be alive; quorum is {quorum}. {answers}", next: "{remedy}{again}.{removal}"}},
 	membership.NameTaken:   {{cause: "The name {detail} belongs to {others}.", next: "Choose another name; if that member is meant, import it."}},
 	membership.URLTaken:    {{cause: "The peer URL {detail} belongs to {others}.", next: "Choose another URL; if that member is meant, import it."}},
 	membership.BadURL:      {{cause: "{problem}"}},
@@ -108,7 +108,7 @@ var refusals = wordings{
 	},
 	membership.NotOurs: {{cause: "{Subject} has the peer URLs {urls}, and the state knows it as {detail}.", next: "If its peer URLs were changed outside Terraform, apply again with a refresh. " +
 		"If it is another member, forget it. " + afterWith + ":\n\n  terraform state rm 'ADDRESS'"}},
-	membership.OthersNotActive: {{cause: "A live member is removed for its replacement only while every other member is active. {answers}", next: "{remedy}{again}."}},
+	membership.OthersNotActive: {{cause: "A live member is removed for its replacement only while every other member is active. {answers}", next: "{remedy}{again}.{removal}"}},
 	membership.TurnOfAnother:   {{cause: "A live member is removed for its replacement only when no other replacement is under way. {turns}", next: "{finish}"}},
 	membership.VersionTooOld: {
 		{when: finding.isUpdate, cause: runsEtcd + ", which forgets that a member is a learner when its peer URLs are updated (etcd-io/etcd#21694).",
@@ -119,6 +119,8 @@ var refusals = wordings{
 	membership.VoterLives: {{cause: "The node of {name} is rebuilt, and its member {subject} is still a voting member: {vote}. A voter that lives is never removed with its node.",
 		next: "The machine of the old node still runs: stop it{again}."}},
 	membership.AlarmRaised: {
+		{when: finding.isAdded, tells: true, cause: "{raised} Nothing can be written until the alarm is disarmed, so a new member could not be recorded. " +
+			"Member {name} was added. It is a {role} now, and the next apply goes on with it.", next: "{disarm}"},
 		{when: finding.isUpdate, cause: "{raised} Nothing can be written until the alarm is disarmed, so this change could not be guarded against other Terraform runs.", next: "{disarm}"},
 		{when: finding.isRemoval, cause: "{raised} Nothing can be written until the alarm is disarmed: a member that lives is not replaced now, because its successor could not be added.", next: "{disarm}"},
 		{when: finding.isChange, cause: "{raised} Nothing can be written until the alarm is disarmed, so a new member could not be recorded.", next: "{disarm}"},
@@ -135,7 +137,7 @@ var memberGone = []words{
 
 const (
 	untilFound = "Until the others are known to find a member at its new peer URLs, its next restart may cut it off. {answers}"
-	bringBack  = "Bring {shorts} back, or remove {it|one of them} first{again}."
+	bringBack  = "Bring {shorts} back, or remove {it|one of them} first{again}.{removal}"
 	notStarted = "{who} was added with the peer URLs {urls} and has not started: its process does not run, cannot reach the other members, or does not listen there. "
 )
 
@@ -146,6 +148,7 @@ func (c finding) isAlone() bool       { return len(c.f.Others) == 0 }
 func (c finding) hasSubject() bool    { return c.f.Subject != 0 }
 func (c finding) isPromotion() bool   { return c.hasSubject() && !c.isUpdate() } // possibly as part of an addition
 func (c finding) isChange() bool      { return c.again != "" }
+func (c finding) isAdded() bool       { return c.action == reconfigure.ActionAdd && c.member().ID != 0 } // before what is said now
 func (c finding) isUpdate() bool      { return c.action == reconfigure.ActionUpdate }
 func (c finding) isReplacement() bool { return c.action == reconfigure.ActionReplace }
 func (c finding) isRemoval() bool {
@@ -177,6 +180,13 @@ func (c finding) responding() string {
 	return sprintf("%d of %d voters %s", n, c.f.Voters, plural(n, "answers", "answer"))
 }
 
+func (c finding) role() string {
+	if c.learns() {
+		return "learner"
+	}
+	return "voting member"
+}
+
 // back says which of the others must come back for a quorum.
 func (c finding) back() string {
 	back := shorts(c.s, c.f.Others)
@@ -184,6 +194,22 @@ func (c finding) back() string {
 		return sprintf("at least %d of %s", need, back)
 	}
 	return back
+}
+
+// removal returns the commands that remove those members that never started, and those
+// learners that do not answer: what added them may be in no configuration any more. The
+// cluster loses nothing with them.
+func removal(s membership.Snapshot, ids []membership.MemberID) string {
+	var commands []string
+	for _, id := range ids {
+		if m, ok := s.Member(id); ok && !s.Alive(id) && (m.Learner || !m.Started()) {
+			commands = append(commands, "\n  etcdctl member remove "+id.String())
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return sprintf("\n\nIf no configuration has %s any more, run:\n", plural(len(commands), "it", "them")) + strings.Join(commands, "")
 }
 
 // why says why every other member must be alive for an addition or a promotion.
@@ -227,13 +253,13 @@ func turnsWayOut(open []membership.Turn) string {
 			keys = append(keys, "\n  etcdctl del "+shellWord(t.Key))
 		}
 	}
-	forged := ""
+	ends := ""
 	if len(keys) > 0 {
-		forged = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" + strings.Join(keys, "")
+		ends = sprintf("\n\nIf no configuration has %s any more, or no run of this provider wrote the record of its removal, delete the record:\n", plural(len(names), "it", "them")) + strings.Join(keys, "")
 	}
 	return sprintf("Let %s join first: if no other run is at it, apply without this replacement. "+
-		"If %s never to come back, remove %s from members of the etcd_cluster, or add another member instead.",
-		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "it", "them")) + forged
+		"If %s never to come back, remove %s from the configuration, or add another member instead.",
+		strings.Join(names, ", "), plural(len(names), "it is", "they are"), plural(len(names), "it", "them")) + ends
 }
 
 // views says which leader each voter names.

@@ -147,12 +147,17 @@ func ImportNotFound(wanted string, found []membership.Member, s membership.Snaps
 	return t
 }
 
+// adoptLearner says how an etcd_member adopts a learner that is in the cluster.
+func adoptLearner(id membership.MemberID) string {
+	return sprintf("\n\nTo adopt and promote it, set this in the etcd_member, and apply:\n\n  learner_id = %q", id.String())
+}
+
 // ImportOtherRole returns the error for the import of a learner as a member, or
 // of a voting member as a learner.
 func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 	m, _ := s.Member(id)
 	if m.Learner {
-		return New("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner; an etcd_member would be promoted by the next apply.", capital(Member(s, id)))
+		return New("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner.%s", capital(Member(s, id)), own(adoptLearner(id)))
 	}
 	return New("Cannot import learner "+m.Name, "%s is a voting member. Import it as an etcd_member.", capital(Member(s, id)))
 }

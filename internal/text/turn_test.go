@@ -15,7 +15,7 @@ import (
 func TestTurnsWayOutNamesTheKey(t *testing.T) {
 	t.Parallel()
 	got := turnsWayOut([]membership.Turn{{Name: "b", Key: "/_terraform/etcd/1f/turns/b"}, {Name: "x; reboot", Key: "/_terraform/etcd/1f/turns/x; reboot"}})
-	const want = "\n\nIf no run of this provider has written that record, find out who did, and delete it:\n" +
+	const want = "\n\nIf no configuration has them any more, or no run of this provider wrote the record of its removal, delete the record:\n" +
 		"\n  etcdctl del /_terraform/etcd/1f/turns/b\n  etcdctl del '/_terraform/etcd/1f/turns/x; reboot'"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("got %q", got)

@@ -121,6 +121,8 @@ var facts = map[string]func(finding) any{
 	"back":       func(c finding) any { return c.back() },
 	"why":        func(c finding) any { return c.why() },
 	"remedy":     func(c finding) any { return c.remedy() },
+	"removal":    func(c finding) any { return own(removal(c.s, c.f.Others)) },
+	"role":       func(c finding) any { return c.role() },
 	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
 	"views":      func(c finding) any { return views(c.s) },
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },

@@ -122,6 +122,11 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 		return true
 	}
 	c.WarnUntrusted(snap, diags)
+	for _, left := range c.Unfinished(ctx, snap) {
+		if c.FirstTime("unfinished " + left.ID.String()) {
+			report.Warn(diags, unfinished(snap, left))
+		}
+	}
 	listed, ok := snap.Member(id)
 	if !ok && snap.Linearizable {
 		// The list of one member suffices for display only.

@@ -193,6 +193,14 @@ func keptByRun(name string) text.Message {
 			"Remove create_before_destroy from the lifecycle block of the resource.")
 }
 
+// unfinished is the warning for a member that a creation has added and that never started.
+// Nothing of it is in a state, and its block may have gone.
+func unfinished(snap membership.Snapshot, m membership.Member) text.Message {
+	return text.New("Member "+m.ID.String()+" has not started",
+		"An apply has added %s, and its process has never started. It may hold the only place of a learner. If the configuration has it, apply again to go on. If not, remove it:\n\n  etcdctl member remove %s",
+		text.Member(snap, m.ID), m.ID)
+}
+
 // own records the present owner of the member: for an imported member that got its
 // node, or a member without its former learner_id.
 func (r *Resource) own(ctx context.Context, was string, m, state model, diags *diag.Diagnostics) {
