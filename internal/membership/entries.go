@@ -219,6 +219,9 @@ func replacements(p planned) (out []Ruling) {
 		if d, ok := p.Snapshot.othersActive(m, nil); !ok {
 			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
 		}
+		if d := DecidePlace(*p.Snapshot, RemoveRequest{ID: e.ID, Replacement: true}, nil); d.Verdict == Refuse {
+			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+		}
 	}
 	return out
 }

@@ -299,6 +299,9 @@ func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
 
 // add decides whether to add the member, and adds it.
 func (j *join) add(ctx context.Context) error {
+	if m, left := placeholder(j.snap); left && j.snap.Gate(0).Verdict == membership.Go {
+		return j.hold.removePlaceholder(j.snap, m)
+	}
 	learners := membership.IDs(j.snap.Learners())
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
 		Name: j.name, PeerURLs: j.req.PeerURLs, AskServer: !slices.Equal(learners, j.full), // once for each set of learners

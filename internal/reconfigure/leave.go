@@ -114,7 +114,9 @@ type leave struct {
 	snap  membership.Snapshot
 	tried bool  // the removal was sent, and the servers did not refuse it
 	begun *hold // the turns on record are current since this lock was taken
-	out   Removal
+	// accepted are the learners beside which the servers accept another one.
+	accepted []membership.MemberID
+	out      Removal
 }
 
 // later requests another observation because of the error. After the removal
@@ -168,6 +170,9 @@ func (l *leave) look(ctx context.Context) error {
 		return l.later(err)
 	}
 	l.snap = snap
+	if m, left := placeholder(snap); left && snap.Gate(0).Verdict == membership.Go {
+		return l.hold.removePlaceholder(snap, m)
+	}
 	if l.req.Shared {
 		if taken, err := l.takenOver(ctx); taken || err != nil {
 			return err
@@ -188,6 +193,9 @@ func (l *leave) look(ctx context.Context) error {
 	case d.Verdict == membership.Go && unread != nil:
 		return l.later(unread)
 	case d.Verdict == membership.Go:
+		if err := l.place(ctx, r); err != nil {
+			return err
+		}
 		return l.act(ctx, d)
 	case d.Verdict == membership.Wait:
 		return refusal

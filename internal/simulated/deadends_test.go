@@ -219,3 +219,45 @@ func TestGrowthBesideADeadMember(t *testing.T) {
 		})
 	}
 }
+
+// A standby learner that died holds the only place of a learner. A member is not removed
+// to be replaced then, because its successor would be refused: the servers are asked
+// before. They also tell if they accept more learners.
+func TestReplacementFindsAPlace(t *testing.T) {
+	t.Parallel()
+	for _, places := range []int{1, 2} {
+		for _, dead := range []bool{true, false} {
+			simulate(t, 1, "", func(w *world) {
+				w.network.MaxLearners = places
+				s := newSite(w)
+				s.apply("form", "a b c", "one", "a b c")
+				s.rest(time.Hour)
+				s.empty("formed")
+				other := driver.New(s, s.provider("a b c"), nodes([]string{"g"}, "one")...)
+				other.Machines, other.Resources[1].Type = s.fleet, "etcd_learner"
+				_, r := other.Up(s.Context(), s.start("other"))
+				s.ok(r)
+				if dead {
+					s.fleet.stop("g")
+				}
+				s.rest(time.Minute)
+				was := s.ids()
+				r = s.try("replace", "a b c", "one", driver.Replace(machineOf("b")))
+				if places == 1 {
+					s.fails("replace", r, "takes no more learners")
+					s.expect("new members", s.fresh(was), "[]")
+					s.expect("members", s.list(), "(g) a b c")
+					s.expect("machines", s.fleet.made, map[string]int{"a": 1, "b": 1, "c": 1, "g": 1})
+					if !dead {
+						return // it can be promoted or removed
+					}
+					s.expect("commands", s.obey(r), "[member remove]")
+					r = s.try("replace", "a b c", "one", driver.Replace(machineOf("b")))
+				}
+				s.ok(r)
+				s.expect("new members", s.fresh(was), "[b]")
+				s.empty("replaced")
+			})
+		}
+	}
+}

@@ -47,6 +47,8 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"a new node starts on its old machine", "membership/successor.go", "return MachineStays", "return \"\"", "TestPlansOfNodes"},
 	{"late initial members wait for each other", "reconfigure/rejoin.go", "m.Started() && !known", "!known", "TestClusterLate"},
 	{"a member that never ran is taken for another one", "reconfigure/join.go", "moved := record.Started && ", "moved := ", "TestSearch/^24$"},
+	{"the servers are not asked for a place", "membership/place.go", "return wait(LearnerSlotTaken, f)", "return Decision{Verdict: Go}", "TestReplacementFindsAPlace"},
+	{"a member that never starts is named by nothing", "reconfigure/ownership.go", "return r.Awaited && ", "return !r.Awaited && ", "TestDeadEnds/F1_"},
 	{"a member is removed after it was joined", "provider/clustermember/resource.go", "Table.HasJoined(id) {", "Table.HasJoined(id) && false {", "TestBadDays/create"},
 	{"what an earlier node left stays (C2)", "reconfigure/rejoin.go", "range r.Replaces {", "range r.Replaces[:0] {", "TestAMemberFollowsItsMachine/left"},
 	{"a dead voter of our own stays (C2)", "reconfigure/rejoin.go", "j.req.Restart == 0 ||", "j.req.Restart == 0 || !j.member.Learner ||", "TestAMemberFollowsItsMachine/lost"},

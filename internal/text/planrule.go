@@ -83,6 +83,8 @@ var planRules = map[membership.Code]planRule{
 		"\n\nMake that member reachable from here (see address_map of the provider), then plan again."},
 	membership.OthersNotActive: {"It replaces %s while another member is not active.",
 		"\n\nBring that member back, or replace its machine first, then plan again."},
+	membership.LearnerSlotTaken: {"It replaces %s while the cluster has a learner, and its version accepts no second one: the new member could not be added.",
+		"\n\nPromote or remove the learner first, then plan again."},
 	membership.TwoResources: {"Two resources stand for one member: %s.",
 		"\n\nIf the resource got another key or type, add a moved block. If two blocks are for one member, remove one of them. To see what the state has, run:\n\n  terraform state list\n\n" +
 			"To remove one of two from the state, which does not change the member, run:\n\n  terraform state rm 'ADDRESS'"},
