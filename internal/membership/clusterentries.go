@@ -63,6 +63,11 @@ func GivenUp(clusters []ClusterEntry) (out []GivingUp) {
 	return out
 }
 
+// Has reports whether the etcd_cluster has the node of a member.
+func (c ClusterEntry) Has(s Side) bool {
+	return slices.Contains(c.Nodes, s.Node) || len(common(c.PeerURLs, s.PeerURLs)) > 0
+}
+
 // Located returns the entry of a new member with the cluster of its node. The node of an
 // initial member does not know it, but the state of the etcd_cluster does, once the
 // cluster has answered.

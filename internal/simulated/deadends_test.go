@@ -261,3 +261,32 @@ func TestReplacementFindsAPlace(t *testing.T) {
 		}
 	}
 }
+
+// A member that another process plans than its etcd_cluster is warned about: with a
+// provider block of its own, or in another state. The warning needs no value in the state,
+// and the apply, which reads nothing, does not repeat it.
+func TestMemberPlannedWithoutItsCluster(t *testing.T) {
+	t.Parallel()
+	const words = "is planned without its etcd_cluster"
+	found(t, "a b c", func(e *estate) {
+		r := e.site.up("plan")
+		e.ok(r)
+		e.says("no etcd_cluster", r, words)
+		e.site.empty("no etcd_cluster")
+		e.ws.Resources[1].Values["timeouts"] = driver.Values{"create": "1m"}
+		r = e.site.up("update")
+		e.ok(r)
+		e.expect("warnings", strings.Count(fmt.Sprint(r.Diagnostics), words), 1)
+	})
+	formed(t, "a b c", func(s *site) {
+		for _, opts := range [][]driver.Option{nil, {driver.Target(memberOf("b"))}, {driver.NoRefresh}, {driver.Replace(machineOf("b"))}} {
+			_, r := s.ws.Plan(s.Context(), s.start("plan"), opts...)
+			s.ok(r)
+			s.expect(fmt.Sprint("warnings with ", opts), strings.Count(fmt.Sprint(r.Diagnostics), words), 0)
+		}
+		s.apply("roll", "a b c", "two", "a b c")
+		r := s.try("grow", "a b c d", "two")
+		s.ok(r)
+		s.expect("warnings", strings.Count(fmt.Sprint(r.Diagnostics), words), 0)
+	})
+}

@@ -24,6 +24,7 @@ type Table struct {
 	known    map[membership.ClusterID]membership.Known
 	said     map[string]bool
 	objects  uint64
+	reads    bool
 	applies  bool
 }
 
@@ -149,6 +150,22 @@ func (t *Table) Clusters() []membership.ClusterEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.clusters)
+}
+
+// Read notes that a resource was read. Terraform reads none during an apply, and reads what
+// a resource depends on before it plans the resource.
+func (t *Table) Read() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reads = true
+}
+
+// Misses reports whether a plan is made, and no etcd_cluster in this process has the node
+// of a member: another process has it, for another provider block or another state.
+func (t *Table) Misses(s membership.Side) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reads && !t.applies && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
 }
 
 // EnterFile adds an entry of an etcd_snapshot. It reports whether the plan of another one

@@ -90,6 +90,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
 			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
 		}
+		if node := e.After.Node; node != "" && node != membership.Unknown && r.backend.Table.Misses(*e.After) && r.backend.FirstTime("alone") {
+			report.Warn(diags, plannedAlone(plan.Name.ValueString()))
+		}
 	}
 	lost := membership.GivenUp(r.backend.Table.Clusters())
 	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, lost, before.Moved, before.Failover}, diags)

@@ -105,6 +105,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 
 // Read implements resource.Resource.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	r.backend.Table.Read()
 	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.State, diags)
@@ -199,6 +200,14 @@ func unfinished(snap membership.Snapshot, m membership.Member) text.Message {
 	return text.New("Member "+m.ID.String()+" has not started",
 		"An apply has added %s, and its process has never started. It may hold the only place of a learner. If the configuration has it, apply again to go on. If not, remove it:\n\n  etcdctl member remove %s",
 		text.Member(snap, m.ID), m.ID)
+}
+
+// plannedAlone is the warning for a member whose etcd_cluster this process does not plan.
+func plannedAlone(name string) text.Message {
+	return text.New("Member "+name+" is planned without its etcd_cluster",
+		"No etcd_cluster of this provider block has the node of %s: the etcd_cluster has another provider block, or is in another state. Terraform runs a process for each provider block, "+
+			"and each process judges only the members that it plans: two of them together can replace two voters in one plan. "+
+			"Use one provider block for an etcd_cluster and all of its members: set the same provider argument, or none, in each of their blocks and modules.", name)
 }
 
 // own records the present owner of the member: for an imported member that got its
