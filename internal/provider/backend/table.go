@@ -118,8 +118,7 @@ func (t *Table) unsaid(id membership.ClusterID, rules []membership.Ruling) (brok
 	return broken
 }
 
-// firstTime reports true once for each key, so that a warning about a cluster is not
-// repeated for every resource.
+// firstTime is [Backend.FirstTime].
 func (t *Table) firstTime(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
