@@ -47,6 +47,9 @@ func peerURLsCase(tb etcdtest.TB, s system) {
 	ms[1].start(tb)
 	etcdtest.Until(tb, "the start time of another process", func() bool { return started() > first })
 	etcdtest.Until(tb, "all peers", func() bool { return peers() == "true true" })
+	etcdtest.Eventually(tb, "a write after the restart", func() error {
+		return short(func(ctx context.Context) error { _, err := ms[0].Put(ctx, "key", ""); return err })
+	})
 	for i, id := range ids {
 		_, err := ms[0].MemberUpdate(ctx, id, []string{fmt.Sprint("http://127.0.0.1:", 1+i)})
 		ok(tb, err)

@@ -111,7 +111,7 @@ const (
 func (c Code) Permanent() bool {
 	switch c {
 	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
-		NotMember, LearnerUnserved, Interrupts:
+		NotMember, LearnerUnserved, Interrupts, BackupOfAnother:
 		return true
 	default:
 		return false

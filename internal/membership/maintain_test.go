@@ -86,7 +86,7 @@ func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, 
 func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map[string]int) {
 	t.Helper()
 	leader, _, _ := w.agreed()
-	d := DecideSave(s, s, from)
+	d := DecideSave(s, s, from, nil)
 	if d.Verdict != Go {
 		if d.Code == "" || open && (from == 0 || int(from) <= len(w.members) && w.lives(int(from)-1)) {
 			t.Fatalf("%s: no snapshot of %s: %s", w, from, d.Code)

@@ -25,14 +25,19 @@ const SurvivorLeft Code = "survivor left"
 //
 // If from is not 0, the data may be saved without a quorum too, with a warning.
 //
-// When the verdict is Go, Facts.Subject is the member.
-func DecideSave(s, before Snapshot, from MemberID) Decision {
+// was is the backup that the new one replaces, nil if there is none. A member that is
+// behind it is not asked.
+//
+// When the verdict is Go, Facts.Subject is the member. It is also set if the verdict is
+// about the backup: then it is the member with the latest data.
+func DecideSave(s, before Snapshot, from MemberID, was *Backup) Decision {
 	d := s.Gate(from)
 	switch {
 	case d.Verdict != Go && (from == 0 || d.Code == MixedClusters):
 		return d
 	case from == 0:
-		return Decision{Verdict: Go, Facts: Facts{Subject: s.leastBusy(before)}}
+		id := s.leastBusy(before, was)
+		return s.mayReplace(was, Decision{Verdict: Go, Facts: Facts{Subject: id}})
 	}
 	f := Facts{Subject: from, Detail: s.Answer(from).Detail}
 	if _, listed := s.Member(from); !listed {
@@ -45,7 +50,20 @@ func DecideSave(s, before Snapshot, from MemberID) Decision {
 	if d.Verdict != Go {
 		out.Warnings = []Warning{{Code: d.Code, Facts: d.Facts}}
 	}
-	return out
+	return s.mayReplace(was, out)
+}
+
+// mayReplace returns a decision to save, unless what the member answers shows that its data
+// must not take the place of the backup.
+func (s Snapshot) mayReplace(was *Backup, d Decision) Decision {
+	if was == nil {
+		return d
+	}
+	now := s.Answer(d.Facts.Subject).Revision
+	if kept := DecideReplaceBackup(*was, Backup{Cluster: s.ClusterID, Least: now, Most: now}); kept.Verdict != Go {
+		return refuse(kept.Code, d.Facts)
+	}
+	return d
 }
 
 // Backup is what is known of the data in a snapshot file: its revision is at least
@@ -77,8 +95,10 @@ func DecideReplaceBackup(was, now Backup) Decision {
 	}
 }
 
-// leastBusy returns the member to save in a cluster that has a leader.
-func (s Snapshot) leastBusy(before Snapshot) MemberID {
+// leastBusy returns the member to save in a cluster that has a leader: the leader, if all
+// others are behind the backup.
+func (s Snapshot) leastBusy(before Snapshot, was *Backup) MemberID {
+	behind := func(id MemberID) bool { return was != nil && s.Answer(id).Revision < was.Most }
 	leader, _, _ := s.MajorityLeader()
 	living := s.tallyOf(s.Voters(), 0)
 	voters := union(living.alive, living.unproven)
@@ -92,7 +112,7 @@ func (s Snapshot) leastBusy(before Snapshot) MemberID {
 	}
 	followers := slices.DeleteFunc(voters, func(id MemberID) bool { return id == leader })
 	for _, candidates := range [][]MemberID{learners, followers} {
-		if len(candidates) > 0 {
+		if candidates = slices.DeleteFunc(candidates, behind); len(candidates) > 0 {
 			return s.successor(candidates, nil)
 		}
 	}

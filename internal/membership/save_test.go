@@ -131,8 +131,34 @@ func TestWhoseDataIsSaved(t *testing.T) {
 		"the leader and a learner":        {wellCluster(1).withLearner(50_000), wellCluster(1), 2},
 		"the leader and a learner behind": {wellCluster(1).withLearner(40_000), wellCluster(1), 1},
 	} {
-		if d := DecideSave(tt.s, tt.before, 0); d.Verdict != Go || d.Facts.Subject != tt.want {
+		if d := DecideSave(tt.s, tt.before, 0, nil); d.Verdict != Go || d.Facts.Subject != tt.want {
 			t.Errorf("%s: %+v, want %s", name, d, tt.want)
+		}
+	}
+}
+
+// TestWhoseDataReplacesABackup expects a member that is not behind the backup, in every
+// cluster of three with revisions around it. Without one, and with a backup of another
+// cluster, no data is transferred.
+func TestWhoseDataReplacesABackup(t *testing.T) {
+	for bits := range 27 {
+		revisions := map[MemberID]int64{1: int64(bits % 3), 2: int64(bits / 3 % 3), 3: int64(bits / 9)}
+		s := wellCluster(3)
+		for id, r := range revisions {
+			s = s.with(id, func(a *Answer) { a.Revision = r })
+		}
+		for _, from := range []MemberID{0, 1, 2, 3} {
+			d := DecideSave(s, s, from, &Backup{Cluster: s.ClusterID, Least: 0, Most: 1})
+			want := Code("")
+			if from == 0 && revisions[1] < 1 && revisions[2] < 1 && revisions[3] < 1 || from != 0 && revisions[from] < 1 {
+				want = BackupOlder
+			}
+			if d.Code != want || want == "" && (d.Verdict != Go || revisions[d.Facts.Subject] < 1) || from != 0 && d.Facts.Subject != from {
+				t.Errorf("revisions %v, of %s: %+v, want %q", revisions, from, d, want)
+			}
+			if d := DecideSave(s, s, from, &Backup{Cluster: s.ClusterID + 1}); d.Verdict != Refuse || d.Code != BackupOfAnother {
+				t.Errorf("another cluster, of %s: %+v", from, d)
+			}
 		}
 	}
 }

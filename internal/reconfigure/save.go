@@ -20,11 +20,8 @@ type SaveRequest struct {
 	// Path is the file. Overwrite allows Save to replace an existing file.
 	Path      string
 	Overwrite bool
-	// Receipt leaves a receipt for the file, see [ForgetReceipt], and allows
-	// Save to replace a file that has one.
-	Receipt bool
-	// Replaces is the snapshot in the file that Save may replace only with one that
-	// [membership.DecideReplaceBackup] allows; nil if there is none.
+	// Replaces is what a state says of the file at Path; nil if no state has it. The record
+	// beside the file says the same, and more reliably: see [SaveRequest.replaced].
 	Replaces *membership.Backup
 	// From is the member whose data is saved, 0 for any suitable member.
 	From membership.MemberID
@@ -105,8 +102,9 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	if err != nil {
 		return out, err
 	}
+	was := r.replaced(ctx)
 	err = e.untilStable(ctx, ActionSave, "", before.ClusterID, e.look, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideSave(s, before, r.From)
+		return membership.DecideSave(s, before, r.From, was)
 	}, func(s membership.Snapshot, d membership.Decision) error {
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s
 		err := e.saveTo(ctx, r, &out)
@@ -117,6 +115,11 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		}
 		return nil
 	})
+	if refusal, ok := errors.AsType[*Refusal](err); ok && (refusal.Decision.Code == membership.BackupOlder || refusal.Decision.Code == membership.BackupOfAnother) {
+		s := refusal.Snapshot
+		now := membership.Backup{Cluster: s.ClusterID, Least: s.Answer(refusal.Decision.Facts.Subject).Revision}
+		err = &BackupKept{Path: r.Path, Was: *was, Now: now, Code: refusal.Decision.Code}
+	}
 	return out, err
 }
 
@@ -138,22 +141,21 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved) (err err
 	if out.SHA256, err = verify(ctx, file, out.Size); err != nil {
 		return err
 	}
-	if r.Replaces != nil {
-		if err := CheckBackup(r.Path, *r.Replaces, out.Backup); err != nil {
+	if was := r.replaced(ctx); was != nil {
+		if err := CheckBackup(r.Path, *was, out.Backup); err != nil {
 			return err
 		}
+		r.Overwrite = true
 	}
-	if r.Receipt {
-		r.Overwrite = r.Overwrite || hasReceipt(ctx, r.Path)
-		if err := writeReceipt(r.Path, out.SHA256); err != nil {
-			return err
-		}
+	undo, err := writeRecord(ctx, r.Path, fileRecord{out.SHA256, out.Backup.Cluster.String(), out.Backup.Most})
+	if err != nil {
+		return err
 	}
-	err = place(ctx, file, r)
-	if err != nil && r.Receipt {
-		ForgetReceipt(r.Path)
+	if err := place(ctx, file, r); err != nil {
+		undo()
+		return err
 	}
-	return err
+	return nil
 }
 
 // receive writes the data that the member sends. The same member of the same cluster

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,7 +132,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 			case string(text) == "old":
 				got = "old"
 			}
-			if got != tt.holds || len(files) > 1 || got == "nothing" && len(files) > 0 {
+			if got != tt.holds || len(files) > 2 || got == "nothing" && len(files) > 0 {
 				t.Errorf("the file holds %s, want %s; there are %v", got, tt.holds, files)
 			}
 		})
@@ -172,7 +173,7 @@ func TestSaveKeepsTheBetterBackup(t *testing.T) {
 		}
 		e := sending(snapshotOf("a"))
 		e.Cluster = sender{send: e.Cluster.(sender).send, after: tt.after} //nolint:forcetypeassert // see sending
-		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Receipt: true, Limit: time.Minute})
+		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Limit: time.Minute})
 		kept, stays := errors.AsType[*BackupKept](err)
 		text, readErr := os.ReadFile(path)
 		switch fails := tt.code != "" || tt.fails != nil; {
@@ -217,7 +218,7 @@ func TestSaveNowhere(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	for _, r := range []SaveRequest{{Path: dir}, {Path: dir, Overwrite: true}, {Path: dir + "/", Overwrite: true}, {Path: dir + "/..", Receipt: true}} {
+	for _, r := range []SaveRequest{{Path: dir}, {Path: dir, Overwrite: true}, {Path: dir + "/", Overwrite: true}, {Path: dir + "/.."}} {
 		if err := Free(t.Context(), r); !errors.As(err, new(*IsDirectory)) {
 			t.Errorf("%+v: %v", r, err)
 		}
@@ -284,37 +285,54 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 	}
 }
 
-// A Terraform run that is killed after the file got its name, and before the
-// state contains it, leaves a receipt that the file is its own.
-func TestSaveAgainAfterAKill(t *testing.T) {
+// The record beside the file says what it contains, without any state: a file of our own is
+// replaced by one that is as good, and no other file is replaced. A record speaks of no
+// file but that with its hash.
+func TestSaveWithoutState(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "etcd.db")
-	r := SaveRequest{Path: path, Receipt: true, Limit: time.Minute}
-	save := func(key string) error {
-		_, err := sending(snapshotOf(key)).Save(t.Context(), r)
-		return err
-	}
-	if err := errors.Join(save("a"), Free(t.Context(), r), save("b")); err != nil {
-		t.Errorf("a file of our own is in the way: %v", err)
-	}
-	if err := Free(t.Context(), SaveRequest{Path: path}); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("it is free to who leaves no receipts: %v", err)
-	}
-	if err := os.WriteFile(path, []byte("another's"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := save("c"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("another's file was replaced: %v", err)
-	}
-	if err := errors.Join(os.Remove(path), save("d")); err != nil {
-		t.Fatal(err)
-	}
-	ForgetReceipt(path)
-	if err := save("e"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("what the state has was replaced: %v", err)
-	}
-	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
-		t.Errorf("there are %v, %v", files, err)
+	for name, tt := range map[string]struct {
+		record string // "" keeps the one that the first save wrote
+		file   string // likewise
+		code   membership.Code
+		fails  error
+	}{
+		"our own":                      {},
+		"of another cluster":           {record: `{"sha256":"SUM","cluster_id":"2","revision":3}`, code: membership.BackupOfAnother},
+		"later":                        {record: `{"sha256":"SUM","cluster_id":"1","revision":4}`, code: membership.BackupOlder},
+		"the new one was never placed": {record: `{"sha256":"aa","cluster_id":"2","revision":9},{"sha256":"SUM","cluster_id":"1","revision":3}`},
+		"of no cluster":                {record: `{"sha256":"SUM"}`, code: membership.BackupOfAnother},
+		"of another file":              {record: `{"sha256":"aa","cluster_id":"1","revision":3}`, fails: fs.ErrExist},
+		"malformed":                    {record: `{`, fails: fs.ErrExist},
+		"changed":                      {file: "another's", fails: fs.ErrExist},
+	} {
+		path := filepath.Join(t.TempDir(), "etcd.db")
+		save := func(key string) (Saved, error) {
+			return sending(snapshotOf(key)).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute})
+		}
+		saved, err := save("a")
+		if err == nil && tt.record != "" {
+			err = os.WriteFile(recordOf(path), []byte("["+strings.ReplaceAll(tt.record, "SUM", saved.SHA256)+"]"), 0o600)
+		}
+		if err == nil && tt.file != "" {
+			err = os.WriteFile(path, []byte(tt.file), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, _ := Fingerprint(t.Context(), path)
+		_, err = save("b")
+		after, _, _ := Fingerprint(t.Context(), path)
+		kept, stays := errors.AsType[*BackupKept](err)
+		switch fails := tt.code != "" || tt.fails != nil; {
+		case stays != (tt.code != ""), stays && kept.Code != tt.code, tt.fails != nil && !errors.Is(err, tt.fails), !fails && err != nil, fails != (after == before):
+			t.Errorf("%s: %v, replaced: %v", name, err, after != before)
+		}
+		if err := RemoveSnapshot(path); err != nil {
+			t.Error(err)
+		}
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 0 {
+			t.Errorf("%s: there are %v, %v", name, files, err)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func Free(ctx context.Context, r SaveRequest) error {
 		return err
 	case at.IsDir():
 		return &IsDirectory{Path: r.Path}
-	case r.Overwrite || r.Receipt && hasReceipt(ctx, r.Path):
+	case r.Overwrite || r.replaced(ctx) != nil:
 		return nil
 	default:
 		return &fs.PathError{Op: "create", Path: r.Path, Err: fs.ErrExist}
@@ -113,40 +113,6 @@ func sweep(path string) {
 		}
 	}
 }
-
-// receipt is the suffix of the receipt for a file that is not in a state yet.
-const receipt = ".receipt"
-
-// writeReceipt records that the file at path, if it has this hash, was made here. The
-// receipt remains until the state is known to contain the file: see [ForgetReceipt].
-func writeReceipt(path, sum string) error {
-	ForgetReceipt(path)
-	file, err := os.OpenFile(hidden(path, receipt), os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(file, sum+"\n")
-	return errors.Join(err, file.Sync(), file.Close())
-}
-
-// hasReceipt reports whether the file at path was made here by a Terraform run
-// that was killed before its state was written.
-func hasReceipt(ctx context.Context, path string) bool {
-	word, err := os.ReadFile(hidden(path, receipt))
-	if err != nil {
-		return false
-	}
-	at, err := os.Lstat(path)
-	if err != nil || !at.Mode().IsRegular() {
-		return false
-	}
-	sum, _, err := Fingerprint(ctx, path)
-	return err == nil && sum == strings.TrimSpace(string(word))
-}
-
-// ForgetReceipt removes the receipt of a file. The receipt is not needed once
-// the state contains the file.
-func ForgetReceipt(path string) { _ = os.Remove(hidden(path, receipt)) }
 
 // Fingerprint returns the SHA-256 of a file in hexadecimal, and its size in
 // bytes. The error is [fs.ErrNotExist] if it is not a regular file.

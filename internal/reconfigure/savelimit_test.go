@@ -59,7 +59,7 @@ func TestSaveWithinLimits(t *testing.T) {
 	if after, _, err := Fingerprint(t.Context(), filepath.Join(dir, "etcd.db")); err != nil || after != before {
 		t.Errorf("the old file is another: %v", err)
 	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
 		t.Errorf("there are %v, %v", files, err)
 	}
 }

@@ -20,22 +20,12 @@ type Table struct {
 	mu       sync.Mutex
 	members  []membership.Entry
 	clusters []membership.ClusterEntry
-	files    []FileEntry
+	files    map[string]string // of the etcd_snapshot that saves there
 	known    map[membership.ClusterID]membership.Known
 	said     map[string]bool
 	objects  uint64
 	reads    bool
 	applies  bool
-}
-
-// FileEntry is what one etcd_snapshot does with a file.
-type FileEntry struct {
-	File string
-	// Object is set if the plan of that resource saves to the file.
-	Object string
-	// Holds is what the file holds for a resource in the state, or one just deleted from
-	// it. It is nil if the file belongs to a resource that was created since.
-	Holds *membership.Backup
 }
 
 // Object returns the number of the next resource of the plan.
@@ -167,27 +157,17 @@ func (t *Table) Misses(s membership.Side) bool {
 	return t.reads && !t.applies && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
 }
 
-// EnterFile adds an entry of an etcd_snapshot. It reports whether the plan of another one
-// saves to the same file.
-func (t *Table) EnterFile(f FileEntry) (taken bool) {
+// EnterFile notes that the plan of an etcd_snapshot saves to a file. It reports whether
+// the plan of another one does.
+func (t *Table) EnterFile(name, object string) (taken bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	taken = slices.ContainsFunc(t.files, func(o FileEntry) bool {
-		return o.File == f.File && o.Object != "" && f.Object != "" && o.Object != f.Object
-	})
-	t.files = append(t.files, f)
-	return taken
-}
-
-// File returns what a file holds for a resource in the state, as the last entry of it
-// says; see [FileEntry.Holds].
-func (t *Table) File(name string) (holds *membership.Backup, known bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range slices.Backward(t.files) {
-		if f.File == name && f.Object == "" {
-			return f.Holds, true
+	other, known := t.files[name]
+	if !known {
+		if t.files == nil {
+			t.files = map[string]string{}
 		}
+		t.files[name] = object
 	}
-	return nil, false
+	return known && other != object
 }

@@ -42,17 +42,8 @@ func TestTable(t *testing.T) {
 	if !table.HasJoined(7) {
 		t.Error("a member that joined is forgotten")
 	}
-	held := &membership.Backup{Most: 9}
-	table.EnterFile(FileEntry{File: "f", Holds: held})
-	if table.EnterFile(FileEntry{File: "f", Object: "a"}) || table.EnterFile(FileEntry{File: "f", Object: "a"}) || !table.EnterFile(FileEntry{File: "f", Object: "b"}) {
+	if table.EnterFile("f", "a") || table.EnterFile("f", "a") || !table.EnterFile("f", "b") {
 		t.Error("the plan of a file is not that of its resource")
-	}
-	if holds, known := table.File("f"); holds != held || !known {
-		t.Errorf("a plan changes what the file holds: %v, %v", holds, known)
-	}
-	table.EnterFile(FileEntry{File: "f"})
-	if holds, known := table.File("f"); holds != nil || !known {
-		t.Errorf("the file is still that of the resource before: %v, %v", holds, known)
 	}
 	table.Apply()
 	if broken := table.Enter(membership.Entry{Object: 1, Effect: membership.Created, After: &membership.Side{}, Found: membership.Identity{Code: membership.NameTaken}}, membership.Known{}); !table.Applies() || slices.Clone(broken) != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -39,9 +38,6 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		return
 	}
 	file := identity(plan.Path.ValueString())
-	if exists && r.backend != nil {
-		r.backend.Table.EnterFile(backend.FileEntry{File: identity(state.Path.ValueString()), Holds: state.backup()})
-	}
 	moves := !attribute.IsGiven(plan.Path) || !exists || file != identity(state.Path.ValueString())
 	changed := exists && state.SHA256.ValueString() != was.SHA256
 	switch {
@@ -54,13 +50,13 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if !attribute.IsGiven(plan.Path) || r.backend == nil {
 		return
 	}
-	if r.backend.Table.EnterFile(backend.FileEntry{File: file, Object: was.Object}) {
+	if r.backend.Table.EnterFile(file, was.Object) {
 		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
 		return
 	}
 	// A problem with the resource's own file is found when the file is saved.
-	request := reconfigure.SaveRequest{Path: plan.Path.ValueString(), Overwrite: plan.Overwrite.ValueBool() || plan.Overwrite.IsUnknown(), Receipt: true}
-	if _, own := r.backend.Table.File(file); moves && !own {
+	request := reconfigure.SaveRequest{Path: plan.Path.ValueString(), Overwrite: plan.Overwrite.ValueBool() || plan.Overwrite.IsUnknown()}
+	if moves {
 		if err := reconfigure.Free(ctx, request); err != nil {
 			report.ErrorAt(&resp.Diagnostics, pathRoot, text.Maintenance(saving, err))
 		}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -77,17 +76,14 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// In a replacement, the file of the predecessor is still there.
-	was, _ := r.backend.Table.File(identity(plan.Path.ValueString()))
-	r.save(ctx, &plan, was, timeout, resp.Private, &resp.Diagnostics)
+	r.save(ctx, &plan, nil, timeout, resp.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
-		r.backend.Table.EnterFile(backend.FileEntry{File: identity(plan.Path.ValueString())})
 		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	}
 }
 
-// save takes a snapshot as planned. was is what the file of that name holds if the
-// resource has one, else nil. It returns what the file holds now.
+// save takes a snapshot as planned. was is what the state says of the file of that name if
+// the resource has one, else nil. It returns what the file holds now.
 func (r *snapshotResource) save(ctx context.Context, plan *model, was *membership.Backup, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) (now membership.Backup) {
 	if r.backend.Unknown {
 		report.Error(diags, text.UnknownProvider(saving))
@@ -105,7 +101,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 		return now
 	}
 	saved, err := c.Save(ctx, reconfigure.SaveRequest{
-		Path: plan.Path.ValueString(), Overwrite: was != nil || plan.Overwrite.ValueBool(), Replaces: was, Receipt: true, From: from, Limit: timeout,
+		Path: plan.Path.ValueString(), Overwrite: plan.Overwrite.ValueBool(), Replaces: was, From: from, Limit: timeout,
 	})
 	if err != nil {
 		report.Error(diags, text.Maintenance(saving, err))
@@ -129,8 +125,6 @@ func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	name := state.Path.ValueString()
-	r.backend.Table.EnterFile(backend.FileEntry{File: identity(name), Holds: state.backup()})
-	reconfigure.ForgetReceipt(name)
 	sum, size, err := reconfigure.Fingerprint(ctx, name)
 	switch {
 	case err == nil:
@@ -191,11 +185,6 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 		return
 	}
 	name := state.Path.ValueString()
-	if left, known := r.backend.Table.File(identity(name)); known && left == nil {
-		return // the file belongs to the successor, which was created first
-	}
-	r.backend.Table.EnterFile(backend.FileEntry{File: identity(name), Holds: state.backup()})
-	reconfigure.ForgetReceipt(name)
 	if !state.DeleteFile.ValueBool() || !was.Removal {
 		return
 	}
@@ -222,7 +211,7 @@ func remove(ctx context.Context, name string, was kept) *text.Message {
 		return new(text.SnapshotNotOurs(name))
 	}
 	if err == nil {
-		err = os.Remove(name)
+		err = reconfigure.RemoveSnapshot(name)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
