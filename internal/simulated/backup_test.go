@@ -22,6 +22,7 @@ type backups struct {
 	path string
 	// other is a process of another cluster, which is empty.
 	other *etcdsim.Process
+	cbd   bool // create_before_destroy
 }
 
 // save applies the resource with these arguments besides its path.
@@ -30,7 +31,7 @@ func (b *backups) save(arguments driver.Values, opts ...driver.Option) error {
 	for name, v := range arguments {
 		values[name] = v
 	}
-	b.ws.Resources = []driver.Resource{{Type: "etcd_snapshot", Name: "this", Values: values}}
+	b.ws.Resources = []driver.Resource{{Type: "etcd_snapshot", Name: "this", Values: values, CreateBeforeDestroy: b.cbd}}
 	_, r := b.ws.Up(b.Context(), b.start("save"), opts...)
 	return r.Err()
 }
@@ -81,7 +82,7 @@ func TestBackupStays(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			simulate(t, 1, "a b c", func(w *world) {
-				b := &backups{w, driver.New(w, w.provider("a b c")), filepath.Join(dir, "etcd.db"), w.network.Form(release, "x").Processes()[0]}
+				b := &backups{world: w, ws: driver.New(w, w.provider("a b c")), path: filepath.Join(dir, "etcd.db"), other: w.network.Form(release, "x").Processes()[0]}
 				w.rest(10 * time.Second)
 				b.put(3)
 				if c.lag {
@@ -112,4 +113,32 @@ func (b *backups) must(errs ...error) {
 	if err := errors.Join(errs...); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// A missing file is drift only with require_file. With create_before_destroy, the destroy of
+// the resource from before does not delete the file of its successor.
+func TestBackupFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	simulate(t, 1, "a b c", func(w *world) {
+		b := &backups{world: w, ws: driver.New(w, w.provider("a b c")), path: filepath.Join(dir, "etcd.db")}
+		there := func() bool { _, err := os.Stat(b.path); return err == nil }
+		b.must(b.save(driver.Values{}), os.Remove(b.path), b.save(driver.Values{}))
+		w.expect("without require_file", there(), false)
+		required := driver.Values{"require_file": true}
+		b.must(b.save(required), b.save(required)) // the refresh sees it in the state
+		w.expect("with require_file", there(), true)
+
+		b.cbd = true
+		gone := driver.Values{"delete_file": true}
+		b.must(b.save(gone))
+		b.put(1)
+		b.must(b.save(gone, driver.Replace("etcd_snapshot.this")))
+		w.expect("the successor's file", there(), true)
+		b.must(b.save(gone, driver.Destroy))
+		w.expect("destroyed", there(), false)
+		left, err := os.ReadDir(dir)
+		w.expect("left", len(left), 0)
+		b.must(err)
+	})
 }

@@ -4,6 +4,11 @@
 package commands
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,6 +34,22 @@ resource "etcd_member" "node" {
   peer_urls = [each.value.peer]
 }
 `
+
+// connected returns nil if the member at a client URL has active connections to two others.
+func connected(url string) error {
+	resp, err := http.Get(url + "/metrics")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if n := len(active.FindAll(text, -1)); n != 2 {
+		return fmt.Errorf("%d connections, %w", n, errors.Join(err, io.ErrNoProgress))
+	}
+	return nil
+}
+
+var active = regexp.MustCompile(`(?m)^etcd_network_active_peers\{.*\} 1$`)
 
 // Peer URLs change in place, one member at a time, under writes: TLS between the members
 // of a running cluster is enabled. First every process gets certificates. Then one after
@@ -72,6 +93,11 @@ func TestAccPeerTLS(t *testing.T) {
 		f.Nodes[name].Peer = secured(name)
 		f.Plan().MustDo(map[string]string{acctest.Address("etcd_member", name): "update"})
 		f.Apply().MustSucceed().Says("Restart member " + name + " with its new peer URLs")
+		if name == "a" { // before its restart, nobody else's URLs change
+			f.Nodes["b"].Peer = secured("b")
+			f.Plan().MustSay(acctest.Endangered)
+			f.Nodes["b"].Peer = plain["b"]
+		}
 		f.Rewrite(name, func(line string) string {
 			for _, key := range []string{"ETCD_LISTEN_PEER_URLS=", "ETCD_INITIAL_ADVERTISE_PEER_URLS="} {
 				if strings.HasPrefix(line, key) {
@@ -81,6 +107,9 @@ func TestAccPeerTLS(t *testing.T) {
 			return line
 		})
 		f.MustServe(name)
+		for _, other := range names {
+			etcdtest.Eventually(t, other+" has a connection to both others", func() error { return connected(f.Nodes[other].Client) })
+		}
 	}
 	f.MustVote(names...)
 	f.MustNotPause(writer, acctest.Pause, names...)

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,8 +102,8 @@ func plainNumber(v any) any {
 	return v
 }
 
-// mustHaveFiles fails the test unless exactly these snapshots and related files
-// are in the directory.
+// mustHaveFiles fails the test unless exactly these snapshots are in the directory, and no
+// other file but their records.
 func (s *snapshots) mustHaveFiles(want ...string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.Dir)
@@ -113,7 +112,8 @@ func (s *snapshots) mustHaveFiles(want ...string) {
 	}
 	var got []string
 	for _, e := range entries {
-		if strings.Contains(e.Name(), ".db") {
+		of, record := strings.CutSuffix(strings.TrimPrefix(e.Name(), "."), ".receipt")
+		if strings.Contains(e.Name(), ".db") && (!record || !slices.Contains(want, of)) {
 			got = append(got, e.Name())
 		}
 	}
@@ -175,21 +175,15 @@ func TestAccSnapshot(t *testing.T) {
 }
 
 // mustKeepTheBetter checks that the file stays if the address answers for another
-// cluster, which is empty, in a change of the triggers, a replacement and a move.
+// cluster, which is empty.
 func (s *snapshots) mustKeepTheBetter(other *etcdtest.Cluster) {
 	s.t.Helper()
-	good, state := s.Read("etcd.db"), s.State(theSnapshot)
+	good := s.Read("etcd.db")
 	s.access.Endpoints = other.Endpoints()
-	s.configure("delete_file = true\ntriggers = { day = \"wednesday\" }")
-	for _, args := range [][]string{nil, {"-replace=" + theSnapshot}} {
-		e := s.Apply(args...).MustFail().MustSay("Cannot save a snapshot")
-		e.MustContain(s.t, e.Summary, "The file etcd.db stays as it is. It has revision ", "of cluster "+s.ids[""], "The new snapshot has revision 1 of cluster "+other.ID(s.t))
-		if s.Read("etcd.db") != good {
-			s.t.Fatalf("%v: the file was replaced", args)
-		}
-		if args == nil && !reflect.DeepEqual(s.State(theSnapshot), state) {
-			s.t.Errorf("the state changed from %v to %v", state, s.State(theSnapshot))
-		}
+	s.configure("delete_file = true")
+	s.Apply("-replace=" + theSnapshot).MustFail().MustSay("Cannot save a snapshot")
+	if s.Read("etcd.db") != good {
+		s.t.Fatal("the file was replaced")
 	}
 }
 
@@ -296,91 +290,37 @@ func TestAccSnapshotFile(t *testing.T) {
 	s.mustHold("etcd.db")
 	s.Plan().MustBeEmpty()
 
-	// The file is missing, with and without require_file.
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	s.Plan().MustDo(map[string]string{theSnapshot: "create"})
-	s.configure("")
-	s.Apply("-refresh=false").MustSucceed()
-	s.Plan().MustBeEmpty()
-
-	// Another path, and then a replacement, which keep the previous file.
+	// Another path keeps the previous file, or deletes it.
 	s.configureAt("etcd2.db", "delete_file = true")
 	s.Apply().MustSucceed().MustBeQuiet()
-	s.mustHold("etcd2.db")
-	s.configureAt("etcd3.db", "")
-	s.Apply().MustSucceed().MustBeQuiet()
-	s.Plan("-replace=" + theSnapshot).MustDo(map[string]string{theSnapshot: "delete create"})
-	s.mustHaveFiles("etcd3.db") // delete_file was true for the previous one
-	before := s.State(theSnapshot)["revision"]
-	s.write(1)
-	s.Apply("-replace=" + theSnapshot).MustSucceed().MustBeQuiet()
-	s.mustHold("etcd3.db")
-	if after := s.State(theSnapshot)["revision"]; after == before {
-		t.Errorf("the revision is still %v", after)
-	}
-
-	// The destroy needs no cluster, and deletes the unchanged file.
+	s.mustHaveFiles("etcd.db", "etcd2.db")
 	s.configureAt("etcd3.db", "delete_file = true")
 	s.Apply().MustSucceed().MustBeQuiet()
+	s.mustHold("etcd3.db")
+	s.mustHaveFiles("etcd.db", "etcd3.db")
+
+	// The destroy needs no cluster, and deletes the unchanged file.
 	b.Members()[0].Kill()
 	s.Plan().MustBeEmpty()
 	s.Destroy().MustSucceed().MustBeQuiet()
-	s.mustHaveFiles()
-}
-
-// The new file exists before the old resource is destroyed, which must not
-// delete it. A file that may not be overwritten blocks the replacement.
-func TestAccSnapshotCreatedBeforeDestroyed(t *testing.T) {
-	t.Parallel()
-	b := etcdtest.Start(t, 1, etcdtest.Options{})
-	s := newSnapshots(t, b)
-	const before = "\n  delete_file = true\n  lifecycle {\n    create_before_destroy = true\n  }"
-	s.configure(before)
-	s.Apply().MustSucceed().MustBeQuiet()
-	s.Apply("-replace=" + theSnapshot).MustFail().MustSay("Cannot save a snapshot")
 	s.mustHaveFiles("etcd.db")
-	s.configure("overwrite = true" + before)
-	s.Apply().MustSucceed().MustBeQuiet()
-	s.mustHold("etcd.db")
-	for range 2 {
-		s.Apply("-replace=" + theSnapshot).MustSucceed().MustBeQuiet()
-		s.mustHold("etcd.db")
-		s.Plan().MustBeEmpty()
-	}
-	s.Destroy().MustSucceed().MustBeQuiet()
-	s.mustHaveFiles()
 }
 
-// Invalid paths are refused at plan, and the destroy keeps a file that has changed.
+// Two resources with one file are refused at plan, and the destroy keeps a file that has
+// changed.
 func TestAccSnapshotRefused(t *testing.T) {
 	t.Parallel()
 	b := etcdtest.Start(t, 1, etcdtest.Options{})
 	s := newSnapshots(t, b)
 	s.configureAt("no/etcd.db", "")
 	s.Plan().MustSay("Cannot save a snapshot")
-	s.configureAt(s.Dir, "overwrite = true")
-	s.Plan().MustSay("Cannot save a snapshot").MustContain(t, "Cannot save a snapshot", "is a directory. Choose the path of a file in it.")
-	s.configure("")
+	s.configure("delete_file = true")
 	main := s.Read("main.tf")
 	s.Write("main.tf", main+fmt.Sprintf("resource \"etcd_snapshot\" \"other\" {\n  path = %q\n}\n", filepath.Join(s.Dir, "x", "..", "etcd.db")))
 	s.Plan().MustSay("Two snapshots at one path")
 	s.Write("main.tf", main)
 	s.Apply().MustSucceed().MustBeQuiet()
 	s.Run("import", "-input=false", theSnapshot+"2", "etcd.db").MustFail()
-	s.mustHaveFiles(".etcd.db.receipt", "etcd.db") // until the state is known to contain the file
-
-	// The state was not written: the file does not block the next apply.
-	if err := os.Remove(filepath.Join(s.Dir, "terraform.tfstate")); err != nil {
-		t.Fatal(err)
-	}
-	s.Apply().MustSucceed().MustBeQuiet()
-	s.Plan().MustBeEmpty()
-	s.mustHaveFiles("etcd.db")
-
-	s.configure("delete_file = true")
-	s.Apply().MustSucceed().MustBeQuiet()
 	if err := os.WriteFile(filepath.Join(s.Dir, "etcd.db"), []byte("another's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
