@@ -90,10 +90,7 @@ func (f *Fleet) MustVote(want ...string) {
 	f.TB.Helper()
 	f.MustList(want...)
 	for _, name := range want {
-		etcdtest.Eventually(f.TB, name+" answers a linearizable read", func() error {
-			_, err := f.Client(name).Get(etcdtest.WaitContext(f.TB), "acctest")
-			return err
-		})
+		f.MustServe(name)
 	}
 }
 

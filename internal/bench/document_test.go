@@ -48,12 +48,12 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	table := bench.Table([]bench.Row{
 		{Measure: "a join", Case: "empty", Unit: "s", Here: bench.Sample{3}, Rival: "a loop", Against: bench.Sample{2}, Goal: bench.Goal{Bound: bench.Below}},
-		{Measure: "a join", Case: "1 GB", Unit: "s", Here: bench.Sample{1}},
+		{Measure: "a join", Case: "1 GB", Unit: "s", Here: bench.Sample{0.3, 0.1, 0.2, 0.25, 0.15}, Rival: "a loop", Against: bench.Sample{2, 12}, Goal: bench.Goal{Bound: bench.Ratio, Limit: 1.2}},
 	})
 	got := bench.Lines("# A page\n\n| another | table |\n|---|---|\n| x | y |\n\n" + table + "\nText.\n\n" + table)
 	want := []bench.Line{
 		{Measure: "a join", Case: "empty", Rounds: "1", Here: "3.00 s", Rival: "a loop", Against: "2.00 s", Ratio: "1.50 ×", Goal: "below", Verdict: "**missed**"},
-		{Measure: "a join", Case: "1 GB", Rounds: "1", Here: "1.00 s"},
+		{Measure: "a join", Case: "1 GB", Rounds: "5", Here: "0.200 (0.150–0.250) s", Rival: "a loop", Against: "7.00 (2.00–12.0) s", Ratio: "0.029 ×", Goal: "≤ 1.20 ×", Verdict: "met"},
 	}
 	if len(got) != 4 || got[0] != want[0] || got[1] != want[1] || got[2] != want[0] || got[3] != want[1] {
 		t.Errorf("%+v", got)

@@ -174,12 +174,6 @@ func (c *Cluster) Client(tb TB) *clientv3.Client {
 	return newClient(tb, c.ClientConfig())
 }
 
-// ClientFor returns a client of one process; see [Process.Client].
-func (c *Cluster) ClientFor(tb TB, p *Process) *clientv3.Client {
-	tb.Helper()
-	return p.Client(tb)
-}
-
 // waitReady waits for all members concurrently.
 func (c *Cluster) waitReady(ctx context.Context) error {
 	members := c.Members()

@@ -119,7 +119,6 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	if g.protocol == "v3" {
 		mustBeFounded(t, g, "life", a, b, c)
 	}
-	fourth(t, sh, v, env, client)
 	a.Kill()
 	ready(t, a)
 
@@ -142,14 +141,6 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	ready(t, c)
 	g.process.Thaw()
 	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
-}
-
-// fourth is one initial member too many for a full token.
-func fourth(t *testing.T, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client) {
-	t.Helper()
-	p := etcdtest.NewProcess(t, etcdtest.Options{Name: "z", Version: v, Env: env})
-	asks(t, sh, p).want(t, exitRetry, "", "not added yet: no member of the cluster has the peer URLs "+p.PeerURL())
-	oneCluster(t, 3, client)
 }
 
 // mustBeFounded expects that the initial members of a token have formed the

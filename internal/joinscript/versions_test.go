@@ -17,35 +17,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// Test that initial members with and without the script, of any version, form
-// one cluster. The discovery cluster restarts while they wait.
-func TestFoundersWithAndWithoutTheScript(t *testing.T) {
-	t.Parallel()
-	for i, one := range []struct{ registry, members etcdtest.Version }{{etcdtest.V36, etcdtest.V35}, {etcdtest.V37, etcdtest.V36}} {
-		t.Run(fmt.Sprint("registry ", one.registry, " script on ", one.members), func(t *testing.T) {
-			t.Parallel()
-			sh := nth(t, i)
-			g := newRealRegistry(t, "v3", one.registry)
-			a, b, c := founders(t, sh, etcdtest.V36, g.token(t, "mixed"))
-			a.PreStart = nil
-			a.Supervise(supervised)
-			logged(t, a, waiting(g, a.Version))
-			b.Version = one.members
-			b.Env["ETCD_JOIN_BIN"] = tools(t, hurried) // with an etcd that reports an older version
-			b.Supervise(supervised)
-			logged(t, b, "etcd-join: registered: waiting for the other initial members")
-			g.process.Kill()
-			logged(t, b, "etcd-join: the discovery cluster does not answer")
-			g.process.Start()
-			ready(t, g.process)
-			c.PreStart = nil
-			c.Supervise(supervised)
-			ready(t, a, b, c)
-			mustBeFounded(t, g, "mixed", a, b, c)
-		})
-	}
-}
-
 // Test a discovery cluster with TLS and authentication. Its HTTP gateway
 // accepts a client certificate without a common name, and a user. A common name
 // is a user only over gRPC, which requires etcdctl.

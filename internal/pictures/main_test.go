@@ -284,34 +284,3 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("the page of etcd_cluster has the statuses %q, the picture %q", documented, drawn)
 	}
 }
-
-func TestRecording(t *testing.T) {
-	t.Parallel()
-	svg, err := recording("a test", "   0.0  first\n   1.5\n  12.3     <second>\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`animation-delay:0.0s" x="24" y="74" fill="#e6edf3">first<`, `animation-delay:12.3s" x="24" y="110" fill="#e6edf3">` + "\u00a0\u00a0\u00a0&lt;second&gt;<"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("missing %s in\n%s", want, svg)
-		}
-	}
-	if _, err := recording("a test", "   0.0  first\nsecond\n"); err == nil {
-		t.Error("a line without a time was drawn")
-	}
-}
-
-// A table without the figures of the chart, or in another unit, gives an error.
-func TestChartWithoutFigures(t *testing.T) {
-	t.Parallel()
-	text := read(t, benchmarks)
-	for name, document := range map[string]string{
-		"no table":     "# Nothing\n",
-		"other unit":   strings.ReplaceAll(text, ") ms |", ") s |"),
-		"other number": strings.ReplaceAll(text, "| 6.35 ", "| fast "),
-	} {
-		if _, err := pictures(document); err == nil {
-			t.Errorf("%s: a chart was drawn", name)
-		}
-	}
-}

@@ -207,7 +207,7 @@ func TestAccSnapshotOfSurvivor(t *testing.T) {
 	b.Member("infra2").Kill()
 	b.Member("infra3").Kill()
 	applied := func(p *etcdtest.Process) uint64 {
-		status, err := b.ClientFor(t, p).Status(etcdtest.WaitContext(t), p.ClientURL())
+		status, err := p.Client(t).Status(etcdtest.WaitContext(t), p.ClientURL())
 		if err != nil {
 			t.Fatal(err)
 		}

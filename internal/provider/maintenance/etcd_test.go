@@ -61,7 +61,7 @@ func TestDefragment(t *testing.T) {
 				"error: Cannot defragment the members: " + called("learner1") + " is a learner, and etcd lets none be defragmented while it runs\\. Nothing was changed\\. .*")
 			f.run("etcd_defragment", nil).mustPlan().mustSay().mustTell(want...)
 			for _, p := range b.Members() {
-				status, err := b.ClientFor(t, p).Status(t.Context(), p.ClientURL())
+				status, err := p.Client(t).Status(t.Context(), p.ClientURL())
 				if err != nil || status.DbSize > 1<<20 {
 					t.Errorf("%s: %d bytes, %v", p.Name, status.DbSize, err)
 				}
