@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -247,87 +246,6 @@ func TestJoinWithPasswordAlone(t *testing.T) {
 				t.Errorf("joined as %+v, answering %+v", got.Member, got.Answer)
 			}
 		})
-	}
-}
-
-// A Terraform run that crashed after it added the member left a record: the next
-// run continues with the same member, and never adopts a started unknown member.
-func TestAdoption(t *testing.T) {
-	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
-	d := b.NewJoiner(t, "d")
-	first, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Announced))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Another process, without any state in memory.
-	b.engine.Process = &reconfigure.ProcessState{}
-	d.Supervise(100 * time.Millisecond)
-	second, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if first.Member.ID != second.Member.ID || len(second.Members) != 2 {
-		t.Errorf("announced %s, then carried on with %s of %d members", first.Member.ID, second.Member.ID, len(second.Members))
-	}
-
-	stranger := request(d, reconfigure.Voting)
-	stranger.Owner = "someone-else"
-	_, err = b.engine.Join(etcdtest.WaitContext(t), stranger)
-	var refused *reconfigure.Unidentified
-	if !errors.As(err, &refused) || refused.Identity.Code != membership.AlreadyMember {
-		t.Errorf("adopting a stranger's member: %v", err)
-	}
-}
-
-// The intent was written, the member was added, and the answer was lost.
-func TestAdoptionFromTheIntentAlone(t *testing.T) {
-	t.Parallel()
-	b := start(t, 1, etcdtest.Options{})
-	d := b.NewJoiner(t, "d")
-	ctx := etcdtest.WaitContext(t)
-	if _, err := b.engine.Cluster.Records(b.id(t)).Put(ctx, cluster.Record{
-		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Intended,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	id, err := b.engine.Cluster.AddLearner(ctx, 0, []string{d.PeerURL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := b.engine.Join(ctx, request(d, reconfigure.Announced))
-	if err != nil || got.Member.ID != id {
-		t.Errorf("carried on with %s, want %s (%v)", got.Member.ID, id, err)
-	}
-}
-
-// Three members are removed at the same time: two are removed, the last remains.
-func TestEverybodyLeaves(t *testing.T) {
-	t.Parallel()
-	b := start(t, 3, etcdtest.Options{})
-	var requests []reconfigure.LeaveRequest
-	for _, p := range b.Members() {
-		requests = append(requests, b.leaveRequest(t, p.Name))
-	}
-	var mu sync.Mutex
-	last := 0
-	var wg sync.WaitGroup
-	for _, r := range requests {
-		wg.Go(func() {
-			left, err := b.engine.Leave(etcdtest.WaitContext(t), r)
-			if err != nil {
-				t.Errorf("%s: %v", r.Name, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if left.LastVoter {
-				last++
-			}
-		})
-	}
-	wg.Wait()
-	if last != 1 {
-		t.Errorf("%d were the last voter, want 1", last)
 	}
 }
 

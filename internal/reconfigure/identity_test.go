@@ -38,22 +38,6 @@ func spendable(t *testing.T) (*bench, reconfigure.JoinRequest, reconfigure.Leave
 	return b, r, l
 }
 
-// The member of a node follows its machine: it is removed, and added again under the
-// same node, whether it has run or not.
-func TestANodeIsAddedAgain(t *testing.T) {
-	t.Parallel()
-	b, r, l := spendable(t)
-	if _, err := b.engine.Leave(etcdtest.WaitContext(t), l); err != nil {
-		t.Fatal(err)
-	}
-	again := r
-	again.Goal = reconfigure.Announced
-	second, err := b.process(t, "next", time.Minute).Join(etcdtest.WaitContext(t), again)
-	if err != nil || second.Member.ID == l.ID {
-		t.Errorf("again: %s after %s, %v", second.Member.ID, l.ID, err)
-	}
-}
-
 // A member that was added and never ran may be added again.
 func TestAnIdentityThatNeverRanJoinsAgain(t *testing.T) {
 	t.Parallel()
