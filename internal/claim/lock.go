@@ -177,8 +177,8 @@ func (w *wait) untilChange(ctx context.Context) error {
 		}
 		w.pause = min(w.pause*3/2, maxPoll)
 		now, taken, err := w.Store.Get(ctx, w.key)
-		if err != nil || !taken || now.Value != w.busy.Entry.Value {
-			return nil
+		if same := err == nil && taken && now.Value == w.busy.Entry.Value; !same {
+			return nil // an attempt to take it says why
 		}
 		e = now
 	}

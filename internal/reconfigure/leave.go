@@ -193,7 +193,7 @@ func (l *leave) look(ctx context.Context) error {
 	case d.Verdict == membership.Go && unread != nil:
 		return l.later(unread)
 	case d.Verdict == membership.Go:
-		if err := l.place(ctx, r); err != nil {
+		if err := l.place(r); err != nil {
 			return err
 		}
 		return l.act(ctx, d)

@@ -35,7 +35,7 @@ func placeholder(s membership.Snapshot) (membership.Member, bool) {
 
 // place asks the servers whether they accept a successor beside the learners that stay, if
 // that matters and was not asked. It returns nil if they do.
-func (l *leave) place(ctx context.Context, r membership.RemoveRequest) error {
+func (l *leave) place(r membership.RemoveRequest) error {
 	d := membership.DecidePlace(l.snap, r, l.accepted)
 	switch d.Verdict {
 	case membership.Go:

@@ -272,7 +272,7 @@ func TestMemberPlannedWithoutItsCluster(t *testing.T) {
 		r := e.site.up("plan")
 		e.ok(r)
 		e.says("no etcd_cluster", r, words)
-		e.site.empty("no etcd_cluster")
+		e.empty("no etcd_cluster")
 		e.ws.Resources[1].Values["timeouts"] = driver.Values{"create": "1m"}
 		r = e.site.up("update")
 		e.ok(r)

@@ -127,8 +127,8 @@ var situations = map[string]struct {
 		all := w.ws.Resources
 		w.ws.Resources = []driver.Resource{{Type: "machine", Name: "x"}}
 		for _, r := range all[1:] { // their blocks are no longer of the cluster
-			switch {
-			case r.Type == "machine":
+			switch r.Type {
+			case "machine":
 				r.Values = driver.Values{"name": r.Values["name"], "image": "one", "user_data": driver.Attribute(w.ws.State(r.Address()).Value, "user_data")}
 			default:
 				r.Values = driver.Values{"name": r.Name[6:7], "peer_urls": []any{etcdsim.PeerURL(r.Name[6:7])}, "machine_id": r.Values["machine_id"]}

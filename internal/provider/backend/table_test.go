@@ -42,7 +42,8 @@ func TestTable(t *testing.T) {
 	if !table.HasJoined(7) {
 		t.Error("a member that joined is forgotten")
 	}
-	if table.EnterFile("f", "a") || table.EnterFile("f", "a") || !table.EnterFile("f", "b") {
+	first, again, other := table.EnterFile("f", "a"), table.EnterFile("f", "a"), table.EnterFile("f", "b")
+	if first || again || !other {
 		t.Error("the plan of a file is not that of its resource")
 	}
 	table.Apply()

@@ -11,9 +11,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 )
 
-const needsReadWrite = "The user's role needs readwrite on the prefix /_etcd/registry/. ROLE is that role:\n\n" +
-	"  etcdctl role grant-permission ROLE --prefix=true readwrite /_etcd/registry/"
-
 func TestDestroy(t *testing.T) {
 	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
 		fake := newFake()
