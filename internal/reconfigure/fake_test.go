@@ -165,6 +165,11 @@ func (f *fake) URLChanges(membership.ClusterID) cluster.URLChanges { return NoUR
 // NoURLChanges has no changes of peer URLs on record.
 type NoURLChanges struct{ cluster.URLChanges }
 
+// Put implements [cluster.URLChanges].
+func (NoURLChanges) Put(context.Context, membership.URLChange) error { return nil }
+
+func (f *fake) StartTime(context.Context, membership.MemberID) (string, error) { return "", nil }
+
 // List implements [cluster.URLChanges].
 func (NoURLChanges) List(context.Context) ([]membership.URLChange, error) { return nil, nil }
 
