@@ -35,6 +35,10 @@ var elsewhere = map[string]string{
 	"text.ClusterCreated: import {":                           onlyMembers,
 	"text.importIt: terraform import":                         "a plan prints importMember before it",
 	"text.Renamed: terraform state rm":                        "the simulated processes keep their names",
+	"text.importLearner: terraform import":                    "TestDeadEnds adopts the learner, which is printed before it",
+	"text.removal: etcdctl member remove":                     "TestDeadEnds",
+	"clustermember.unfinished: etcdctl member remove":         "TestDeadEnds",
+	"cluster.silentMember: terraform apply -refresh-only":     "it waits: TestBadDays",
 	"text.TurnLeft: etcdctl del":                              "its key is the one of turnsWayOut",
 }
 
@@ -67,7 +71,7 @@ var situations = map[string]struct {
 		w.follow(w.up("plan", driver.NoRefresh), "The cluster is in the state", "terraform untaint")
 		w.hear()
 	}},
-	"to begin again, in silence": {[]string{"cluster.inState: terraform destroy -refresh=false", "text.lastResort: terraform destroy -refresh=false", "text.lastResort: ETCD_CLUSTER_LOST="}, func(w *walker) {
+	"to begin again, in silence": {[]string{"cluster.inState: terraform destroy -refresh=false", "text.NotStated: terraform destroy -refresh=false", "text.NotStated: ETCD_CLUSTER_LOST="}, func(w *walker) {
 		w.begin()
 		w.ws.Taint(thisCluster)
 		w.silence()
@@ -179,7 +183,7 @@ var situations = map[string]struct {
 		w.follow(w.up("plan"), "Two etcd_cluster have one peer URL", "terraform state rm")
 		w.ws.Resources = w.ws.Resources[:len(w.ws.Resources)-1]
 	}},
-	"a restore names no cluster": {[]string{"cluster.notRestored: replaces_cluster = ", "text.statement: gone = ["}, func(w *walker) {
+	"a restore names no cluster": {[]string{"cluster.notRestored: replaces_cluster = ", "text.inRestore: gone = ["}, func(w *walker) {
 		w.begin()
 		w.lost(w.names)
 		w.set("restore", driver.Values{"snapshot": "/s.db", "sha256": strings.Repeat("0", 64)})
@@ -203,7 +207,7 @@ var situations = map[string]struct {
 		w.set("restore", driver.Values{"snapshot": from("path"), "sha256": from("sha256"), "replaces_cluster": w.id(), "gone": []any{"b", "c"}})
 		w.ok(w.follow(w.up("plan"), "of restore is not known at plan", "terraform apply -target"))
 	}},
-	"a restored cluster does not answer": {[]string{"text.statement: ETCD_CLUSTER_LOST=", "cluster.restoreRefused: terraform apply -target"}, func(w *walker) {
+	"a restored cluster does not answer": {[]string{"text.RestoreWithdrawn: ETCD_CLUSTER_LOST=", "cluster.restoreRefused: terraform apply -target"}, func(w *walker) {
 		w.begin()
 		first := w.id()
 		w.lost(w.names)
