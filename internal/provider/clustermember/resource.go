@@ -198,7 +198,7 @@ func keptByRun(name string) text.Message {
 // Nothing of it is in a state, and its block may have gone.
 func unfinished(snap membership.Snapshot, m membership.Member) text.Message {
 	return text.New("Member "+m.ID.String()+" has not started",
-		"An apply has added %s, and its process has never started. It may hold the only place of a learner. If the configuration has it, apply again to go on. If not, remove it:\n\n  etcdctl member remove %s",
+		"An apply has added %s, and its process has never started. It may hold the only place of a learner. If another run is adding it, let that run end. If the configuration has it, apply again to go on. If no configuration has it, remove it:\n\n  etcdctl member remove %s",
 		text.Member(snap, m.ID), m.ID)
 }
 
