@@ -74,7 +74,7 @@ func TestLearner(t *testing.T) {
 	if !s.Healthy || s.member(t, "learner1").Role != "learner" || slices.Contains(s.VoterEndpoints, p.ClientURL()) {
 		t.Errorf("saw %+v", s)
 	}
-	s.mustAdvise(t, "No further voter may fail: 1 of 1 voters is alive; quorum is 1.")
+	s.mustAdvise(t, "No further voter may fail. Alive: 1 of 1 voters. Quorum: 1.")
 
 	b.Split(p)
 	client := b.Client(t)

@@ -113,13 +113,13 @@ func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 		},
 		"name": schema.StringAttribute{
 			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"null if config has the name; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
-			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Required without `config`, and not allowed with it: read `config.name` then. Null if `config` has it.",
+			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Required without `config`, and not allowed with it: read `config.name` then. Default: null, if `config` has the name.",
 		},
 		"peer_urls": schema.SetAttribute{
 			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"null if config has the peer URLs"}, attribute.SameURLs()},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place: restart the process of the member with the new URLs right after the apply. " +
-				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Required without `config`, and if `config` has none because the machine sets them itself. Not allowed if `config` has them: read `config.peer_urls` then. Null if they are those of `config`.",
+				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Required without `config`, and if `config` has none because the machine sets them itself. Not allowed if `config` has them: read `config.peer_urls` then. Default: null, if `config` has them.",
 		},
 		"machine_id": schema.StringAttribute{
 			Optional: true, PlanModifiers: []planmodifier.String{planMachine{"a new machine replaces the member"}},
