@@ -51,10 +51,11 @@ func TestBackupStays(t *testing.T) {
 	t.Parallel()
 	again := driver.Values{"triggers": map[string]any{"day": "tuesday"}}
 	replace := driver.Replace("etcd_snapshot.this")
-	swap := func(b *backups) { // the address answers for another cluster
+	swap := func(b *backups) { // the address answers for another cluster, which is newer
 		for _, name := range []string{"a", "b", "c"} {
 			b.network.Answer(etcdsim.ClientURL(name), b.other)
 		}
+		b.put(20)
 	}
 	forget := func(b *backups) { b.ws = driver.New(b, b.provider("a b c")) }
 	for name, c := range map[string]struct {
