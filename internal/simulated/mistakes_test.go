@@ -19,11 +19,11 @@ import (
 // the directory that stands before them.
 var mistakes = []struct{ name, file, from, to, by string }{
 	{"two nodes are rebuilt in one plan", "membership/nodes.go", "due = slices.Delete(due, i, i+1)\n\t\t\tbreak", "continue", "TestSearch"},
-	{"a plan without a refresh rebuilds", "membership/queue.go", "len(unseen) > 0", "false", "TestSearch"},
+	{"a plan without a refresh rebuilds", "membership/queue.go", "len(unseen) > 0", "false", "TestRules/C1_"},
 	{"nodes on their way do not count", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesOnTheWay", "false {\n\t\treturn NodesOnTheWay", "TestSearch"},
 	{"the quorum is not counted (C1)", "membership/queue.go", "f.Quorum = Quorum(f.Voters)", "f.Quorum = 0", "TestRules/C1_"},
 	{"two living voters are replaced", "membership/entries.go", "len(replaced) > 1 {\n\t\tout = append(out, brokenBy(SecondReplacement", "len(replaced) > 9 {\n\t\tout = append(out, brokenBy(SecondReplacement", "TestSearch"},
-	{"a removal takes the quorum", "membership/remove.go", "if quorum != won {", "if quorum == lost+9 {", "TestSearch"},
+	{"a removal takes the quorum", "membership/remove.go", "if quorum != won {", "if quorum == lost+9 {", "TestRules/C1_"},
 	{"the leader is removed", "membership/remove.go", "return s.handOver(out, r.ID, rest.alive, r.Leaving)", "return out", "TestSearch"},
 	{"a dead learner is promoted", "membership/promote.go", "case !s.answers(m.ID):", "case false:", "TestSearch"},
 	{"others need not be active", "membership/remove.go", "return s.othersActive(m, r.Leaving)", "return Decision{}, true", "TestSearch"},

@@ -87,6 +87,21 @@ var safety = map[string]func(s *site){
 		}
 		s.empty("finished")
 	},
+	"C1 a plan that has not seen each node": func(s *site) {
+		s.apply("grow", "a b c d e", "one", "a b c d e")
+		s.ok(s.try("blind", "a b c d e", "two", driver.NoRefresh))
+		s.expect("machines", s.fleet.made, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1})
+	},
+	"C1 a removal whose plan is old": func(s *site) {
+		s.network.Lax = true // the servers check nothing
+		s.ws.Resources = clusterOf("a c", "one")
+		late, r := s.ws.Plan(s.Context(), s.start("late"))
+		s.ok(r)
+		s.fleet.stop("c")
+		s.rest(time.Minute)
+		s.fails("late", s.ws.Apply(s.Context(), s.start("late"), late), "Cannot remove member b")
+		s.expect("members", s.list(), "a b c")
+	},
 	"C4 another cluster answers": func(s *site) {
 		stranger := s.network.Form(release, "x").Processes()[0]
 		s.rest(time.Minute)
