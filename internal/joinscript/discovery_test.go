@@ -6,6 +6,7 @@ package joinscript
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -105,15 +106,35 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
+// listening waits until something accepts connections at the peer URLs.
+func listening(t *testing.T, all ...*etcdtest.Process) {
+	t.Helper()
+	for _, p := range all {
+		etcdtest.Eventually(t, p.PeerURL()+" accepts connections", func() error {
+			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.PeerURL(), "http://"))
+			if err == nil {
+				err = conn.Close()
+			}
+			return err
+		})
+	}
+}
+
 // discoveryLife forms a cluster of three. One member is wiped, refused, removed
 // and added again, always with the environment of the token, which is retired.
 func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
 	env := g.token(t, "life")
 	a, b, c := founders(t, sh, v, env)
-	for _, p := range []*etcdtest.Process{a, b, c} {
-		p.Supervise(supervised)
+	a.Supervise(supervised)
+	b.Supervise(supervised)
+	// The last one knows the others, whose etcd waits for it.
+	if _, registers := env["ETCD_DISCOVERY"]; registers || v != etcdtest.V34 && v != etcdtest.V35 {
+		listening(t, a, b)
 	}
+	c.Env["ETCD_JOIN_PEERS"] = a.PeerURL() + "," + b.PeerURL()
+	c.Supervise(supervised)
 	ready(t, a, b, c)
+	delete(c.Env, "ETCD_JOIN_PEERS")
 	client := a.Client(t)
 	oneCluster(t, 3, client, a, b, c)
 	if g.protocol == "v3" {
