@@ -5,14 +5,12 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -56,76 +54,19 @@ func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 }
 
 // Records implements [Cluster].
-func (c *Client) Records(id membership.ClusterID) Records {
-	return records{c.metadata(id, "members/")}
-}
+func (c *Client) Records(id membership.ClusterID) Records { return newStore(c, id, recordKind) }
 
 // Turns implements [Cluster].
-func (c *Client) Turns(id membership.ClusterID) Turns { return turns{c.metadata(id, "turns/")} }
+func (c *Client) Turns(id membership.ClusterID) Turns { return newStore(c, id, turnKind) }
 
 // URLChanges implements [Cluster].
 func (c *Client) URLChanges(id membership.ClusterID) URLChanges {
-	return urlChanges{c.metadata(id, "peer_urls/")}
+	return newStore(c, id, urlChangeKind)
 }
 
 // ObjectRecords implements [Cluster].
 func (c *Client) ObjectRecords(id membership.ClusterID) ObjectRecords {
-	return clusterRecords{c.metadata(id, "cluster")}
-}
-
-// metadata gives access to the provider's keys under one prefix for one cluster.
-type metadata struct {
-	c      *Client
-	prefix string
-	err    error // why there is no prefix
-}
-
-func (c *Client) metadata(id membership.ClusterID, kind string) metadata {
-	prefix, err := membership.MetadataKey(id, kind)
-	return metadata{c, prefix, err}
-}
-
-func (m metadata) key(name string) string { return m.prefix + name }
-
-// list returns all keys under the prefix, sorted by name.
-func (m metadata) list(ctx context.Context) (kvs []*mvccpb.KeyValue, err error) {
-	err = m.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
-		kvs, err = under(ctx, kv, m.prefix)
-		return err
-	})
-	return kvs, err
-}
-
-// Delete implements [Records], [Turns] and [URLChanges].
-func (m metadata) Delete(ctx context.Context, name string) error {
-	err := m.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Delete(ctx, m.key(name))
-		return err
-	})
-	if err != nil {
-		return &NotDeleted{m.key(name), err}
-	}
-	return nil
-}
-
-// put writes a value in JSON, in place of what the key holds.
-func (m metadata) put(ctx context.Context, name string, value any) error {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return m.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Put(ctx, m.key(name), string(encoded))
-		return err
-	})
-}
-
-// each calls [Client.Anywhere] if the ID of the cluster is known.
-func (m metadata) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	if m.err != nil {
-		return m.err
-	}
-	return m.c.Anywhere(ctx, f)
+	return newStore(c, id, objectKind)
 }
 
 // call sends one request to one endpoint, within the request timeout.

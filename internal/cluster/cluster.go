@@ -85,25 +85,25 @@ type Cluster interface {
 	// snapshot to another member at this moment.
 	Sending(ctx context.Context, from, to membership.MemberID) (bool, error)
 
-	// Records returns the ownership records that this cluster stores under its
-	// ID. Without an ID (0) all its methods fail with
-	// [membership.ErrNoClusterID].
+	// Records, Turns, URLChanges and ObjectRecords return what the cluster with the ID
+	// has on record.
 	Records(id membership.ClusterID) Records
-
-	// Turns returns the replacements in progress that this cluster has on
-	// record, under its ID as above.
 	Turns(id membership.ClusterID) Turns
-
-	// URLChanges returns the changes of peer URLs that this cluster has on record, under
-	// its ID as above.
 	URLChanges(id membership.ClusterID) URLChanges
-
-	// ObjectRecords returns the record of the etcd_cluster, under the ID of the cluster
-	// as above.
 	ObjectRecords(id membership.ClusterID) ObjectRecords
 
 	maintenance
 }
+
+// What a cluster has on record: the ownership records, by owner; the replacements in
+// progress, by the name of the member; the last change of peer URLs of each member, by the
+// text form of its ID; the etcd_cluster that changes its nodes, by no name.
+type (
+	Records       = Store[Record]
+	Turns         = Store[membership.Turn]
+	URLChanges    = Store[membership.URLChange]
+	ObjectRecords = Store[ObjectRecord]
+)
 
 // maintenance contains the operations on one member that do not change the
 // membership.

@@ -145,7 +145,6 @@ func FuzzRecord(f *testing.F) {
 	f.Add("a", []byte(`{"format":1,"owner":"a","name":"a","peer_urls":["http://10.0.0.1:2380"],"member_id":"2a","state":"announced","started":true}`))
 	f.Add("a", []byte(`{"format":1,"voters":3,"since":"2026-11-21T01:02:03Z","by":"alice@ops1"}`))
 	f.Fuzz(func(t *testing.T, name string, value []byte) {
-		m := metadata{prefix: membership.MetadataPrefix}
 		kv := &mvccpb.KeyValue{Key: []byte(membership.MetadataPrefix + name), Value: value}
 		printed := func(texts ...string) {
 			for _, text := range texts {
@@ -154,13 +153,13 @@ func FuzzRecord(f *testing.F) {
 				}
 			}
 		}
-		if r, err := (records{m}).parse(kv); err == nil {
+		if r, err := recordKind.read(name, kv); err == nil {
 			printed(append(r.PeerURLs, r.Owner, r.Name)...)
 			if r.Owner != name || (r.State == Intended) != (r.ID() == 0) {
 				t.Fatalf("%q at %q is %+v", value, name, r)
 			}
 		}
-		if turn, err := (turns{m}).parse(kv); err == nil {
+		if turn, err := turnKind.read(name, kv); err == nil {
 			printed(turn.Name, turn.By)
 			if turn.Voters < 1 || turn.Name != name {
 				t.Fatalf("%q at %q is %+v", value, name, turn)

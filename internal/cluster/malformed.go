@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -21,14 +19,6 @@ import (
 // format is the number of the format of records and turns. It grows with every
 // change that an older version must not misread.
 const format = 1
-
-// The kinds of metadata in a [*Malformed].
-const (
-	kindRecord  = "ownership record"
-	kindTurn    = "record of a replacement"
-	kindCluster = "record of the etcd_cluster"
-	kindURLs    = "record of a change of peer URLs"
-)
 
 // Malformed means that a key under the metadata prefix does not hold what this
 // version of the provider writes: another program or a newer version wrote it.
@@ -119,18 +109,6 @@ func strictly(value []byte, into any, of *int) error {
 	}
 	if *of != format {
 		return fmt.Errorf("its format is %d, this version writes %d", *of, format)
-	}
-	return nil
-}
-
-// read decodes the value of a key with strictly, and checks it. The error is a [*Malformed].
-func read(kind string, kv *mvccpb.KeyValue, into any, of *int, check func() error) error {
-	err := strictly(kv.Value, into, of)
-	if err == nil {
-		err = check()
-	}
-	if err != nil {
-		return malformed(kind, string(kv.Key), kv.Value, err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestMalformedRecords(t *testing.T) {
 		}
 		_, ok, err := records.Get(ctx, "o")
 		var bad *Malformed
-		if !errors.As(err, &bad) || ok || bad.Key != key || bad.Newer != test.newer || bad.Kind != kindRecord {
+		if !errors.As(err, &bad) || ok || bad.Key != key || bad.Newer != test.newer || bad.Kind != recordKind.what {
 			t.Fatalf("%s: %v, %v", test.name, ok, err)
 		}
 		if errors.As(err, new(*connection.Unreachable)) || errors.Is(err, ErrAmbiguous) {
@@ -74,7 +74,7 @@ func TestMalformedRecords(t *testing.T) {
 		if err != nil || len(all) != 0 || len(unread) != 1 || unread[0].Key != key {
 			t.Errorf("%s: listed as %v, %v, %v", test.name, all, unread, err)
 		}
-		if _, err := records.Owners(ctx, 0x2a); errors.As(err, &bad) != test.claims {
+		if _, err := Owners(ctx, records, 0x2a); errors.As(err, &bad) != test.claims {
 			t.Errorf("%s: who owns the member: %v", test.name, err)
 		}
 		if _, err := records.Put(ctx, Record{Owner: "o", Name: "d", State: Intended}); !errors.Is(err, ErrRecordChanged) {
@@ -126,10 +126,10 @@ func TestMalformedTurns(t *testing.T) {
 	c := clientFor(t, settings(b.Endpoints()...))
 	id := observe(t, c).ClusterID
 	turns, key := c.Turns(id), membership.MetadataPrefix+id.String()+"/turns/a"
-	if err := turns.Put(t.Context(), membership.Turn{Name: "b", Voters: 3, By: "bob\x1b@ops1"}); err != nil {
+	if _, err := turns.Put(t.Context(), membership.Turn{Name: "b", Voters: 3, By: "bob\x1b@ops1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := turns.Put(t.Context(), membership.Turn{Name: "\n", Voters: 3}); err == nil {
+	if _, err := turns.Put(t.Context(), membership.Turn{Name: "\n", Voters: 3}); err == nil {
 		t.Error("written under a name that cannot be shown")
 	}
 	for value, newer := range map[string]bool{
@@ -141,9 +141,9 @@ func TestMalformedTurns(t *testing.T) {
 		if _, err := b.Client(t).Put(t.Context(), key, value); err != nil {
 			t.Fatal(err)
 		}
-		all, err := turns.List(t.Context())
+		all, err := All(t.Context(), turns)
 		var bad *Malformed
-		if !errors.As(err, &bad) || bad.Key != key || bad.Newer != newer || bad.Kind != kindTurn {
+		if !errors.As(err, &bad) || bad.Key != key || bad.Newer != newer || bad.Kind != turnKind.what {
 			t.Errorf("%s: %v", value, err)
 		}
 		if len(all) != 1 || all[0].Name != "b" || all[0].By != `"bob\x1b@ops1"` {
@@ -153,7 +153,7 @@ func TestMalformedTurns(t *testing.T) {
 	if err := turns.Delete(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := turns.List(t.Context()); err != nil {
+	if _, err := All(t.Context(), turns); err != nil {
 		t.Error(err)
 	}
 }
@@ -163,7 +163,7 @@ func FuzzMalformed(f *testing.F) {
 		f.Add([]byte(r.value))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		bad := malformed(kindRecord, "/k", value, errors.New("x"))
+		bad := malformed(recordKind.what, "/k", value, errors.New("x"))
 		if strings.ContainsFunc(bad.Error(), func(r rune) bool { return r < ' ' || r > '~' && r != '…' }) || len(bad.Error()) > 2000 {
 			t.Errorf("shown raw: %q", bad.Error())
 		}

@@ -28,7 +28,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 	before := id + 1
 	for _, of := range []membership.ClusterID{id, before} {
 		_, err1 := c.Records(of).Put(ctx, Record{Owner: "o", Name: "d of " + of.String(), State: Intended})
-		err2 := c.Turns(of).Put(ctx, membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: of.String()})
+		_, err2 := c.Turns(of).Put(ctx, membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: of.String()})
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 	if all, unread, err := c.Records(id).List(ctx); err != nil || len(all) != 1 || len(unread) != 0 {
 		t.Errorf("on record are %+v, %v", all, err)
 	}
-	if all, err := c.Turns(id).List(ctx); err != nil || len(all) != 1 || all[0].By != id.String() {
+	if all, err := All(ctx, c.Turns(id)); err != nil || len(all) != 1 || all[0].By != id.String() {
 		t.Errorf("the turns are %+v, %v", all, err)
 	}
 }
@@ -69,10 +69,10 @@ func TestMetadataOfNoCluster(t *testing.T) {
 		"Records.Get":    func() error { _, _, err := c.Records(0).Get(ctx, "o"); return err },
 		"Records.Put":    func() error { _, err := c.Records(0).Put(ctx, Record{Owner: "o", State: Intended}); return err },
 		"Records.List":   func() error { _, _, err := c.Records(0).List(ctx); return err },
-		"Records.Owners": func() error { _, err := c.Records(0).Owners(ctx, 1); return err },
+		"Records.Owners": func() error { _, err := Owners(ctx, c.Records(0), 1); return err },
 		"Records.Delete": func() error { return c.Records(0).Delete(ctx, "o") },
-		"Turns.List":     func() error { _, err := c.Turns(0).List(ctx); return err },
-		"Turns.Put":      func() error { return c.Turns(0).Put(ctx, membership.Turn{Name: "d"}) },
+		"Turns.List":     func() error { _, _, err := c.Turns(0).List(ctx); return err },
+		"Turns.Put":      func() error { _, err := c.Turns(0).Put(ctx, membership.Turn{Name: "d"}); return err },
 		"Turns.Delete":   func() error { return c.Turns(0).Delete(ctx, "d") },
 	} {
 		if err := call(); !errors.Is(err, membership.ErrNoClusterID) {

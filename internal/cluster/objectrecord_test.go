@@ -20,15 +20,15 @@ func TestObjectRecord(t *testing.T) {
 	c := clientFor(t, settings(b.Endpoints()...))
 	id := observe(t, c).ClusterID
 	records, ctx := c.ObjectRecords(id), t.Context()
-	if r, err := records.Get(ctx); err != nil || r != (ObjectRecord{}) {
+	if r, _, err := records.Get(ctx, ""); err != nil || r != (ObjectRecord{}) {
 		t.Errorf("at first: %+v, %v", r, err)
 	}
 	since := time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC)
 	for _, object := range []string{"cluster-a", "cluster-b"} {
-		if err := records.Put(ctx, ObjectRecord{Object: object, By: "bob\x1b@ops1", Since: since}); err != nil {
+		if _, err := records.Put(ctx, ObjectRecord{Object: object, By: "bob\x1b@ops1", Since: since}); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := records.Get(ctx); err != nil || r.Object != object || r.By != `"bob\x1b@ops1"` || !r.Since.Equal(since.Truncate(time.Second)) {
+		if r, _, err := records.Get(ctx, ""); err != nil || r.Object != object || r.By != `"bob\x1b@ops1"` || !r.Since.Equal(since.Truncate(time.Second)) {
 			t.Errorf("%s: %+v, %v", object, r, err)
 		}
 	}
@@ -40,13 +40,13 @@ func TestObjectRecord(t *testing.T) {
 		if _, err := b.Client(t).Put(ctx, key, value); err != nil {
 			t.Fatal(err)
 		}
-		_, err := records.Get(ctx)
+		_, _, err := records.Get(ctx, "")
 		var bad *Malformed
-		if !errors.As(err, &bad) || bad.Key != key || bad.Newer != newer || bad.Kind != kindCluster {
+		if !errors.As(err, &bad) || bad.Key != key || bad.Newer != newer || bad.Kind != objectKind.what {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
-	if _, err := c.ObjectRecords(0).Get(ctx); !errors.Is(err, membership.ErrNoClusterID) {
+	if _, _, err := c.ObjectRecords(0).Get(ctx, ""); !errors.Is(err, membership.ErrNoClusterID) {
 		t.Errorf("without an ID: %v", err)
 	}
 }

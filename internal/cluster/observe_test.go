@@ -194,7 +194,7 @@ func TestRecords(t *testing.T) {
 	if err != nil || !ok || got.ID() != 0x2a || got.State != Announced {
 		t.Errorf("read back %+v, %v, %v", got, ok, err)
 	}
-	if owners, err := records.Owners(ctx, 0x2a); err != nil || len(owners) != 1 || owners[0] != "a" {
+	if owners, err := Owners(ctx, records, 0x2a); err != nil || len(owners) != 1 || owners[0] != "a" {
 		t.Errorf("owners %v, %v", owners, err)
 	}
 	// A record replaces that of another owner, all or nothing.
@@ -212,7 +212,7 @@ func TestRecords(t *testing.T) {
 	if err := records.Delete(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if owners, _ := records.Owners(ctx, 0x2a); len(owners) != 0 {
+	if owners, _ := Owners(ctx, records, 0x2a); len(owners) != 0 {
 		t.Errorf("owners %v after the deletion", owners)
 	}
 }

@@ -5,7 +5,6 @@ package reconfigure
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -158,7 +157,7 @@ func (f *fake) Err() error                 { return nil }
 func (f *fake) Stop(context.Context) error { return nil }
 
 func (f *fake) Records(membership.ClusterID) cluster.Records { return fakeRecords{f} }
-func (f *fake) Turns(membership.ClusterID) cluster.Turns     { return fakeTurns{f} }
+func (f *fake) Turns(membership.ClusterID) cluster.Turns     { return fakeTurns{fake: f} }
 
 func (f *fake) URLChanges(membership.ClusterID) cluster.URLChanges { return NoURLChanges{} }
 
@@ -166,12 +165,16 @@ func (f *fake) URLChanges(membership.ClusterID) cluster.URLChanges { return NoUR
 type NoURLChanges struct{ cluster.URLChanges }
 
 // Put implements [cluster.URLChanges].
-func (NoURLChanges) Put(context.Context, membership.URLChange) error { return nil }
+func (NoURLChanges) Put(_ context.Context, c membership.URLChange, _ ...membership.URLChange) (membership.URLChange, error) {
+	return c, nil
+}
 
 func (f *fake) StartTime(context.Context, membership.MemberID) (string, error) { return "", nil }
 
 // List implements [cluster.URLChanges].
-func (NoURLChanges) List(context.Context) ([]membership.URLChange, error) { return nil, nil }
+func (NoURLChanges) List(context.Context) ([]membership.URLChange, []*cluster.Malformed, error) {
+	return nil, nil, nil
+}
 
 // ObjectRecords is not used by the engine.
 func (f *fake) ObjectRecords(membership.ClusterID) cluster.ObjectRecords { return nil }
@@ -195,26 +198,25 @@ func (r fakeRecords) List(context.Context) ([]cluster.Record, []*cluster.Malform
 	return slices.Collect(maps.Values(r.records)), nil, nil
 }
 
-func (r fakeRecords) Owners(context.Context, membership.MemberID) ([]string, error) {
-	return nil, fmt.Errorf("not used")
-}
-
 func (r fakeRecords) Delete(_ context.Context, owner string) error {
 	r.note("Records.Delete")
 	delete(r.records, owner)
 	return nil
 }
 
-type fakeTurns struct{ *fake }
-
-func (r fakeTurns) List(context.Context) ([]membership.Turn, error) {
-	r.note("Turns.List")
-	return []membership.Turn{{Name: "over", Voters: 1}}, nil
+type fakeTurns struct {
+	cluster.Turns
+	*fake
 }
 
-func (r fakeTurns) Put(context.Context, membership.Turn) error {
+func (r fakeTurns) List(context.Context) ([]membership.Turn, []*cluster.Malformed, error) {
+	r.note("Turns.List")
+	return []membership.Turn{{Name: "over", Voters: 1}}, nil, nil
+}
+
+func (r fakeTurns) Put(_ context.Context, t membership.Turn, _ ...membership.Turn) (membership.Turn, error) {
 	r.note("Turns.Put")
-	return nil
+	return t, nil
 }
 
 func (r fakeTurns) Delete(context.Context, string) error {

@@ -13,7 +13,7 @@ import (
 
 // takenOver reports whether another record claims the member.
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
-	owners, err := l.Cluster.Records(l.snap.ClusterID).Owners(ctx, l.req.ID)
+	owners, err := cluster.Owners(ctx, l.Cluster.Records(l.snap.ClusterID), l.req.ID)
 	if err != nil {
 		return false, l.later(err)
 	}

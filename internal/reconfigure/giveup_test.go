@@ -51,7 +51,7 @@ func TestGiveUpTurn(t *testing.T) {
 	b := start(t, 1, etcdtest.Options{})
 	turn := func() {
 		t.Helper()
-		if err := b.engine.Cluster.Turns(b.id(t)).Put(etcdtest.WaitContext(t), membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: "x"}); err != nil {
+		if _, err := b.engine.Cluster.Turns(b.id(t)).Put(etcdtest.WaitContext(t), membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestGiveUpTurnOfAMemberThatLeft(t *testing.T) {
 	r := b.leaveRequest(t, "c")
 	engine := *b.engine
 	engine.Cluster = &stubborn{Cluster: engine.Cluster, failures: 1_000_000, err: cluster.ErrPermission}
-	if err := engine.Cluster.Turns(r.Cluster).Put(etcdtest.WaitContext(t), membership.Turn{Name: "c", Voters: 4, Since: time.Now(), By: "x"}); err != nil {
+	if _, err := engine.Cluster.Turns(r.Cluster).Put(etcdtest.WaitContext(t), membership.Turn{Name: "c", Voters: 4, Since: time.Now(), By: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.Leave(etcdtest.WaitContext(t), r); err != nil {

@@ -181,7 +181,7 @@ func (l *leave) look(ctx context.Context) error {
 	var turns []membership.Turn
 	var unread error
 	if l.req.Replacement {
-		turns, unread = l.Cluster.Turns(snap.ClusterID).List(ctx)
+		turns, unread = cluster.All(ctx, l.Cluster.Turns(snap.ClusterID))
 	}
 	r := l.req.removal(turns)
 	r.Leaving = l.Process.leaving.Keys()

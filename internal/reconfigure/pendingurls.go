@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -17,7 +18,7 @@ func (e *Engine) WithPending(ctx context.Context, snap membership.Snapshot) (mem
 	if !snap.Linearizable {
 		return snap, nil
 	}
-	all, err := e.Cluster.URLChanges(snap.ClusterID).List(ctx)
+	all, err := cluster.All(ctx, e.Cluster.URLChanges(snap.ClusterID))
 	if err != nil || len(all) == 0 {
 		return snap, err
 	}
@@ -60,7 +61,7 @@ func (e *Engine) evidenceOf(ctx context.Context, snap membership.Snapshot, id me
 // lock: a change that another run is about to make looks as if it had not been made. A
 // failed deletion is repeated another time.
 func (e *Engine) endURLChanges(ctx context.Context, snap membership.Snapshot) {
-	all, _ := e.Cluster.URLChanges(snap.ClusterID).List(ctx)
+	all, _, _ := e.Cluster.URLChanges(snap.ClusterID).List(ctx)
 	for _, c := range all {
 		if _, pending := snap.Pending[c.ID]; !pending {
 			_ = e.Cluster.URLChanges(snap.ClusterID).Delete(ctx, c.ID.String())
@@ -103,7 +104,7 @@ func (u *update) confirm(ctx context.Context, snap membership.Snapshot) error {
 
 func (u *update) put(ctx context.Context, snap membership.Snapshot, c membership.URLChange) error {
 	c.Since, c.By = u.Clock.Now(), u.Self
-	if err := u.Cluster.URLChanges(snap.ClusterID).Put(ctx, c); err != nil {
+	if _, err := u.Cluster.URLChanges(snap.ClusterID).Put(ctx, c); err != nil {
 		return sent(err, "")
 	}
 	u.recorded = c

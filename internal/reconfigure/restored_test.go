@@ -25,7 +25,7 @@ func TestABackupOfAnotherCluster(t *testing.T) {
 	d := b.NewJoiner(t, "d")
 	client := b.Client(t)
 	_, err1 := client.Put(ctx, membership.MetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
-	err2 := b.engine.Cluster.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
+	_, err2 := b.engine.Cluster.Turns(before).Put(ctx, membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
 	_, err3 := b.engine.Cluster.Records(before).Put(ctx, cluster.Record{
 		Owner: "name:d", Name: "d", PeerURLs: []string{d.PeerURL()}, State: cluster.Announced, MemberID: "2a",
 	})

@@ -6,7 +6,6 @@ package reconfigure
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -26,7 +25,7 @@ func (l *leave) begin(ctx context.Context) error {
 	l.endTurns(ctx, l.snap)
 	if l.req.Replacement {
 		t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
-		if err := l.Cluster.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
+		if _, err := l.Cluster.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
 			return sent(err, "")
 		}
 	}
@@ -37,8 +36,8 @@ func (l *leave) begin(ctx context.Context) error {
 // endTurns deletes the records of turns that are over, so that they do not seem
 // open again when the cluster shrinks. A failed deletion is repeated another time.
 func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
-	all, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
-	if err != nil && !errors.As(err, new(*cluster.Malformed)) || len(all) == 0 {
+	all, _, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
+	if err != nil || len(all) == 0 {
 		return
 	}
 	open := map[string]bool{}
@@ -55,7 +54,7 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 // OpenTurns returns the replacements on record that are not over; see
 // [membership.Snapshot.OpenTurns].
 func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]membership.Turn, error) {
-	turns, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
+	turns, err := cluster.All(ctx, e.Cluster.Turns(snap.ClusterID))
 	return snap.OpenTurns(turns), err
 }
 

@@ -6,6 +6,7 @@ package reconfigure_test
 import (
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -13,7 +14,7 @@ import (
 // turns returns the names of the replacements on record.
 func (b *bench) turns(t *testing.T) []string {
 	t.Helper()
-	all, err := b.engine.Cluster.Turns(b.id(t)).List(etcdtest.WaitContext(t))
+	all, err := cluster.All(etcdtest.WaitContext(t), b.engine.Cluster.Turns(b.id(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

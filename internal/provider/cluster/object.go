@@ -18,7 +18,7 @@ import (
 // otherObject returns the record of another etcd_cluster than that of the model. was is
 // what the last refresh found: a record that cannot be read neither is one, nor ends one.
 func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membership.ClusterID, was port.ObjectRecord) port.ObjectRecord {
-	r, err := c.Cluster.ObjectRecords(id).Get(ctx)
+	r, _, err := c.Cluster.ObjectRecords(id).Get(ctx, "")
 	switch {
 	case err != nil:
 		return was
@@ -57,10 +57,10 @@ func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
 	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
 	defer cancel()
 	records := c.Cluster.ObjectRecords(id)
-	r, err := records.Get(ctx)
+	r, _, err := records.Get(ctx, "")
 	o := private.Kept[object](ctx, kept, objectKey, diags)
 	if err == nil && (r.Object == "" || o.Imported) {
-		err = records.Put(ctx, port.ObjectRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
+		_, err = records.Put(ctx, port.ObjectRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
 	}
 	if err == nil {
 		o.Imported = false

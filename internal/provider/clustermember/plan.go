@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -200,7 +201,7 @@ func (r *Resource) identify(ctx context.Context, e *membership.Entry, c *backend
 // isAdopted reports whether an etcd_member has adopted the learner. Then the learner
 // does not remove it.
 func (r *Resource) isAdopted(ctx context.Context, c *backend.Cluster, e membership.Entry) bool {
-	owners, err := c.Cluster.Records(e.Cluster).Owners(ctx, e.ID)
+	owners, err := cluster.Owners(ctx, c.Cluster.Records(e.Cluster), e.ID)
 	own := "learner:" + e.Name
 	return err == nil && slices.ContainsFunc(owners, func(o string) bool { return o != own && o != e.Before.Node })
 }

@@ -1,0 +1,191 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Store keeps the records of one kind in the cluster itself, below <metadata
+// prefix><cluster ID>/, so that every Terraform run sees them. Without the ID of the
+// cluster all its methods fail with [membership.ErrNoClusterID].
+type Store[T any] interface {
+	// Get returns the record of a name; ok is false if there is none. The error is a
+	// [*Malformed] if the key holds something else.
+	Get(ctx context.Context, name string) (r T, ok bool, err error)
+	// List returns all records, sorted by name, and the malformed ones.
+	List(ctx context.Context) ([]T, []*Malformed, error)
+	// Put writes a record in place of the given records of other names, and returns the
+	// record as stored. An ownership record is written if none of them has changed since
+	// it was read, and the record itself has not; otherwise the error is
+	// [ErrRecordChanged]. The other kinds are written under the lock on membership
+	// changes, in place of an earlier record of the same name.
+	Put(ctx context.Context, r T, instead ...T) (T, error)
+	// Delete deletes the record of a name, whatever its value. It is not an error if
+	// there is none. The error is a [*NotDeleted].
+	Delete(ctx context.Context, name string) error
+}
+
+// All returns all records of a store. The error is a [*Malformed] if a key holds
+// something else; the readable records are returned with it.
+func All[T any](ctx context.Context, s Store[T]) ([]T, error) {
+	all, unread, err := s.List(ctx)
+	if len(unread) > 0 {
+		err = unread[0]
+	}
+	return all, err
+}
+
+// ErrRecordChanged means that the record was changed since it was read: another
+// Terraform run works on the same member.
+var ErrRecordChanged = errors.New("the ownership record was changed by another run")
+
+// kind declares how records of one kind are stored.
+type kind[T any] struct {
+	// what names the kind in a [*Malformed]; at is where its keys begin.
+	what, at string
+	// form returns the name of a record, the last part of its key, and its stored form.
+	form func(r T) (name string, stored any)
+	// read returns the record in a key, or why the provider cannot have written it.
+	read func(name string, kv *mvccpb.KeyValue) (T, error)
+	// revision returns the modification revision of a record that was read, 0 of a new
+	// one. It is nil if a record is written whatever the key holds.
+	revision func(r T) int64
+}
+
+type store[T any] struct {
+	c *Client
+	kind[T]
+	prefix string
+	err    error // why there is no prefix
+}
+
+func newStore[T any](c *Client, id membership.ClusterID, k kind[T]) Store[T] {
+	prefix, err := membership.MetadataKey(id, k.at)
+	return store[T]{c, k, prefix, err}
+}
+
+// each calls [Client.Anywhere] if the ID of the cluster is known.
+func (s store[T]) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+	if s.err != nil {
+		return s.err
+	}
+	return s.c.Anywhere(ctx, f)
+}
+
+// parse reads a record. The error is a [*Malformed].
+func (s store[T]) parse(kv *mvccpb.KeyValue) (T, error) {
+	r, err := s.read(strings.TrimPrefix(string(kv.Key), s.prefix), kv)
+	if err != nil {
+		return *new(T), malformed(s.what, string(kv.Key), kv.Value, err)
+	}
+	return r, nil
+}
+
+// Get implements [Store].
+func (s store[T]) Get(ctx context.Context, name string) (r T, ok bool, err error) {
+	var found []*mvccpb.KeyValue
+	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		resp, err := kv.Get(ctx, s.prefix+name)
+		if err == nil {
+			found = resp.Kvs
+		}
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return r, false, err
+	}
+	r, err = s.parse(found[0])
+	return r, err == nil, err
+}
+
+// List implements [Store].
+func (s store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err error) {
+	var kvs []*mvccpb.KeyValue
+	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
+		kvs, err = under(ctx, kv, s.prefix)
+		return err
+	})
+	for _, kv := range kvs {
+		r, err := s.parse(kv)
+		if bad, ok := errors.AsType[*Malformed](err); ok {
+			unread = append(unread, bad)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out, unread, err
+}
+
+// Put implements [Store]. It writes what it can read again only.
+func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
+	if s.err != nil {
+		return r, s.err
+	}
+	name, stored := s.form(r)
+	value, err := json.Marshal(stored)
+	if err != nil {
+		return r, err
+	}
+	written := &mvccpb.KeyValue{Key: []byte(s.prefix + name), Value: value}
+	if _, err := s.read(name, written); err != nil {
+		return r, err
+	}
+	write := []clientv3.Op{clientv3.OpPut(s.prefix+name, string(value))}
+	var unchanged []clientv3.Cmp
+	for i, other := range append([]T{r}, instead...) {
+		of, _ := s.form(other)
+		if s.revision != nil {
+			unchanged = append(unchanged, clientv3.Compare(clientv3.ModRevision(s.prefix+of), "=", s.revision(other)))
+		}
+		if i > 0 {
+			write = append(write, clientv3.OpDelete(s.prefix+of))
+		}
+	}
+	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		resp, err := kv.Txn(ctx).
+			If(unchanged...).
+			Then(write...).
+			Else(clientv3.OpGet(s.prefix + name)).
+			Commit()
+		if err != nil {
+			return err
+		}
+		if resp.Succeeded {
+			written.ModRevision = resp.Header.Revision
+			return nil
+		}
+		// A write whose answer was lost, and that was sent again through
+		// another endpoint, finds its own value.
+		if kvs := elsewhere(resp); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
+			written.ModRevision = kvs[0].ModRevision
+			return nil
+		}
+		return ErrRecordChanged
+	})
+	if err != nil {
+		return r, err
+	}
+	return s.parse(written)
+}
+
+// Delete implements [Store].
+func (s store[T]) Delete(ctx context.Context, name string) error {
+	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+		_, err := kv.Delete(ctx, s.prefix+name)
+		return err
+	})
+	if err != nil {
+		return &NotDeleted{s.prefix + name, err}
+	}
+	return nil
+}
