@@ -72,18 +72,9 @@ type Cluster interface {
 	// silent for 2 s after something was sent to it counts as not connected.
 	Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error)
 
-	// StartTime asks a member for the start time of its process. It is "" if the metrics do
-	// not say, or if another member answers. It tells processes of one member apart, and
-	// must not be compared with any clock.
-	StartTime(ctx context.Context, of membership.MemberID) (string, error)
-
-	// Heard asks a member, preferably the leader, how much it has received from
-	// another member.
-	Heard(ctx context.Context, of, from membership.MemberID) (Heard, error)
-
-	// Sending asks a member, preferably the leader, whether it is sending a
-	// snapshot to another member at this moment.
-	Sending(ctx context.Context, from, to membership.MemberID) (bool, error)
+	// Metrics asks a member, preferably the leader, for what its metrics say about the
+	// others.
+	Metrics(ctx context.Context, of membership.MemberID) (Metrics, error)
 
 	// Records, Turns, URLChanges and ObjectRecords return what the cluster with the ID
 	// has on record.

@@ -13,19 +13,88 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// activePeer matches a line of a member's metrics: whether it has a connection to
-// another member, 1 or 0, within a second of a change (3.4 to 3.7). There are two
-// exceptions. In a member that joined by snapshot, the connection to a member that
-// it had met before may be counted twice, and is then 1 without a connection. A
-// member that was started after the failure of another has no line for that one.
-var activePeer = regexp.MustCompile(`(?m)^etcd_network_active_peers\{Local="([0-9a-f]+)",Remote="([0-9a-f]+)"\} ([0-9.e+]+)$`)
+// Metrics is what the metrics of one member say about its connections (3.4 to 3.7).
+type Metrics struct {
+	// Start is the start time of its process, "" if they do not say it, or are those of
+	// another member, as behind a load balancer. It tells processes of one member apart,
+	// and must not be compared with any clock.
+	Start string
+	// Connected contains other members, and whether it has a connection to them, within a
+	// second of a change. There are two exceptions. In a member that joined by snapshot,
+	// the connection to a member that it had met before may be counted twice, and then
+	// seems to be there without one. A member that was started after the failure of
+	// another does not have that one. It is empty if the metrics are those of another.
+	Connected map[membership.MemberID]bool
+	// Traffic is that with each member. It never becomes less, until the process ends.
+	Traffic map[membership.MemberID]Traffic
+	// Sending contains the members to which it is sending a snapshot at this moment.
+	Sending map[membership.MemberID]bool
+	// At is the time on the member's clock, zero if it is not known.
+	At time.Time
 
-// peerTraffic matches a line of a member's metrics: the bytes received from
-// another member or sent to it, and the failed sends (3.4 to 3.7).
-var peerTraffic = regexp.MustCompile(`(?m)^etcd_network_peer_(received_bytes|sent_bytes|sent_failures)_total\{(?:From|To)="([0-9a-f]+)"\} ([0-9.e+]+)$`)
+	leads bool
+}
 
-// leads matches a line of a leader's metrics (3.4 to 3.7).
-var leads = regexp.MustCompile(`(?m)^etcd_server_is_leader 1$`)
+// Traffic counts the bytes received from a member, and the bytes and failed sends to it.
+type Traffic struct{ Received, Sent float64 }
+
+// metric matches a line of a member's metrics: its name, the member itself, another
+// member, and the value. The start time of the process is in seconds since 1970 by the
+// clock of its machine, on Linux and Windows.
+var metric = regexp.MustCompile(`(?m)^(process_start_time_seconds|etcd_server_is_leader|etcd_network_[a-z_]+)` +
+	`(?:\{(?:Local="([0-9a-f]+)",)?(?:Remote|From|To)="([0-9a-f]+)"\})? ([0-9.e+]{1,32})$`)
+
+// metricsFrom parses the metrics of member of.
+func metricsFrom(body []byte, of membership.MemberID) Metrics {
+	m := Metrics{Connected: map[membership.MemberID]bool{}, Traffic: map[membership.MemberID]Traffic{}, Sending: map[membership.MemberID]bool{}}
+	for _, found := range metric.FindAllSubmatch(body, -1) {
+		value, err := strconv.ParseFloat(string(found[4]), 64)
+		if err != nil {
+			continue
+		}
+		switch string(found[1]) {
+		case "process_start_time_seconds":
+			m.Start = string(found[4])
+			continue
+		case "etcd_server_is_leader":
+			m.leads = value == 1
+			continue
+		}
+		id, err := membership.ParseMemberID(string(found[3]))
+		if err != nil {
+			continue
+		}
+		t := m.Traffic[id]
+		switch string(found[1]) {
+		case "etcd_network_active_peers":
+			if local, err := membership.ParseMemberID(string(found[2])); err == nil && local == of {
+				m.Connected[id] = value != 0
+			}
+		case "etcd_network_peer_received_bytes_total":
+			m.Traffic[id] = Traffic{t.Received + value, t.Sent}
+		case "etcd_network_peer_sent_bytes_total", "etcd_network_peer_sent_failures_total":
+			m.Traffic[id] = Traffic{t.Received, t.Sent + value}
+		case "etcd_network_snapshot_send_inflights_total":
+			m.Sending[id] = value != 0
+		}
+	}
+	if len(m.Connected) == 0 {
+		m.Start = ""
+	}
+	return m
+}
+
+// Metrics implements [Cluster].
+func (c *Client) Metrics(ctx context.Context, of membership.MemberID) (Metrics, error) {
+	endpoint, err := c.addressOf(of)
+	if err != nil {
+		return Metrics{}, err
+	}
+	body, at, err := c.pool.Get(ctx, c.settings, endpoint, "/metrics")
+	m := metricsFrom(body, of)
+	m.At = at
+	return m, err
+}
 
 const (
 	// peerSilence is how long a member may be silent after something was sent
@@ -56,19 +125,15 @@ func SeenByLeader(ctx context.Context, port Cluster, snap membership.Snapshot, d
 
 // Peers implements [Cluster].
 func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []membership.MemberID) (map[membership.MemberID]bool, error) {
-	body, _, err := c.metrics(ctx, of)
+	first, err := c.Metrics(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	seen := activePeers(body, of)
-	if len(seen) == 0 {
-		return seen, nil // from another member, or it has no peers
-	}
-	first := trafficOf(body)
+	seen := first.Connected
 	open := map[membership.MemberID]*peerCheck{}
 	for _, id := range doubted {
-		if active, known := seen[id]; active || !known {
-			open[id] = &peerCheck{last: first[id]}
+		if active, known := seen[id]; len(seen) > 0 && (active || !known) {
+			open[id] = &peerCheck{last: first.Traffic[id]}
 		}
 	}
 	clock := c.settings.Time()
@@ -76,15 +141,16 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 		if err := clock.Sleep(ctx, peerPoll); err != nil {
 			return nil, err
 		}
-		if body, _, err = c.metrics(ctx, of); err != nil {
+		m, err := c.Metrics(ctx, of)
+		if err != nil {
 			return nil, err
 		}
-		if len(activePeers(body, of)) == 0 || !leads.Match(body) {
+		if len(m.Connected) == 0 || !m.leads {
 			break // a follower has no traffic with most members, even if they are healthy
 		}
-		now, traffic := clock.Now(), trafficOf(body)
+		now := clock.Now()
 		for id, d := range open {
-			if active, settled := d.next(traffic[id], now); settled {
+			if active, settled := d.next(m.Traffic[id], now); settled {
 				seen[id] = active
 				delete(open, id)
 			}
@@ -93,122 +159,22 @@ func (c *Client) Peers(ctx context.Context, of membership.MemberID, doubted []me
 	return seen, nil
 }
 
-// Heard is what a member has received from another one.
-type Heard struct {
-	// Known is false if its metrics do not have the other member.
-	Known bool
-	// Bytes never becomes less, until the process ends.
-	Bytes float64
-	// At is the time on the member's clock.
-	At time.Time
-}
-
-// Heard implements [Cluster].
-func (c *Client) Heard(ctx context.Context, of, from membership.MemberID) (Heard, error) {
-	body, at, err := c.metrics(ctx, of)
-	_, known := activePeers(body, of)[from]
-	return Heard{Known: known && !at.IsZero(), Bytes: trafficOf(body)[from].received, At: at}, err
-}
-
-// traffic counts the bytes received from a member, and the bytes and failed
-// sends to it. Only growth is significant.
-type traffic struct{ received, sent float64 }
-
 // peerCheck finds out whether a member sends anything.
 type peerCheck struct {
-	last traffic
+	last Traffic
 	// since is when something was sent to it after its last message.
 	since time.Time
 }
 
 // next evaluates the next values of the counters.
-func (d *peerCheck) next(t traffic, now time.Time) (active, settled bool) {
+func (d *peerCheck) next(t Traffic, now time.Time) (active, settled bool) {
 	switch {
-	case t.received < d.last.received || t.sent < d.last.sent:
+	case t.Received < d.last.Received || t.Sent < d.last.Sent:
 		*d = peerCheck{last: t} // the process was restarted, and its counters begin at 0
-	case t.received > d.last.received:
+	case t.Received > d.last.Received:
 		return true, true
-	case d.since.IsZero() && t.sent > d.last.sent:
+	case d.since.IsZero() && t.Sent > d.last.Sent:
 		d.since = now
 	}
 	return false, !d.since.IsZero() && now.Sub(d.since) >= peerSilence
-}
-
-// trafficOf parses the metrics of a member.
-func trafficOf(metrics []byte) map[membership.MemberID]traffic {
-	out := map[membership.MemberID]traffic{}
-	for _, found := range peerTraffic.FindAllSubmatch(metrics, -1) {
-		id, err1 := membership.ParseMemberID(string(found[2]))
-		n, err2 := strconv.ParseFloat(string(found[3]), 64)
-		if err1 != nil || err2 != nil {
-			continue
-		}
-		t := out[id]
-		if string(found[1]) == "received_bytes" {
-			t.received += n
-		} else {
-			t.sent += n
-		}
-		out[id] = t
-	}
-	return out
-}
-
-// snapshotsSent matches a line of a member's metrics: how many snapshots it is
-// sending to another member (3.4 to 3.7).
-var snapshotsSent = regexp.MustCompile(`(?m)^etcd_network_snapshot_send_inflights_total\{To="([0-9a-f]+)"\} ([0-9.e+]+)$`)
-
-// Sending implements [Cluster].
-func (c *Client) Sending(ctx context.Context, from, to membership.MemberID) (bool, error) {
-	body, _, err := c.metrics(ctx, from)
-	if err != nil {
-		return false, err
-	}
-	for _, found := range snapshotsSent.FindAllSubmatch(body, -1) {
-		if id, err := membership.ParseMemberID(string(found[1])); err == nil && id == to && string(found[2]) != "0" {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// metrics fetches the metrics of a member. Behind a load balancer they may
-// belong to another member.
-func (c *Client) metrics(ctx context.Context, of membership.MemberID) ([]byte, time.Time, error) {
-	endpoint, err := c.addressOf(of)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return c.pool.Get(ctx, c.settings, endpoint, "/metrics")
-}
-
-// activePeers parses the metrics of member of. Behind a load balancer they may
-// belong to another member: those say nothing about the connections of this one.
-func activePeers(metrics []byte, of membership.MemberID) map[membership.MemberID]bool {
-	out := map[membership.MemberID]bool{}
-	for _, found := range activePeer.FindAllSubmatch(metrics, -1) {
-		local, err1 := membership.ParseMemberID(string(found[1]))
-		remote, err2 := membership.ParseMemberID(string(found[2]))
-		if err1 == nil && err2 == nil && local == of {
-			out[remote] = string(found[3]) != "0"
-		}
-	}
-	return out
-}
-
-// processStart matches the line of a process's metrics that says when it started, in
-// seconds since 1970 by the clock of its machine (3.4 to 3.7, on Linux and Windows).
-var processStart = regexp.MustCompile(`(?m)^process_start_time_seconds ([0-9.e+]{1,32})$`)
-
-// StartTime implements [Cluster].
-func (c *Client) StartTime(ctx context.Context, of membership.MemberID) (string, error) {
-	body, _, err := c.metrics(ctx, of)
-	if err != nil {
-		return "", err
-	}
-	found := processStart.FindSubmatch(body)
-	if found == nil || len(activePeers(body, of)) == 0 { // or it is from another member
-		return "", nil
-	}
-	return string(found[1]), nil
 }

@@ -7,11 +7,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strconv"
 	"testing"
@@ -21,23 +21,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-func TestActivePeers(t *testing.T) {
-	metrics := []byte(`# HELP etcd_network_active_peers The current number of active peer connections.
+func TestMetrics(t *testing.T) {
+	body := []byte(`# HELP etcd_network_active_peers The current number of active peer connections.
 # TYPE etcd_network_active_peers gauge
 etcd_network_active_peers{Local="a1",Remote="b2"} 1
 etcd_network_active_peers{Local="a1",Remote="c3"} 0
 etcd_network_active_peers{Local="d4",Remote="e5"} 1
 etcd_network_active_peers{Local="x",Remote="e5"} 1
 etcd_network_known_peers{Local="a1",Remote="f6"} 1
-`)
-	got := activePeers(metrics, 0xa1)
-	if want := map[membership.MemberID]bool{0xb2: true, 0xc3: false}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestTraffic(t *testing.T) {
-	metrics := []byte(`# TYPE etcd_network_peer_received_bytes_total counter
 etcd_network_peer_received_bytes_total{From="0"} 7
 etcd_network_peer_received_bytes_total{From="b2"} 1.5e+06
 etcd_network_peer_sent_bytes_total{To="b2"} 20
@@ -45,10 +36,21 @@ etcd_network_peer_sent_failures_total{To="b2"} 3
 etcd_network_peer_sent_failures_total{To="c3"} 4
 etcd_network_peer_sent_failures_total{To="x"} 5
 etcd_network_peer_received_failures_total{From="b2"} 9
+etcd_network_snapshot_send_inflights_total{To="b2"} 1
+etcd_network_snapshot_send_inflights_total{To="c3"} 0
+etcd_server_is_leader 1
+process_start_time_seconds 1.79e+09
 `)
-	got := trafficOf(metrics)
-	if want := map[membership.MemberID]traffic{0xb2: {1.5e6, 23}, 0xc3: {0, 4}}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	type ids = map[membership.MemberID]bool
+	want := Metrics{
+		Start: "1.79e+09", leads: true, Connected: ids{0xb2: true, 0xc3: false}, Sending: ids{0xb2: true, 0xc3: false},
+		Traffic: map[membership.MemberID]Traffic{0xb2: {1.5e6, 23}, 0xc3: {0, 4}},
+	}
+	if got := metricsFrom(body, 0xa1); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := metricsFrom(body, 0xf6); got.Start != "" || len(got.Connected) > 0 {
+		t.Errorf("from another member: %+v", got)
 	}
 }
 
@@ -56,32 +58,32 @@ etcd_network_peer_received_failures_total{From="b2"} 9
 func TestDoubtSettles(t *testing.T) {
 	type step struct {
 		after time.Duration
-		traffic
+		Traffic
 	}
 	const open, lives, gone = "open", "it lives", "it is gone"
 	tests := map[string]struct {
 		steps []step
 		want  string
 	}{
-		"a word":                            {[]step{{peerPoll, traffic{11, 100}}}, lives},
-		"a word that nothing was sent for":  {[]step{{peerSilence, traffic{11, 100}}}, lives},
-		"nothing sent":                      {[]step{{peerPoll, traffic{10, 100}}, {peerWatch, traffic{10, 100}}}, open},
-		"sent just now":                     {[]step{{peerWatch, traffic{10, 101}}}, open},
-		"sent, and there is time yet":       {[]step{{0, traffic{10, 101}}, {peerSilence - 1, traffic{10, 150}}}, open},
-		"sent, and nothing said":            {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{10, 101}}}, gone},
-		"sent, and at last a word":          {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{11, 101}}}, lives},
-		"the leader has been started anew":  {[]step{{0, traffic{10, 101}}, {peerSilence, traffic{0, 3}}}, open},
-		"anew, and a word":                  {[]step{{0, traffic{0, 3}}, {peerPoll, traffic{1, 3}}}, lives},
-		"anew, and nothing said since then": {[]step{{0, traffic{0, 3}}, {0, traffic{0, 4}}, {peerSilence, traffic{0, 5}}}, gone},
+		"a word":                            {[]step{{peerPoll, Traffic{11, 100}}}, lives},
+		"a word that nothing was sent for":  {[]step{{peerSilence, Traffic{11, 100}}}, lives},
+		"nothing sent":                      {[]step{{peerPoll, Traffic{10, 100}}, {peerWatch, Traffic{10, 100}}}, open},
+		"sent just now":                     {[]step{{peerWatch, Traffic{10, 101}}}, open},
+		"sent, and there is time yet":       {[]step{{0, Traffic{10, 101}}, {peerSilence - 1, Traffic{10, 150}}}, open},
+		"sent, and nothing said":            {[]step{{0, Traffic{10, 101}}, {peerSilence, Traffic{10, 101}}}, gone},
+		"sent, and at last a word":          {[]step{{0, Traffic{10, 101}}, {peerSilence, Traffic{11, 101}}}, lives},
+		"the leader has been started anew":  {[]step{{0, Traffic{10, 101}}, {peerSilence, Traffic{0, 3}}}, open},
+		"anew, and a word":                  {[]step{{0, Traffic{0, 3}}, {peerPoll, Traffic{1, 3}}}, lives},
+		"anew, and nothing said since then": {[]step{{0, Traffic{0, 3}}, {0, Traffic{0, 4}}, {peerSilence, Traffic{0, 5}}}, gone},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := peerCheck{last: traffic{10, 100}}
+			d := peerCheck{last: Traffic{10, 100}}
 			now := time.Now()
 			got := open
 			for _, s := range tt.steps {
 				now = now.Add(s.after)
-				switch active, settled := d.next(s.traffic, now); {
+				switch active, settled := d.next(s.Traffic, now); {
 				case settled && active:
 					got = lives
 				case settled:
@@ -193,8 +195,8 @@ func TestSending(t *testing.T) {
 			c := clientFor(t, settings(b.Endpoints()...))
 			observe(t, c)
 			sending := func() bool {
-				is, err := c.Sending(etcdtest.WaitContext(t), leader, id)
-				return err == nil && is
+				m, err := c.Metrics(etcdtest.WaitContext(t), leader)
+				return err == nil && m.Sending[id]
 			}
 			if sending() {
 				t.Error("a snapshot before the learner missed anything")

@@ -89,8 +89,12 @@ func (f *fake) Members(context.Context) ([]membership.Member, membership.Cluster
 	return slices.Clone(f.members), 9, nil
 }
 
-func (f *fake) Sending(context.Context, membership.MemberID, membership.MemberID) (bool, error) {
-	return f.sending(), nil
+func (f *fake) Metrics(context.Context, membership.MemberID) (cluster.Metrics, error) {
+	m := cluster.Metrics{Sending: map[membership.MemberID]bool{}}
+	for _, other := range f.members {
+		m.Sending[other.ID] = f.sending != nil && f.sending()
+	}
+	return m, nil
 }
 
 func (f *fake) Peers(context.Context, membership.MemberID, []membership.MemberID) (map[membership.MemberID]bool, error) {
@@ -168,8 +172,6 @@ type NoURLChanges struct{ cluster.URLChanges }
 func (NoURLChanges) Put(_ context.Context, c membership.URLChange, _ ...membership.URLChange) (membership.URLChange, error) {
 	return c, nil
 }
-
-func (f *fake) StartTime(context.Context, membership.MemberID) (string, error) { return "", nil }
 
 // List implements [cluster.URLChanges].
 func (NoURLChanges) List(context.Context) ([]membership.URLChange, []*cluster.Malformed, error) {

@@ -41,7 +41,7 @@ func (e *Engine) evidenceOf(ctx context.Context, snap membership.Snapshot, id me
 	if _, listed := snap.Member(id); !listed {
 		return out
 	}
-	out.Start, _ = e.Cluster.StartTime(ctx, id) // an error means that it is not known
+	out.Start = e.startOf(ctx, id)
 	for _, m := range snap.Voters() {
 		if m.ID == id {
 			continue
@@ -55,6 +55,12 @@ func (e *Engine) evidenceOf(ctx context.Context, snap membership.Snapshot, id me
 		}
 	}
 	return out
+}
+
+// startOf returns the start time of a member's process, "" if it is not known.
+func (e *Engine) startOf(ctx context.Context, id membership.MemberID) string {
+	m, _ := e.Cluster.Metrics(ctx, id) // an error means that it is not known
+	return m.Start
 }
 
 // endURLChanges deletes the records of changes that are over. It must be called under the
@@ -79,7 +85,7 @@ func (u *update) record(ctx context.Context, snap membership.Snapshot) error {
 	if v := snap.Voters(); len(v) == 1 && v[0].ID == u.req.ID {
 		return nil // no other voter has to find it
 	}
-	start, _ := u.Cluster.StartTime(ctx, u.req.ID)
+	start := u.startOf(ctx, u.req.ID)
 	m, _ := snap.Member(u.req.ID)
 	next := membership.URLChange{ID: u.req.ID, PeerURLs: u.req.PeerURLs, Before: m.PeerURLs, Start: start}
 	if was, pending := snap.Pending[u.req.ID]; pending {
@@ -96,7 +102,7 @@ func (u *update) confirm(ctx context.Context, snap membership.Snapshot) error {
 		return nil
 	}
 	u.endURLChanges(ctx, snap)
-	if now, _ := u.Cluster.StartTime(ctx, u.req.ID); now != "" && now != u.recorded.Start {
+	if now := u.startOf(ctx, u.req.ID); now != "" && now != u.recorded.Start {
 		return u.put(ctx, snap, u.recorded.Next(u.req.PeerURLs, now))
 	}
 	return nil

@@ -67,7 +67,7 @@ func (j *join) stalled(ctx context.Context) bool {
 		return false
 	}
 	if leader, _, ok := j.snap.MajorityLeader(); ok {
-		if sending, err := j.Cluster.Sending(ctx, leader, j.member.ID); err == nil && sending {
+		if m, err := j.Cluster.Metrics(ctx, leader); err == nil && m.Sending[j.member.ID] {
 			j.moved = j.Clock.Now()
 			return false
 		}

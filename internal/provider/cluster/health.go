@@ -132,14 +132,15 @@ func (s silence) look(ctx context.Context, c *backend.Cluster, snap membership.S
 	case connected[id] || !slices.Contains(snap.Down(), id):
 		return loss, silence{} // the leader hears it, or something answers at its address
 	}
-	heard, err := c.Cluster.Heard(ctx, leader, id)
+	heard, err := c.Cluster.Metrics(ctx, leader)
+	_, known := heard.Connected[id]
 	switch {
 	case err != nil:
 		s.Unseen = err.Error()
-	case !heard.Known || loss != membership.Vanished:
+	case !known || heard.At.IsZero() || loss != membership.Vanished:
 		s.Unseen = "the metrics of the leader do not have the member"
 	default:
-		now := silence{Leader: leader, Term: term, Bytes: heard.Bytes, Evidence: text.FailureEvidence(snap, id)}
+		now := silence{Leader: leader, Term: term, Bytes: heard.Traffic[id].Received, Evidence: text.FailureEvidence(snap, id)}
 		return loss, s.next(now, heard.At)
 	}
 	return membership.Unreachable, s
