@@ -74,41 +74,33 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 
 // create grants a lease and tries to create the key with it.
 func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
-	lease, err := s.grant(ctx, key, ttl)
+	granted, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseGrantResponse, error) {
+		return c.Grant(ctx, int64(roundUp(ttl)/time.Second))
+	})
 	if err != nil {
-		return Entry{}, err
+		return Entry{}, s.heldOr(ctx, key, err)
 	}
-	var mine int64
+	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
+		return commit(ctx, c, key, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)},
+			clientv3.OpPut(key, value, clientv3.WithLease(granted.ID)))
+	})
 	var other *mvccpb.KeyValue
-	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
-			Then(clientv3.OpPut(key, value, clientv3.WithLease(lease))).
-			Else(clientv3.OpGet(key)).
-			Commit()
-		if err != nil {
-			return err
-		}
-		if mine, other = 0, found(resp); other == nil {
-			mine = resp.Header.Revision
-			return nil
+	if err == nil {
+		mine := Entry{Key: key, Value: value, Left: ttl, created: resp.Header.Revision, lease: int64(granted.ID)}
+		if other = found(resp); other == nil {
+			return mine, nil
 		}
 		// A request whose answer was lost, and that was sent again through
 		// another endpoint, finds its own key.
-		if clientv3.LeaseID(other.Lease) == lease {
-			mine, other = other.CreateRevision, nil
+		if mine.created = other.CreateRevision; other.Lease == mine.lease {
+			return mine, nil
 		}
-		return nil
-	})
-	if err == nil && mine != 0 {
-		return Entry{Key: key, Value: value, Left: ttl, created: mine, lease: int64(lease)}, nil
 	}
 	// Revoking the lease also deletes the key, if it was written after all.
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	_ = s.route.Anywhere(after, func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.Revoke(ctx, lease)
-		return err
+	_, _ = ask(after, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseRevokeResponse, error) {
+		return c.Revoke(ctx, granted.ID)
 	})
 	if err != nil {
 		return Entry{}, s.heldOr(ctx, key, err)
@@ -116,19 +108,18 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 	return Entry{}, &HeldError{s.entry(ctx, other)}
 }
 
-// grant grants a lease.
-func (s *V3) grant(ctx context.Context, key string, ttl time.Duration) (lease clientv3.LeaseID, err error) {
-	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.Grant(ctx, int64(roundUp(ttl)/time.Second))
-		if err == nil {
-			lease = resp.ID
-		}
+// ask sends a request through a route and returns the answer.
+func ask[T any](ctx context.Context, r Route, send func(context.Context, *clientv3.Client) (T, error)) (answer T, err error) {
+	err = r.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) (err error) {
+		answer, err = send(ctx, c)
 		return err
 	})
-	if err != nil {
-		err = s.heldOr(ctx, key, err)
-	}
-	return lease, err
+	return answer, err
+}
+
+// commit makes a change of a key if the comparisons hold, and reads the key if not.
+func commit(ctx context.Context, c *clientv3.Client, key string, hold []clientv3.Cmp, change ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	return c.Txn(ctx).If(hold...).Then(change...).Else(clientv3.OpGet(key)).Commit()
 }
 
 // heldOr returns a [HeldError] if the key exists and err is an alarm, an
@@ -181,71 +172,57 @@ func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
 
 // Beat implements [Store].
 func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
-	lost := &LostError{Key: e.Key}
-	var now *mvccpb.KeyValue
-	held := false
-	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+	lease := clientv3.LeaseID(e.lease)
+	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
 		// The lease is renewed first. If it were gone after the key was
 		// written, watchers would see a beat that does not count.
-		if _, err := c.KeepAliveOnce(ctx, clientv3.LeaseID(e.lease)); err != nil {
-			return err
+		if _, err := c.KeepAliveOnce(ctx, lease); err != nil {
+			return nil, err
 		}
-		resp, err := c.Txn(ctx).If(same(e)...).
-			Then(clientv3.OpPut(e.Key, e.Value, clientv3.WithLease(clientv3.LeaseID(e.lease)))).
-			Else(clientv3.OpGet(e.Key)).
-			Commit()
+		resp, err := commit(ctx, c, e.Key, same(e), clientv3.OpPut(e.Key, e.Value, clientv3.WithLease(lease)))
 		if alarmOf(err) != "" {
 			// The lease was renewed; a read can still tell whether the claim
 			// exists.
-			resp, err = c.Txn(ctx).If(same(e)...).Else(clientv3.OpGet(e.Key)).Commit()
+			resp, err = commit(ctx, c, e.Key, same(e))
 		}
-		if err != nil {
-			return err
-		}
-		held, now = resp.Succeeded, found(resp)
-		return nil
+		return resp, err
 	})
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		if now, ok, getErr := s.Get(ctx, e.Key); getErr == nil && ok {
-			lost.Now = &now
-		}
-		return e, lost
+		now, _ := s.get(ctx, e.Key)
+		return e, s.lost(ctx, e.Key, now)
 	case err != nil:
 		return e, err
-	case held:
-		e.Left = ttl
-		return e, nil
-	case now != nil:
-		lost.Now = new(s.entry(ctx, now))
+	case !resp.Succeeded:
+		return e, s.lost(ctx, e.Key, found(resp))
 	}
-	return e, lost
+	e.Left = ttl
+	return e, nil
 }
 
 // Delete implements [Store].
 func (s *V3) Delete(ctx context.Context, e Entry) error {
-	gone := false
 	sent := false
-	var now *mvccpb.KeyValue
-	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
+	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
 		if e.lease != 0 {
 			// The lease must outlive the key long enough for watchers to see
 			// it. A lease that is gone deleted the key as well, as the
 			// comparison shows.
 			_, _ = c.KeepAliveOnce(ctx, clientv3.LeaseID(e.lease))
 		}
-		resp, err := c.Txn(ctx).If(same(e)...).Then(clientv3.OpDelete(e.Key)).Else(clientv3.OpGet(e.Key)).Commit()
-		if err != nil {
-			sent = true
-			return err
-		}
-		gone, now = resp.Succeeded, found(resp)
-		return nil
+		resp, err := commit(ctx, c, e.Key, same(e), clientv3.OpDelete(e.Key))
+		sent = sent || err != nil
+		return resp, err
 	})
-	if err != nil || gone || sent && now == nil {
+	if err != nil || resp.Succeeded || sent && found(resp) == nil {
 		return err
 	}
-	lost := &LostError{Key: e.Key}
+	return s.lost(ctx, e.Key, found(resp))
+}
+
+// lost returns the error for a claim in whose place now is, nil if there is none.
+func (s *V3) lost(ctx context.Context, key string, now *mvccpb.KeyValue) error {
+	lost := &LostError{Key: key}
 	if now != nil {
 		lost.Now = new(s.entry(ctx, now))
 	}
@@ -254,37 +231,36 @@ func (s *V3) Delete(ctx context.Context, e Entry) error {
 
 // Get implements [Store].
 func (s *V3) Get(ctx context.Context, key string) (Entry, bool, error) {
-	var kvs []*mvccpb.KeyValue
-	err := s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.Get(ctx, key)
-		if err == nil {
-			kvs = resp.Kvs
-		}
-		return err
-	})
-	if err != nil || len(kvs) == 0 {
+	kv, err := s.get(ctx, key)
+	if err != nil || kv == nil {
 		return Entry{}, false, err
 	}
-	return s.entry(ctx, kvs[0]), true, nil
+	return s.entry(ctx, kv), true, nil
+}
+
+// get returns a key, nil if there is none.
+func (s *V3) get(ctx context.Context, key string) (*mvccpb.KeyValue, error) {
+	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
+		return c.Get(ctx, key)
+	})
+	if err != nil || len(resp.Kvs) == 0 {
+		return nil, err
+	}
+	return resp.Kvs[0], nil
 }
 
 // List implements [Store].
 func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
-	var kvs []*mvccpb.KeyValue
-	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.Get(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1))
-		if err == nil {
-			kvs, revision = resp.Kvs, resp.Header.Revision
-		}
-		return err
+	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
+		return c.Get(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1))
 	})
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case len(kvs) > connection.MaxKeys:
+	case len(resp.Kvs) > connection.MaxKeys:
 		return nil, 0, fmt.Errorf("more than %d keys begin with %s", connection.MaxKeys, connection.Quote(prefix+"/"))
 	}
-	kvs = slices.DeleteFunc(kvs, func(kv *mvccpb.KeyValue) bool {
+	kvs := slices.DeleteFunc(resp.Kvs, func(kv *mvccpb.KeyValue) bool {
 		_, ok := under(prefix, string(kv.Key))
 		return !ok
 	})
@@ -299,7 +275,7 @@ func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision
 		})
 	}
 	wg.Wait()
-	return entries, revision, ctx.Err()
+	return entries, resp.Header.Revision, ctx.Err()
 }
 
 // entry returns the entry of a key, with the time that its lease has left.
@@ -315,16 +291,15 @@ func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) Entry {
 }
 
 // left returns the time that a lease has left, negative if the lease is gone.
-func (s *V3) left(ctx context.Context, lease int64) (left time.Duration, err error) {
+func (s *V3) left(ctx context.Context, lease int64) (time.Duration, error) {
 	if lease == 0 {
 		return 0, nil
 	}
-	err = s.route.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		resp, err := c.TimeToLive(ctx, clientv3.LeaseID(lease))
-		if err == nil {
-			left = time.Duration(resp.TTL) * time.Second // -1 if the lease is gone
-		}
-		return err
+	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return c.TimeToLive(ctx, clientv3.LeaseID(lease))
 	})
-	return left, err
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(resp.TTL) * time.Second, nil // -1 if the lease is gone
 }
