@@ -85,15 +85,7 @@ func (s Settings) client(ctx context.Context, endpoint string, world World) (*Cl
 	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, err
 	}
-	address, err := s.target(endpoint)
-	if err != nil {
-		return nil, err
-	}
-	to := wire{"http", address}
-	if isHTTPS(endpoint) {
-		to.scheme = "https"
-	}
-
+	to := s.wire(endpoint)
 	c := &Client{dialer: newDialer(s, endpoint, to), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
 	if world != nil {
 		c.Client, c.cancel = world.Client(endpoint, to.url()), func() {}

@@ -154,9 +154,11 @@ func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 		received <- string(got[:n])
 		_ = c.Close()
 	})
+	lent := &sharedToken{}
+	lent.token.Store(new("swordfish"))
 	for name, s := range map[string]Settings{
 		"password": {Username: "root", Password: "swordfish"},
-		"token":    {anonymous: true, token: &sharedToken{token: "swordfish"}},
+		"token":    {anonymous: true, token: lent},
 	} {
 		s.Endpoints = []string{endpoint}
 		if _, err := ask(t, s, endpoint); KindOf(err) != NotEtcd {

@@ -137,7 +137,7 @@ func (d *dialer) diagnose(ctx context.Context) error {
 	}
 	defer func() { _ = raw.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
-	conn, info, err := d.security.ClientHandshake(ctx, hostOf(d.endpoint), raw)
+	conn, info, err := d.security.ClientHandshake(ctx, wireOf(d.endpoint).address, raw)
 	if err != nil {
 		return err
 	}

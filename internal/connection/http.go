@@ -67,7 +67,7 @@ func (t transport) to(u *url.URL) webTransport {
 		TLSClientConfig: w.recordCertificate(t.settings.TLS.Clone()),
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			w.record(sentNothing)
-			if address == hostOf(withPort(u.String())) {
+			if address == wireOf(withPort(u.String())).address {
 				address = w.address
 			}
 			return open(ctx, t.settings.dialTimeout(), address)
@@ -81,11 +81,10 @@ func (transport) CancelRequest(*http.Request) {}
 
 // wire returns what is dialled for a URL without a proxy.
 func (t transport) wire(u *url.URL) wire {
-	address, err := t.settings.target(withPort(u.Scheme + "://" + u.Host))
-	if err != nil {
-		address = u.Host
+	if endpoint := withPort(u.Scheme + "://" + u.Host); endpoint != "" {
+		return t.settings.wire(endpoint)
 	}
-	return wire{u.Scheme, address}
+	return wire{u.Scheme, u.Host}
 }
 
 // WebClient returns an HTTP client for a URL that etcd does not serve, such as that
@@ -112,13 +111,4 @@ func (s Settings) WebClient(base string) *http.Client {
 			return nil
 		},
 	}
-}
-
-// hostOf returns the host and port of a normalised URL.
-func hostOf(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return endpoint
-	}
-	return u.Host
 }

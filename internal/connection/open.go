@@ -4,6 +4,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/url"
@@ -16,20 +17,22 @@ func open(ctx context.Context, limit time.Duration, address string) (net.Conn, e
 	return (&net.Dialer{Timeout: limit}).DialContext(ctx, "tcp", address)
 }
 
-// target returns the host and port to dial for a normalised endpoint.
-func (s Settings) target(endpoint string) (string, error) {
-	if mapped, ok := s.AddressMap[endpoint]; ok {
-		endpoint = mapped
-	}
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "", &EndpointError{Endpoint: endpoint, Reason: "is not a URL"}
-	}
-	return u.Host, nil
-}
-
 // wire is a destination: a scheme, and the host and port that are dialled.
 type wire struct{ scheme, address string }
+
+// wire returns what is dialled for a normalised endpoint, by its own scheme.
+func (s Settings) wire(endpoint string) wire {
+	return wire{wireOf(endpoint).scheme, wireOf(cmp.Or(s.AddressMap[endpoint], endpoint)).address}
+}
+
+// wireOf returns what a normalised endpoint names, nothing for another text.
+func wireOf(endpoint string) wire {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return wire{}
+	}
+	return wire{u.Scheme, u.Host}
+}
 
 // The kinds that [wire.record] records.
 const (

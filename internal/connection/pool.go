@@ -48,13 +48,10 @@ type poolKey struct {
 	dial, request time.Duration
 }
 
-// poolEntry is a client that is open or being made. done is closed when client
-// or err is set.
+// poolEntry makes a client, and has it once it is open.
 type poolEntry struct {
-	done   chan struct{}
+	shared[*Client]
 	client *Client
-	err    error
-	cut    bool // err is due to the end of the context of the call that made the client
 }
 
 // Client returns the open client for s and endpoint, or makes it as
@@ -74,71 +71,44 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 	if key.anonymous && s.Username != "" {
 		s.token = p.token(s, key)
 	}
-	for {
-		entry, mine, err := p.entry(key)
+	entry, open, err := p.entry(key, nil)
+	if err != nil || open != nil {
+		return open, err
+	}
+	return entry.do(ctx, func() (*Client, error) {
+		client, err := s.client(ctx, key.endpoint, p.World)
 		if err != nil {
 			return nil, err
 		}
-		if mine {
-			return p.open(ctx, s, key, entry)
+		_, open, err := p.entry(key, client)
+		if open != client {
+			_ = client.close()
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-entry.done:
-		}
-		// The other caller's context may have ended. In that case, try again.
-		if entry.cut && ctx.Err() == nil {
-			continue
-		}
-		return entry.client, entry.err
-	}
+		return open, err
+	})
 }
 
-// entry returns the entry for key. If mine is true, the caller must fill the entry.
-func (p *Pool) entry(key poolKey) (entry *poolEntry, mine bool, err error) {
+// entry returns the entry for key, and its client if it is open, which is made if it is
+// not nil.
+func (p *Pool) entry(key poolKey, made *Client) (entry *poolEntry, open *Client, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, false, errPoolClosed
-	}
-	if entry, ok := p.entries[key]; ok {
-		return entry, false, nil
+		return nil, nil, errPoolClosed
 	}
 	if p.entries == nil {
 		p.entries = map[poolKey]*poolEntry{}
 	}
-	entry = &poolEntry{done: make(chan struct{})}
-	p.entries[key] = entry
-	return entry, true, nil
-}
-
-func (p *Pool) open(ctx context.Context, s Settings, key poolKey, entry *poolEntry) (*Client, error) {
-	client, err := s.client(ctx, key.endpoint, p.World)
-	if err == nil && !p.fill(entry, client) {
-		_ = client.close()
-		err = errPoolClosed
+	entry = p.entries[key]
+	if entry == nil {
+		entry = &poolEntry{}
+		p.entries[key] = entry
 	}
-	if err != nil {
-		p.mu.Lock()
-		delete(p.entries, key)
-		p.mu.Unlock()
-		entry.err, entry.cut = err, ctx.Err() != nil
+	if entry.client == nil && made != nil {
+		made.pooled = true
+		entry.client = made
 	}
-	close(entry.done)
-	return entry.client, err
-}
-
-// fill puts a client into the pool. It reports whether the pool is open.
-func (p *Pool) fill(entry *poolEntry, client *Client) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	client.pooled = true
-	entry.client = client
-	return true
+	return entry, entry.client, nil
 }
 
 // token returns the token that clients without credentials borrow. Callers with
@@ -224,7 +194,7 @@ func (p *Pool) Close() error {
 	p.entries, p.web = nil, nil
 	var clients []*Client
 	for _, entry := range entries {
-		// A client that is being made is closed by open.
+		// A client that is being made is closed by the call that makes it.
 		if entry.client != nil {
 			clients = append(clients, entry.client)
 		}

@@ -6,7 +6,7 @@ package connection
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
@@ -19,60 +19,33 @@ type sharedToken struct {
 	// authenticate gets a new token from the cluster. It returns "" if
 	// authentication is disabled.
 	authenticate func(ctx context.Context) (string, error)
-	mu           sync.Mutex
-	token        string
-	renewal      *renewal // the renewal in progress
-}
-
-// renewal is one attempt to replace the token. done is closed when err is set.
-type renewal struct {
-	done chan struct{}
-	err  error
-	cut  bool // err is due to the end of the context of the call that renews
+	renewal      shared[string]
+	token        atomic.Pointer[string]
 }
 
 // current returns the token, "" before the first renewal.
 func (t *sharedToken) current() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.token
+	if token := t.token.Load(); token != nil {
+		return *token
+	}
+	return ""
 }
 
 // renew replaces the token, unless another call has replaced it since used was
 // current. Concurrent callers share the result of one renewal: without a quorum
 // each renewal would take the whole request timeout.
 func (t *sharedToken) renew(ctx context.Context, used string) error {
-	for {
-		t.mu.Lock()
-		if t.token != used {
-			t.mu.Unlock()
-			return nil
+	_, err := t.renewal.do(ctx, func() (string, error) {
+		if now := t.current(); now != used {
+			return now, nil
 		}
-		under := t.renewal
-		if under == nil {
-			under = &renewal{done: make(chan struct{})}
-			t.renewal = under
-			t.mu.Unlock()
-			token, err := t.authenticate(ctx)
-			t.mu.Lock()
-			if err == nil {
-				t.token = token
-			}
-			under.err, under.cut, t.renewal = err, ctx.Err() != nil, nil
-			close(under.done)
-			t.mu.Unlock()
-			return err
+		token, err := t.authenticate(ctx)
+		if err == nil {
+			t.token.Store(&token)
 		}
-		t.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-under.done:
-		}
-		if under.err != nil && !under.cut {
-			return under.err
-		}
-	}
+		return token, err
+	})
+	return err
 }
 
 // lent sends the shared token to one server. It implements gRPC's PerRPCCredentials.
