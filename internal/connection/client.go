@@ -42,7 +42,7 @@ const (
 	tokenLimit = time.Second
 )
 
-// Client talks to exactly one endpoint. Every call goes through [Client.Do]. A
+// Client talks to exactly one endpoint, over a connection of a [Pool]. Every call goes through [Client.Do]. A
 // Client is safe for concurrent use.
 type Client struct {
 	*clientv3.Client
@@ -52,7 +52,6 @@ type Client struct {
 	requestTimeout time.Duration
 	cancel         context.CancelFunc
 	clock          clock.Clock
-	pooled         bool
 	// token is set if the client borrows the authentication of another endpoint.
 	token *sharedToken
 }
@@ -66,25 +65,10 @@ func (s Settings) WithoutCredentials() Settings {
 	return s
 }
 
-// Client returns a client for one endpoint. It does not dial, except to
-// authenticate if a user name and a password are set, within the request
-// timeout. It is not an error if authentication is disabled. The caller closes
-// the client. Client does not dial an endpoint that must not receive the
-// credentials; see [Settings.Refusal].
-//
-// Errors are of type [*EndpointError] or [*Error].
-func (s Settings) Client(ctx context.Context, endpoint string) (*Client, error) {
-	return s.client(ctx, endpoint, nil)
-}
-
+// client makes a client for one normalised endpoint, which may receive the credentials.
+// It does not dial, except to authenticate if a user name and a password are set, within
+// the request timeout. It is not an error if authentication is disabled.
 func (s Settings) client(ctx context.Context, endpoint string, world World) (*Client, error) {
-	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.allow(ctx, endpoint); err != nil {
-		return nil, err
-	}
 	to := s.wire(endpoint)
 	c := &Client{dialer: newDialer(s, endpoint, to), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
 	if world != nil {
@@ -156,14 +140,8 @@ func (c *Client) connect(ctx context.Context, config clientv3.Config) (err error
 // before the address map applies.
 func (c *Client) Endpoint() string { return c.endpoint }
 
-// Close closes the connection. It does nothing if the client belongs to a
-// [Pool].
-func (c *Client) Close() error {
-	if c.pooled {
-		return nil
-	}
-	return c.close()
-}
+// Close does nothing: the client belongs to its [Pool].
+func (c *Client) Close() error { return nil }
 
 func (c *Client) close() error {
 	defer c.cancel()

@@ -54,13 +54,8 @@ func serve(t *testing.T, handle func(net.Conn)) string {
 func ask(t *testing.T, s Settings, endpoint string) (took time.Duration, err error) {
 	t.Helper()
 	begin := time.Now()
-	c, err := s.Client(t.Context(), endpoint)
+	c, err := connect(t, t.Context(), s, endpoint)
 	if err == nil {
-		defer func() {
-			if err := c.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		}()
 		err = c.Do(t.Context(), func(ctx context.Context) error {
 			_, err := c.MemberList(ctx)
 			return err
@@ -85,7 +80,7 @@ func TestTimeOfALoginIsOver(t *testing.T) {
 	endpoint := "http://" + serve(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x"}.Client(ctx, endpoint)
+	_, err := connect(t, ctx, Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x"}, endpoint)
 	if KindOf(err) != Timeout || errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

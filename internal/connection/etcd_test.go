@@ -29,16 +29,23 @@ func list(t *testing.T, c *Client) error {
 // client returns a client that is closed when the test ends.
 func client(t *testing.T, s Settings, endpoint string) *Client {
 	t.Helper()
-	c, err := s.Client(t.Context(), endpoint)
+	c, err := connect(t, t.Context(), s, endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// connect returns a client of a pool of its own.
+func connect(t *testing.T, ctx context.Context, s Settings, endpoint string) (*Client, error) { //nolint:revive // the test comes first
+	t.Helper()
+	pool := &Pool{}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
+		if err := pool.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return c
+	return pool.Client(ctx, s, endpoint)
 }
 
 // wantKind fails the test unless err is an [*Error] with this kind and text.
@@ -73,7 +80,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	t.Run("wrong password", func(t *testing.T) {
 		s := withPassword
 		s.Password = "sword"
-		_, err := s.Client(t.Context(), endpoint)
+		_, err := connect(t, t.Context(), s, endpoint)
 		wantKind(t, err, WrongPassword, "wrong user name or password")
 		if !errors.Is(err, rpctypes.ErrAuthFailed) {
 			t.Errorf("the original error is lost: %v", err)
@@ -96,7 +103,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	t.Run("wrong CA", func(t *testing.T) {
 		s := withPassword
 		s.TLS = pki.Foreign().ClientConfig(pki.Client("somebody"))
-		_, err := s.Client(t.Context(), endpoint)
+		_, err := connect(t, t.Context(), s, endpoint)
 		if KindOf(err) != UnknownCA {
 			t.Fatalf("got %v (%q)", err, KindOf(err))
 		}
@@ -104,20 +111,20 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	t.Run("no client certificate", func(t *testing.T) {
 		s := withPassword
 		s.TLS = pki.ClientConfig(etcdtest.Cert{})
-		_, err := s.Client(t.Context(), endpoint)
+		_, err := connect(t, t.Context(), s, endpoint)
 		wantKind(t, err, ClientCert, "server refuses the client certificate (remote error: tls: certificate required)")
 	})
 	t.Run("expired client certificate", func(t *testing.T) {
 		s := withPassword
 		s.TLS = pki.ClientConfig(pki.ExpiredClient("somebody"))
-		_, err := s.Client(t.Context(), endpoint)
+		_, err := connect(t, t.Context(), s, endpoint)
 		wantKind(t, err, ClientCert, "server refuses the client certificate (remote error: tls: expired certificate)")
 	})
 	t.Run("plain HTTP", func(t *testing.T) {
 		s := withPassword
 		plain := "http" + strings.TrimPrefix(endpoint, "https")
 		s.Endpoints = []string{plain}
-		_, err := s.Client(t.Context(), plain)
+		_, err := connect(t, t.Context(), s, plain)
 		wantKind(t, err, NotEtcd, "not an etcd server, or one that expects https (it closed the connection)")
 	})
 	t.Run("address map", func(t *testing.T) {
@@ -135,7 +142,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 			t.Errorf("endpoint %s", c.Endpoint())
 		}
 		// The certificate is for localhost, but infra1.example is advertised.
-		_, err := s.Client(t.Context(), "https://infra1.example:1")
+		_, err := connect(t, t.Context(), s, "https://infra1.example:1")
 		wantKind(t, err, HostMismatch,
 			"certificate is for another host (x509: certificate is valid for localhost, not infra1.example)")
 	})

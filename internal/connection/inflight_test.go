@@ -101,7 +101,7 @@ func TestCancelledByTheCaller(t *testing.T) {
 	// The caller's context also ends a login that hangs.
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := (Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x", DialTimeout: time.Hour, RequestTimeout: time.Hour}).Client(ctx, endpoint); err == nil {
+	if _, err := connect(t, ctx, Settings{Endpoints: []string{endpoint}, Username: "root", Password: "x", DialTimeout: time.Hour, RequestTimeout: time.Hour}, endpoint); err == nil {
 		t.Error("it logged in")
 	}
 }

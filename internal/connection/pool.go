@@ -54,10 +54,10 @@ type poolEntry struct {
 	client *Client
 }
 
-// Client returns the open client for s and endpoint, or makes it as
-// [Settings.Client] does. Concurrent callers get the same client or the same
-// error. The pool does not remember a failure after that. The client belongs to
-// the pool: its Close does nothing.
+// Client returns the open client for s and endpoint, or makes it. It does not dial an
+// endpoint that must not receive the credentials; see [Settings.Refusal]. Concurrent
+// callers get the same client or the same error. The pool does not remember a failure
+// after that. Errors are of type [*EndpointError] or [*Error], or ctx's own.
 func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client, error) {
 	key, err := newPoolKey(s, endpoint)
 	if err != nil {
@@ -105,7 +105,6 @@ func (p *Pool) entry(key poolKey, made *Client) (entry *poolEntry, open *Client,
 		p.entries[key] = entry
 	}
 	if entry.client == nil && made != nil {
-		made.pooled = true
 		entry.client = made
 	}
 	return entry, entry.client, nil

@@ -21,11 +21,10 @@ func TestTokenThatIsStillOnItsWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	c, err := Settings{}.WithoutCredentials().Client(t.Context(), "http://"+l.Addr().String())
+	c, err := connect(t, t.Context(), Settings{}.WithoutCredentials(), "http://"+l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
 	renewals := 0
 	c.token = &sharedToken{authenticate: func(context.Context) (string, error) { renewals++; return "new", nil }}
 	after := func(denials int) error {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 
@@ -24,23 +23,9 @@ type boundedTransport struct{ clientv2.CancelableTransport }
 func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.CancelableTransport.RoundTrip(req)
 	if err == nil {
-		resp.Body = &boundedBody{resp.Body, maxKeys}
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxKeys)
 	}
 	return resp, err
-}
-
-type boundedBody struct {
-	io.ReadCloser
-	left int
-}
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
-	if b.left -= n; b.left < 0 {
-		return 0, fmt.Errorf("the answer is longer than %d bytes", maxKeys)
-	}
-	return n, err
 }
 
 // ErrNoV2 means that a server does not serve the v2 API.
@@ -109,15 +94,18 @@ type checkedKeys struct {
 func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
 	answer, answered := errors.AsType[clientv2.Error](err)
 	cluster, _ := errors.AsType[*clientv2.ClusterError](err)
+	if cluster != nil && len(cluster.Errors) > 0 {
+		err = cluster.Errors[0]
+	}
 	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, AttemptError(k.endpoint, fmt.Errorf("the answer is longer than %d bytes", maxKeys))
 	case answer.Code == clientv2.ErrorCodeUnauthorized: // for whatever is wrong with the credentials
 		return nil, &Error{Endpoint: k.endpoint, Kind: PermissionDenied, Err: answerV2{answer}}
 	case answered:
 		return nil, answerV2{answer}
 	case errors.Is(err, clientv2.ErrInvalidJSON), errors.Is(err, clientv2.ErrEmptyBody), err == nil && (resp == nil || resp.Node == nil):
 		return nil, ErrNoV2
-	case cluster != nil && len(cluster.Errors) > 0:
-		return nil, AttemptError(k.endpoint, cluster.Errors[0])
 	case err != nil:
 		return nil, AttemptError(k.endpoint, err)
 	}
