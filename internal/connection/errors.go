@@ -131,12 +131,7 @@ func KindOf(err error) Kind {
 // IsDenied reports whether err means that credentials are missing, wrong or
 // insufficient.
 func IsDenied(err error) bool {
-	switch KindOf(err) {
-	case WrongPassword, AuthRequired, StaleToken, PermissionDenied:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]Kind{WrongPassword, AuthRequired, StaleToken, PermissionDenied}, KindOf(err))
 }
 
 // AttemptError returns the error of a request to endpoint that got no answer,
@@ -144,10 +139,6 @@ func IsDenied(err error) bool {
 func AttemptError(endpoint string, err error) *Error {
 	return &Error{Endpoint: endpoint, Kind: kindOfAttempt(err), Err: err}
 }
-
-// errLearner is the error value that clientv3 returns. rpctypes exports only
-// the gRPC status error.
-var errLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 
 // reason returns the part of an error that the kind does not already say.
 func reason(err error) string {
@@ -209,39 +200,51 @@ func kindOfAttempt(err error) Kind {
 	return Interrupted
 }
 
+// answers are errors of requests, and their kinds.
+var answers = []struct {
+	err  error
+	kind Kind
+}{
+	{rpctypes.ErrAuthFailed, WrongPassword},
+	{rpctypes.ErrUserEmpty, AuthRequired},
+	{rpctypes.ErrInvalidAuthToken, StaleToken},
+	{rpctypes.ErrPermissionDenied, PermissionDenied},
+	// The value that clientv3 returns: rpctypes exports only the gRPC status error.
+	{rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner), Learner},
+	{context.DeadlineExceeded, Timeout},
+}
+
 // kindOfAnswer classifies the error of a request. ok is false if the error says
-// nothing about the connection and did not come from a server.
+// nothing about the connection and did not come from a server. Some errors are not
+// converted by clientv3: the end of a stream, and what servers up to 3.5 answer to
+// defragmentation, snapshots and hashes.
 func kindOfAnswer(err error) (kind Kind, ok bool) {
-	switch {
-	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return WrongPassword, true
-	case errors.Is(err, rpctypes.ErrUserEmpty):
-		return AuthRequired, true
-	case errors.Is(err, rpctypes.ErrInvalidAuthToken):
-		return StaleToken, true
-	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return PermissionDenied, true
-	case errors.Is(err, errLearner):
-		return Learner, true
-	case errors.Is(err, context.DeadlineExceeded):
-		return Timeout, true
-	case errors.As(err, new(rpctypes.EtcdError)):
+	for _, known := range answers {
+		if errors.Is(err, known.err) {
+			return known.kind, true
+		}
+	}
+	if errors.As(err, new(rpctypes.EtcdError)) {
 		return Server, true
 	}
 	s, isStatus := status.FromError(err)
-	if !isStatus {
+	switch {
+	case !isStatus:
 		return "", false
-	}
-	switch s.Code() {
-	case codes.DeadlineExceeded:
+	case s.Code() == codes.DeadlineExceeded:
 		return Timeout, true
-	case codes.Unavailable, codes.Canceled:
+	case s.Code() == codes.Unavailable, s.Code() == codes.Canceled:
 		return Interrupted, true
-	}
-	if notGRPC(s) {
+	case notGRPC(s):
 		return NotEtcd, true
+	case s.Code() == codes.PermissionDenied, s.Message() == "auth: permission denied":
+		return PermissionDenied, true
+	case s.Message() == "auth: user name is empty":
+		return AuthRequired, true
+	case s.Message() == "auth: invalid auth token":
+		return StaleToken, true
 	}
-	return kindOfStatus(s), true
+	return Server, true
 }
 
 // notGRPC reports whether gRPC itself made the status from a plain HTTP answer,
@@ -280,19 +283,4 @@ func isEnded(err error) bool {
 	}
 	s, ok := status.FromError(err)
 	return ok && (s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded)
-}
-
-// kindOfStatus classifies errors that clientv3 does not convert: the end of a stream,
-// and what servers up to 3.5 answer to defragmentation, snapshots and hashes.
-func kindOfStatus(s *status.Status) Kind {
-	switch {
-	case s.Code() == codes.PermissionDenied, s.Message() == "auth: permission denied":
-		return PermissionDenied
-	case s.Message() == "auth: user name is empty":
-		return AuthRequired
-	case s.Message() == "auth: invalid auth token":
-		return StaleToken
-	default:
-		return Server
-	}
 }

@@ -108,18 +108,15 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	if m == (TLSMaterial{}) {
 		return nil, nil
 	}
-	ca, err := read("ca_cert", m.CACert)
-	if err != nil {
-		return nil, err
+	var parts []part
+	for _, given := range [][2]string{{"ca_cert", m.CACert}, {"cert", m.Cert}, {"key", m.Key.Reveal()}} {
+		p, err := read(given[0], given[1])
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
 	}
-	cert, err := read("cert", m.Cert)
-	if err != nil {
-		return nil, err
-	}
-	key, err := read("key", m.Key.Reveal())
-	if err != nil {
-		return nil, err
-	}
+	ca, cert, key := parts[0], parts[1], parts[2]
 
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -177,14 +174,13 @@ func read(name, value string) (part, error) {
 }
 
 func keyPair(cert, key part, now time.Time) (tls.Certificate, error) {
-	if !hasBlock(cert.pem, func(kind string) bool { return kind == "CERTIFICATE" }) {
+	keys := blocks(key.pem)
+	switch {
+	case !slices.Contains(blocks(cert.pem), "CERTIFICATE"):
 		return tls.Certificate{}, cert.problem(NoPEM, nil)
-	}
-	if hasBlock(key.pem, func(kind string) bool { return kind == "ENCRYPTED PRIVATE KEY" }) ||
-		strings.Contains(string(key.pem), "Proc-Type: 4,ENCRYPTED") {
+	case slices.Contains(keys, "ENCRYPTED PRIVATE KEY"), strings.Contains(string(key.pem), "Proc-Type: 4,ENCRYPTED"):
 		return tls.Certificate{}, key.problem(EncryptedKey, nil)
-	}
-	if !hasBlock(key.pem, func(kind string) bool { return strings.HasSuffix(kind, "PRIVATE KEY") }) {
+	case !slices.ContainsFunc(keys, func(kind string) bool { return strings.HasSuffix(kind, "PRIVATE KEY") }):
 		return tls.Certificate{}, key.problem(NoPEM, nil)
 	}
 	pair, err := tls.X509KeyPair(cert.pem, key.pem)
@@ -212,16 +208,13 @@ func keyPair(cert, key part, now time.Time) (tls.Certificate, error) {
 	return pair, nil
 }
 
-// hasBlock reports whether a PEM text has a block of a wanted type.
-func hasBlock(text []byte, wanted func(kind string) bool) bool {
+// blocks returns the types of the blocks of a PEM text.
+func blocks(text []byte) (types []string) {
 	for {
 		block, rest := pem.Decode(text)
 		if block == nil {
-			return false
+			return types
 		}
-		if wanted(block.Type) {
-			return true
-		}
-		text = rest
+		types, text = append(types, block.Type), rest
 	}
 }
