@@ -228,23 +228,25 @@ up() {
 	tries=0
 	until running "$dir/supervisor.pid" >/dev/null || [ -e "$dir/never" ]; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 100 ] || die "the supervisor of $dir does not start; see $dir/etcd.log"
+		[ "$tries" -lt 1200 ] || die "the supervisor of $dir does not start; see $dir/etcd.log"
 		nap 0.05
 	done
 }
 
-# end FILE SECONDS: ends the process in FILE, after SECONDS by force, and waits
-# until it is gone. 1 if it needed force.
+# end FILE SECONDS: ends the process in FILE, after SECONDS by force and with its
+# process group, if it leads one, and waits until it is gone. 1 if it needed force.
+# The signal is repeated: what is just being forked may miss it.
 end() {
 	pid=$(running "$1") || return 0
 	forced=0
-	[ "$2" = 0 ] || kill -TERM "$pid" 2>/dev/null
 	tries=0
 	while running "$1" >/dev/null; do
 		if [ "$tries" -ge $(($2 * 20)) ]; then
 			forced=1
-			kill -KILL "$pid" 2>/dev/null
-			[ "$tries" -lt $(($2 * 20 + 200)) ] || die "process $pid of $dir cannot be ended"
+			kill -KILL "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null
+			[ "$tries" -lt $(($2 * 20 + 1200)) ] || die "process $pid of $dir cannot be ended"
+		elif [ $((tries % 20)) = 0 ]; then
+			kill -TERM "$pid" 2>/dev/null
 		fi
 		tries=$((tries + 1))
 		nap 0.05
@@ -256,13 +258,13 @@ down() {
 	[ -d "$dir" ] || return 0
 	[ -e "$dir/.machine" ] || rmdir "$dir" 2>/dev/null || die "$dir is no machine: nothing was touched"
 	[ -d "$dir" ] || return 0
-	# The supervisor passes SIGTERM on and ends after its etcd. If that takes
-	# too long it is killed first, so that it starts no other etcd; its etcd
-	# has then had its time.
+	# The supervisor passes SIGTERM on and ends after its etcd or its join
+	# script. If that takes too long it is killed together with them, which have
+	# then had their time.
 	grace=$stop_seconds
 	end "$dir/supervisor.pid" "$grace" || grace=0
-	if running "$dir/etcd.pid" >/dev/null; then
-		end "$dir/etcd.pid" "$grace" || printf 'machine.sh: the etcd of %s had to be killed\n' "$dir" >&2
+	if running "$dir/etcd.pid" >/dev/null || { [ "$grace" = 0 ] && [ -e "$dir/etcd.pid" ]; }; then
+		end "$dir/etcd.pid" "$grace" && [ "$grace" != 0 ] || printf 'machine.sh: the etcd of %s had to be killed\n' "$dir" >&2
 		event "exit killed"
 	fi
 	rm -rf "$dir"

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -51,24 +52,29 @@ func (f *Fleet) PID(name, file string) int {
 	return pid
 }
 
-// Crash kills the machine's supervisor and its etcd, and waits for their end:
-// the machine is down, and its directory stays.
+// Crash kills the machine's supervisor with its process group, which has its etcd or
+// its join script, and waits for their end: the machine is down, and its directory
+// stays.
 func (f *Fleet) Crash(names ...string) {
 	f.TB.Helper()
-	killed := map[int]bool{}
 	for _, name := range names {
 		f.awaitEtcd(name)
-		for _, file := range []string{"supervisor.pid", "etcd.pid"} {
-			pid := f.PID(name, file)
-			killed[pid] = true
-			f.kill(pid, syscall.SIGKILL)
+		if pid := f.PID(name, "supervisor.pid"); pid == 0 || syscall.Kill(-pid, syscall.SIGKILL) != nil {
+			f.TB.Fatalf("the supervisor %d of %s cannot be killed", pid, name)
 		}
 	}
-	etcdtest.Eventually(f.TB, fmt.Sprintf("%v are gone", names), func() error {
-		for _, p := range Processes() {
-			if killed[p.PID] {
-				return fmt.Errorf("%d still runs", p.PID)
-			}
+	for _, name := range names {
+		awaitNone(f.TB, filepath.Join(f.Machines, name))
+	}
+}
+
+// awaitNone waits until no process runs in the directory. A sleep or curl of a join
+// script outlives it for a moment. systemd would end it with the service.
+func awaitNone(tb testing.TB, dir string) {
+	tb.Helper()
+	etcdtest.Eventually(tb, "no process runs in "+dir, func() error {
+		if left := processesIn(dir); len(left) > 0 {
+			return fmt.Errorf("left running: %s", strings.Join(left, ", "))
 		}
 		return nil
 	})
@@ -78,18 +84,9 @@ func (f *Fleet) Crash(names ...string) {
 func (f *Fleet) Signal(name string, sig syscall.Signal) {
 	f.TB.Helper()
 	f.awaitEtcd(name)
-	f.kill(f.PID(name, "etcd.pid"), sig)
-}
-
-// kill sends a signal to a process. To 0 it would go to the processes of the test.
-func (f *Fleet) kill(pid int, sig syscall.Signal) {
-	f.TB.Helper()
-	err := errors.New("there is none")
-	if pid > 0 {
-		err = syscall.Kill(pid, sig)
-	}
-	if err != nil {
-		f.TB.Fatalf("signal process %d: %v", pid, err)
+	// To 0 it would go to the processes of the test.
+	if pid := f.PID(name, "etcd.pid"); pid == 0 || syscall.Kill(pid, sig) != nil {
+		f.TB.Fatalf("the etcd %d of %s cannot be sent %v", pid, name, sig)
 	}
 }
 
@@ -156,18 +153,7 @@ func (f *Fleet) BootByHand() {
 // MustBeGone fails the test if a process or a directory of a machine is left.
 func (f *Fleet) MustBeGone() {
 	f.TB.Helper()
-	// A sleep or curl of a join script outlives it for a moment. systemd would
-	// end it with the service.
-	var left []string
-	for range 40 {
-		if left = processesIn(filepath.Dir(f.Dir)); len(left) == 0 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	for _, p := range left {
-		f.TB.Errorf("left running: %s", p)
-	}
+	awaitNone(f.TB, filepath.Dir(f.Dir))
 	entries, err := os.ReadDir(f.Machines)
 	if err != nil {
 		f.TB.Fatal(err)
