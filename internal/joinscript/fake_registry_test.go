@@ -195,6 +195,16 @@ func TestFounderWithARegistry(t *testing.T) {
 					r.want(t, code, stdout, reason)
 				})
 			}
+			t.Run(protocol+" a peer waits for the registry itself", func(t *testing.T) {
+				g.size, g.members = "3", []string{ra}
+				down()
+				r := ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())...)
+				if protocol == "v2" {
+					r.want(t, 0, "", "")
+				} else {
+					r.want(t, exitRetry, "", "registered: waiting for the other initial members")
+				}
+			})
 			t.Run(protocol+" the registry is away", func(t *testing.T) {
 				away := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead}
 				if protocol == "v2" {
