@@ -28,7 +28,7 @@ const module = "github.com/terraform-provider-etcd/terraform-provider-etcd"
 
 // support are packages for tests and tools. Their calls count, their exports do
 // not.
-var support = []string{"acctest", "bench", "demo", "driver", "etcdsim", "etcdtest", "model", "release"}
+var support = []string{"acctest", "bench", "driver", "etcdsim", "etcdtest", "model", "release"}
 
 // Failed actions are named by constants of package reconfigure, not by texts,
 // because the summary of a diagnostic is made from them.

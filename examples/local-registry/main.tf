@@ -33,7 +33,7 @@ resource "terraform_data" "registry" {
       tries=0
       until curl -fs -o "${self.input.directory}/health" "${self.input.endpoint}/health"; do
         tries=$((tries + 1))
-        [ $tries -lt 100 ] || { tail -n 5 "${self.input.directory}/etcd.log"; exit 1; }
+        [ $tries -lt 600 ] || { tail -n 5 "${self.input.directory}/etcd.log"; exit 1; }
         sleep 0.1
       done
     EOT

@@ -20,13 +20,7 @@ import (
 // What starts, stops and joins is tested by the tests that use it. Here is what would
 // let them pass for nothing.
 
-func TestMain(m *testing.M) {
-	if os.Getenv(orphanVariable) != "" {
-		orphanParent()
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func noError(t *testing.T, err error) {
 	t.Helper()
@@ -143,29 +137,25 @@ const orphanVariable = "ETCDTEST_ORPHAN"
 
 // orphanParent starts a process that writes nothing more: etcd itself would die
 // of a broken pipe when it logs.
-func orphanParent() {
-	err := Run("orphan", func(string, ...any) {}, func(tb TB) {
-		p := NewProcess(tb, Options{})
-		p.PreStart = []string{"sh", "-c", "echo pid=$$. >&2; exec sleep 600"}
-		p.Start()
-		ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-		defer cancel()
-		if err := p.WaitLog(ctx, ".\n"); err != nil {
-			tb.Fatalf("%v", err)
-		}
-		_, pid, _ := strings.Cut(p.Log(), "pid=")
-		pid, _, _ = strings.Cut(pid, ".")
-		fmt.Println(pid, p.Dir())
-		select {}
-	})
-	fmt.Println(err)
+func orphanParent(t *testing.T) {
+	p := NewProcess(t, Options{})
+	p.PreStart = []string{"sh", "-c", "echo pid=$$. >&2; exec sleep 600"}
+	p.Start()
+	noError(t, p.WaitLog(WaitContext(t), ".\n"))
+	_, pid, _ := strings.Cut(p.Log(), "pid=")
+	pid, _, _ = strings.Cut(pid, ".")
+	fmt.Println(pid, p.Dir())
+	select {}
 }
 
 func TestProcessesDoNotOutliveTheTestBinary(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(orphanVariable) != "" {
+		orphanParent(t)
+	}
 	self, err := os.Executable()
 	noError(t, err)
-	cmd := exec.CommandContext(t.Context(), self)
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), orphanVariable+"=1", "TMPDIR="+t.TempDir())
 	stdout, err := cmd.StdoutPipe()
 	noError(t, err)

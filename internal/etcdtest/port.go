@@ -41,6 +41,25 @@ func ReserveTwoPorts(tb TB) int {
 	return 0
 }
 
+// ReservePorts is [ReservePort] for n ports and a program that is not a test.
+func ReservePorts(n int) (ports []int, release func(), err error) {
+	var releases []func()
+	release = func() {
+		for _, f := range releases {
+			f()
+		}
+	}
+	for range n {
+		port, one, err := reservePort("127.0.0.1", 0)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		ports, releases = append(ports, port), append(releases, one)
+	}
+	return ports, release, nil
+}
+
 func reserve(tb TB, loopback string) int {
 	tb.Helper()
 	port, release, err := reservePort(loopback, 0)

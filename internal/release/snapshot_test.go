@@ -202,7 +202,7 @@ func TestSnapshot(t *testing.T) {
 		},
 	} {
 		t.Run("demo on "+name, func(t *testing.T) {
-			out := run(t, nil, "go", "run", "./internal/demo", "-cli", find(t), "-mirror", mirror)
+			out := run(t, []string{"CLI=" + find(t), "MIRROR=" + mirror}, "tools/demo")
 			if !strings.Contains(out, "All as it should be") {
 				t.Errorf("the demo says\n%s", out)
 			}
