@@ -49,49 +49,48 @@ func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureReque
 // Read implements [datasource.DataSource]. It reports whatever it observes.
 // Only a configuration without a usable cluster is an error.
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	c, diags := m.clusterOf(d.backend)
-	resp.Diagnostics.Append(diags...)
+	var endpoints types.List
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("endpoints"), &endpoints)...)
+	c := clusterAt(d.backend, endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	l, err := observe(ctx, c)
+	var m model
 	switch {
 	case ctx.Err() != nil:
 		resp.Diagnostics.AddError("Interrupted", ctx.Err().Error())
 	case cluster.Hopeless(err):
 		report.Error(&resp.Diagnostics, text.LookRefused(err))
 	case err != nil:
-		resp.Diagnostics.Append(m.fromError(ctx, err)...)
+		m = fromError(err)
 	default:
 		c.WarnUntrusted(l.now, &resp.Diagnostics)
-		resp.Diagnostics.Append(m.fromLook(ctx, l)...)
+		m = fromLook(l)
 	}
-	if !resp.Diagnostics.HasError() {
+	if m.Endpoints = endpoints; !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
 }
 
-// clusterOf returns the cluster at the endpoints of the data source, or at the
+// clusterAt returns the cluster at the endpoints of the data source, or at the
 // provider's.
-func (m model) clusterOf(b *backend.Backend) (*backend.Cluster, diag.Diagnostics) {
-	var diags diag.Diagnostics
+func clusterAt(b *backend.Backend, endpoints types.List, diags *diag.Diagnostics) *backend.Cluster {
 	if b.Unknown {
-		report.Error(&diags, text.LookUnknown)
-		return nil, diags
+		report.Error(diags, text.LookUnknown)
+		return nil
 	}
-	c, err := b.At(attribute.Texts(m.Endpoints), &diags)
+	c, err := b.At(attribute.Texts(endpoints), diags)
 	var invalid *connection.EndpointError
 	switch {
 	case errors.As(err, &invalid):
-		report.ErrorAt(&diags, path.Root("endpoints"), text.InvalidEndpoint("endpoints", invalid))
+		report.ErrorOn(diags, "endpoints", text.InvalidEndpoint("endpoints", invalid))
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		report.Error(&diags, text.NobodyToLookAt)
+		report.Error(diags, text.NobodyToLookAt)
 	case err != nil:
 		diags.AddError("Invalid endpoints", err.Error())
 	}
-	return c, diags
+	return c
 }
 
 // look is an observation, with what helps to interpret it.

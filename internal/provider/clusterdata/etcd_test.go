@@ -26,8 +26,8 @@ func TestAllWell(t *testing.T) {
 			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
 			c, count := reach(t, nil, b.Endpoints()[2])
 			s := mustMatch(t, b, c)
-			if !s.Healthy || s.Tolerance != 1 || len(s.Alarms) > 0 {
-				t.Errorf("healthy %v, tolerance %d, alarms %v", s.Healthy, s.Tolerance, s.Alarms)
+			if !s.Healthy || s.FailureTolerance.ValueInt64() != 1 || len(s.Alarms) > 0 {
+				t.Errorf("healthy %v, tolerance %d, alarms %v", s.Healthy, s.FailureTolerance, s.Alarms)
 			}
 			s.mustAdvise(t)
 			if count.witness != 0 {
@@ -94,8 +94,8 @@ func TestLearner(t *testing.T) {
 	count.observed = 0
 	s = lookAt(t, c)
 	m := s.member(t, "learner1")
-	if count.observed != 2 || !m.Alive || m.Lag < 1000 {
+	if count.observed != 2 || !m.Alive || m.Lag.ValueInt64() < 1000 {
 		t.Errorf("looked %d times, and saw %+v", count.observed, m)
 	}
-	s.mustAdvise(t, fmt.Sprintf("Learner learner1 (%s) is %d entries behind the leader and does not move.", m.ID, m.Lag), "No further voter may fail")
+	s.mustAdvise(t, fmt.Sprintf("Learner learner1 (%s) is %d entries behind the leader and does not move.", m.ID.ValueString(), m.Lag.ValueInt64()), "No further voter may fail")
 }

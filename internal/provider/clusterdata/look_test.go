@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -25,99 +24,37 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// seen is the data source in Go types.
-type seen struct {
-	ClusterID, Leader               string
-	Reachable, Healthy              bool
-	Term, Voters, Quorum, Tolerance int64
-	VoterEndpoints, Alarms, Advice  []string
-	Members                         []memberSeen
-	Survivor                        string
-}
-
-type memberSeen struct {
-	ID, Name, Role, Answer, Endpoint, Version     string
-	PeerURLs, ClientURLs                          []string
-	Leads, Alive, Told                            bool
-	DBSize, RaftTerm, RaftIndex, RaftApplied, Lag int64
-}
-
 // lookAt reads the data source.
-func lookAt(t *testing.T, c *backend.Cluster) seen {
+func lookAt(t *testing.T, c *backend.Cluster) model {
 	t.Helper()
-	ctx := etcdtest.WaitContext(t)
-	l, err := observe(ctx, c)
-	var m model
+	l, err := observe(etcdtest.WaitContext(t), c)
 	if err != nil {
-		m.fromError(ctx, err)
-	} else if diags := m.fromLook(ctx, l); diags.HasError() {
-		t.Fatal(diags)
+		return fromError(err)
 	}
-	return seenIn(t, m)
+	return fromLook(l)
 }
 
-func seenIn(t *testing.T, m model) seen {
+func (m model) member(t *testing.T, name string) memberModel {
 	t.Helper()
-	texts := func(l types.List) (out []string) {
-		if diags := l.ElementsAs(t.Context(), &out, false); diags.HasError() {
-			t.Fatal(diags)
-		}
-		return out
-	}
-	s := seen{
-		ClusterID: m.ClusterID.ValueString(), Leader: m.Leader.ValueString(), Reachable: m.Reachable.ValueBool(), Healthy: m.Healthy.ValueBool(),
-		Term: m.Term.ValueInt64(), Voters: m.Voters.ValueInt64(), Quorum: m.Quorum.ValueInt64(), Tolerance: m.FailureTolerance.ValueInt64(),
-		VoterEndpoints: texts(m.VoterEndpoints), Advice: texts(m.Advice),
-	}
-	var members []memberModel
-	var alarms []alarmModel
-	if !m.Survivor.IsNull() {
-		var x survivorModel
-		if diags := m.Survivor.As(t.Context(), &x, basetypes.ObjectAsOptions{}); diags.HasError() {
-			t.Fatal(diags)
-		}
-		s.Survivor = fmt.Sprint(x.Name.ValueString(), " ", x.ID.ValueString(), " ", x.Role.ValueString(), " ",
-			x.DBSize.ValueInt64(), x.RaftTerm.ValueInt64(), x.RaftIndex.ValueInt64(), x.RaftAppliedIndex.ValueInt64())
-	}
-	if diags := append(m.Members.ElementsAs(t.Context(), &members, false), m.Alarms.ElementsAs(t.Context(), &alarms, false)...); diags.HasError() {
-		t.Fatal(diags)
-	}
-	for _, a := range alarms {
-		s.Alarms = append(s.Alarms, a.Alarm.ValueString()+" "+a.MemberID.ValueString())
-	}
-	for _, x := range members {
-		s.Members = append(s.Members, memberSeen{
-			ID: x.ID.ValueString(), Name: x.Name.ValueString(), Role: x.Role.ValueString(), Answer: x.Answer.ValueString(),
-			Endpoint: x.Endpoint.ValueString(), Version: x.Version.ValueString(), PeerURLs: x.PeerURLs, ClientURLs: x.ClientURLs,
-			Leads: x.Leader.ValueBool(), Alive: x.Alive.ValueBool(), Told: !x.RaftIndex.IsNull(),
-			DBSize: x.DBSize.ValueInt64(), RaftTerm: x.RaftTerm.ValueInt64(), RaftIndex: x.RaftIndex.ValueInt64(),
-			RaftApplied: x.RaftAppliedIndex.ValueInt64(), Lag: x.Lag.ValueInt64(),
-		})
-	}
-	return s
-}
-
-func (s seen) member(t *testing.T, name string) memberSeen {
-	t.Helper()
-	for _, m := range s.Members {
-		if m.Name == name {
-			return m
+	for _, x := range m.Members {
+		if x.Name == name {
+			return x
 		}
 	}
-	t.Fatalf("no member %q in %+v", name, s.Members)
-	return memberSeen{}
+	t.Fatalf("no member %q in %+v", name, m.Members)
+	return memberModel{}
 }
 
 // mustAdvise fails the test unless the advice consists of one sentence for each
 // of these beginnings, in that order.
-func (s seen) mustAdvise(t *testing.T, beginnings ...string) {
+func (m model) mustAdvise(t *testing.T, beginnings ...string) {
 	t.Helper()
-	ok := len(s.Advice) == len(beginnings)
+	ok := len(m.Advice) == len(beginnings)
 	for i := range beginnings {
-		ok = ok && strings.HasPrefix(s.Advice[i], beginnings[i])
+		ok = ok && strings.HasPrefix(m.Advice[i], beginnings[i])
 	}
 	if !ok {
-		t.Errorf("advised:\n%s\nwant what begins with:\n%s", strings.Join(s.Advice, "\n"), strings.Join(beginnings, "\n"))
+		t.Errorf("advised:\n%s\nwant what begins with:\n%s", strings.Join(m.Advice, "\n"), strings.Join(beginnings, "\n"))
 	}
 }
 
@@ -207,7 +144,7 @@ func etcdctl(t *testing.T, b *etcdtest.Cluster, into any, args ...string) {
 
 // agreed observes until etcdctl prints the same before and after, so that
 // nothing has changed in between, and returns both.
-func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlStatus) {
+func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (model, []ctlStatus) {
 	t.Helper()
 	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); c.Changed() {
 		var before, after []ctlStatus
@@ -219,13 +156,13 @@ func agreed(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster) (seen, []ctlS
 		}
 	}
 	t.Fatal("the cluster does not come to rest")
-	return seen{}, nil
+	return model{}, nil
 }
 
 // mustMatch compares every field with the output of etcdctl, for the members
 // that respond to it, and with the member list. The list comes from a quorum
 // or, without one, from any member (etcdctl 3.6 and later).
-func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners ...*etcdtest.Process) seen {
+func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners ...*etcdtest.Process) model {
 	t.Helper()
 	for _, p := range learners {
 		b.Track(p) // so that etcdctl asks it too
@@ -252,10 +189,10 @@ func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners .
 	} else {
 		etcdctl(t, b, &list, "member", "list", "--consistency=s")
 	}
-	if want := strconv.FormatUint(list.Header.ClusterID, 16); s.ClusterID != want || !s.Reachable {
+	if want := types.StringValue(strconv.FormatUint(list.Header.ClusterID, 16)); s.ClusterID != want || !s.Reachable {
 		t.Errorf("cluster %s, reachable %v, want %s", s.ClusterID, s.Reachable, want)
 	}
-	if want := strings.TrimPrefix(strconv.FormatUint(leader.Status.Leader, 16), "0"); s.Leader != want || s.Term != leader.Status.RaftTerm {
+	if want := strings.TrimPrefix(strconv.FormatUint(leader.Status.Leader, 16), "0"); s.Leader.ValueString() != want || s.Term.ValueInt64() != leader.Status.RaftTerm {
 		t.Errorf("leader %s in term %d, want %s in %d", s.Leader, s.Term, want, leader.Status.RaftTerm)
 	}
 	voters, alive := int64(0), int64(0)
@@ -266,9 +203,10 @@ func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners .
 	}
 	for i, m := range list.Members {
 		st, answers := byID[m.ID]
-		want := memberSeen{
-			ID: strconv.FormatUint(m.ID, 16), Name: m.Name, Role: "voter", PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs,
-			Leads: m.ID == leader.Status.Leader, Alive: answers && led, Told: answers, Answer: s.Members[i].Answer, Endpoint: m.ClientURLs[0],
+		id := strconv.FormatUint(m.ID, 16)
+		want := memberModel{
+			survivorModel: survivorModel{ID: types.StringValue(id), Name: m.Name, Role: "voter"}, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs,
+			Leader: m.ID == leader.Status.Leader, Alive: answers && led, Answer: s.Members[i].Answer, Endpoint: types.StringValue(m.ClientURLs[0]),
 		}
 		if m.IsLearner {
 			want.Role = "learner"
@@ -280,20 +218,21 @@ func mustMatch(t *testing.T, b *etcdtest.Cluster, c *backend.Cluster, learners .
 			}
 		}
 		if answers {
-			want.Version, want.DBSize, want.RaftTerm = st.Status.Version, st.Status.DBSize, st.Status.RaftTerm
-			want.RaftIndex, want.RaftApplied = st.Status.RaftIndex, st.Status.RaftAppliedIndex
+			want.Version, want.DBSize, want.RaftTerm = types.StringValue(st.Status.Version), types.Int64Value(st.Status.DBSize), types.Int64Value(st.Status.RaftTerm)
+			want.RaftIndex, want.RaftAppliedIndex = types.Int64Value(st.Status.RaftIndex), types.Int64Value(st.Status.RaftAppliedIndex)
 		}
 		if want.Alive {
-			want.Lag = max(0, leader.Status.RaftIndex-st.Status.RaftAppliedIndex)
-			want.Answer = fmt.Sprintf("%s (%s) is alive.", m.Name, want.ID)
+			want.Lag = types.Int64Value(max(0, leader.Status.RaftIndex-st.Status.RaftAppliedIndex))
+			want.Answer = fmt.Sprintf("%s (%s) is alive.", m.Name, id)
 		}
 		if !reflect.DeepEqual(s.Members[i], want) {
 			t.Errorf("saw  %+v\nwant %+v", s.Members[i], want)
 		}
 	}
-	if s.Voters != voters || s.Quorum != voters/2+1 || s.Tolerance != max(0, alive-s.Quorum) || !slices.Equal(s.VoterEndpoints, endpoints) {
-		t.Errorf("%d voters, quorum %d, tolerance %d, endpoints %v; want %d, %d, %d, %v", s.Voters, s.Quorum, s.Tolerance, s.VoterEndpoints,
-			voters, voters/2+1, max(0, alive-s.Quorum), endpoints)
+	quorum := voters/2 + 1
+	got := []int64{s.Voters.ValueInt64(), s.Quorum.ValueInt64(), s.FailureTolerance.ValueInt64()}
+	if want := []int64{voters, quorum, max(0, alive-quorum)}; !slices.Equal(got, want) || !slices.Equal(s.VoterEndpoints, endpoints) {
+		t.Errorf("voters, quorum and tolerance %v, endpoints %v; want %v, %v", got, s.VoterEndpoints, want, endpoints)
 	}
 	return s
 }

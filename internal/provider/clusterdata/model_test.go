@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -39,48 +41,43 @@ func TestModel(t *testing.T) {
 	full.Alarms = []membership.Alarm{{Member: 2, Kind: "NOSPACE"}}
 	learner := membership.Answer{Leader: 1, Term: 7, Index: 500, Applied: 300}
 	alone := membership.Answer{Term: 8, Index: 500, Applied: 500}
-	member := func(id, name string) memberSeen {
-		return memberSeen{ID: id, Name: name, Role: "voter", Endpoint: "http://" + name + ":2379", PeerURLs: []string{"http://" + name + ":2380"}, ClientURLs: []string{"http://" + name + ":2379"}}
+	text, number := types.StringValue, types.Int64Value
+	dead := func(id, name, role string) memberModel {
+		client := "http://" + name + ":2379"
+		return memberModel{
+			survivorModel: survivorModel{ID: text(id), Name: name, Role: role},
+			Answer:        fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", name, id, client),
+			Endpoint:      text(client), PeerURLs: []string{"http://" + name + ":2380"}, ClientURLs: []string{client},
+		}
 	}
-	dead := func(id, name string) memberSeen {
-		m := member(id, name)
-		m.Answer = fmt.Sprintf("%s (%s) does not answer (%s: connection refused).", name, id, m.Endpoint)
+	told := func(id, name, role string, term, applied, lag int64) memberModel {
+		m := dead(id, name, role)
+		m.Version, m.DBSize, m.RaftTerm, m.RaftIndex, m.RaftAppliedIndex, m.Lag = text("3.6.16"), number(4096), number(term), number(500), number(applied), number(lag)
+		m.Alive, m.Answer = true, fmt.Sprintf("%s (%s) is alive.", name, id)
 		return m
 	}
-	told := func(id, name, answer string, applied, lag int64) memberSeen {
-		m := member(id, name)
-		m.Version, m.Told, m.DBSize, m.RaftTerm, m.RaftIndex, m.RaftApplied, m.Lag, m.Answer = "3.6.16", true, 4096, 7, 500, applied, lag, answer
-		m.Alive = answer == fmt.Sprintf("%s (%s) is alive.", name, id)
-		return m
+	leader := told("1", "a", "voter", 7, 490, 10)
+	leader.Leader = true
+	survivor := told("1", "a", "voter", 8, 500, 0)
+	survivor.Alive, survivor.Lag, survivor.Answer = false, types.Int64Null(), "a (1) answers, but serves no linearizable read (http://a:2379)."
+	all := model{
+		ClusterID: text("c1"), Reachable: true, Voters: number(3), Quorum: number(2), FailureTolerance: number(0),
+		VoterEndpoints: []string{"http://a:2379", "http://b:2379", "http://c:2379"},
 	}
-	leader := told("1", "a", "a (1) is alive.", 490, 10)
-	leader.Leads = true
-	behind := told("4", "d", "d (4) is alive.", 300, 200)
-	behind.Role = "learner"
-	survivor := told("1", "a", "a (1) answers, but serves no linearizable read (http://a:2379).", 500, 0)
-	survivor.RaftTerm = 8
-	standby := dead("4", "d")
-	standby.Role = "learner"
-	voters := []string{"http://a:2379", "http://b:2379", "http://c:2379"}
+	led, lost := all, all
+	led.Leader, led.Term, led.Alarms = text("1"), number(7), []alarmModel{{text("2"), "NOSPACE"}}
+	led.Members = []memberModel{leader, told("2", "b", "voter", 7, 490, 10), dead("3", "c", "voter"), told("4", "d", "learner", 7, 300, 200)}
+	lost.Alarms, lost.Survivor = []alarmModel{}, &survivor.survivorModel
+	lost.Members = []memberModel{survivor, dead("2", "b", "voter"), dead("3", "c", "voter"), dead("4", "d", "learner")}
 	for name, c := range map[string]struct {
 		answers map[string]membership.Answer
-		want    seen
+		want    model
 	}{
-		"a dead voter, a full one, and a learner": {map[string]membership.Answer{"a": voter, "b": full, "d": learner}, seen{
-			ClusterID: "c1", Leader: "1", Term: 7, Reachable: true, Voters: 3, Quorum: 2, VoterEndpoints: voters, Alarms: []string{"NOSPACE 2"},
-			Members: []memberSeen{leader, told("2", "b", "b (2) is alive.", 490, 10), dead("3", "c"), behind},
-		}},
-		"no quorum": {map[string]membership.Answer{"a": alone}, seen{
-			ClusterID: "c1", Reachable: true, Voters: 3, Quorum: 2, VoterEndpoints: voters, Survivor: "a 1 voter 4096 8 500 500",
-			Members: []memberSeen{survivor, dead("2", "b"), dead("3", "c"), standby},
-		}},
+		"a dead voter, a full one, and a learner": {map[string]membership.Answer{"a": voter, "b": full, "d": learner}, led},
+		"no quorum": {map[string]membership.Answer{"a": alone}, lost},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var m model
-			if diags := m.fromLook(t.Context(), observed(c.answers)); diags.HasError() {
-				t.Fatal(diags)
-			}
-			got := seenIn(t, m)
+			got := fromLook(observed(c.answers))
 			if len(got.Advice) == 0 {
 				t.Error("nothing is advised")
 			}
@@ -92,15 +89,9 @@ func TestModel(t *testing.T) {
 	}
 
 	t.Run("nobody answers", func(t *testing.T) {
-		var m model
-		if diags := m.fromError(t.Context(), errors.New("refused")); diags.HasError() {
-			t.Fatal(diags)
-		}
-		if got, want := seenIn(t, m), (seen{VoterEndpoints: []string{}, Advice: []string{"The cluster could not be read: refused."}}); !reflect.DeepEqual(got, want) {
+		want := model{VoterEndpoints: []string{}, Members: []memberModel{}, Alarms: []alarmModel{}, Advice: []string{"The cluster could not be read: refused."}}
+		if got := fromError(errors.New("refused")); !reflect.DeepEqual(got, want) {
 			t.Errorf("saw\n%+v\nwant\n%+v", got, want)
-		}
-		if !m.Leader.IsNull() || !m.Quorum.IsNull() || !m.ClusterID.IsNull() {
-			t.Errorf("%+v: want null", m)
 		}
 	})
 }
