@@ -1,8 +1,8 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package attribute holds the code that attributes of several resources share:
-// durations, URLs, names and IDs of members, and collections of texts. The
+// Package attribute holds the code that attributes of several resources share: how they
+// are read, durations, URLs, names and IDs of members, and collections of texts. The
 // rules are those of package membership.
 package attribute
 
@@ -10,8 +10,18 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
+
+// Read returns a configuration, plan, state or identity as a value of a type with tfsdk
+// tags. On an error it returns what could be read.
+func Read[M any](ctx context.Context, from interface {
+	Get(context.Context, any) diag.Diagnostics
+}, diags *diag.Diagnostics) (m M) {
+	diags.Append(from.Get(ctx, &m)...)
+	return m
+}
 
 // Described describes a validator or a plan modifier that embeds it.
 type Described string

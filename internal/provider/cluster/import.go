@@ -30,8 +30,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	diags := &resp.Diagnostics
 	wanted := req.ID
 	if wanted == "" {
-		var it identity
-		diags.Append(req.Identity.Get(ctx, &it)...)
+		it := attribute.Read[identity](ctx, req.Identity, &resp.Diagnostics)
 		wanted = it.ClusterID.ValueString()
 	}
 	id, err := membership.ParseClusterID(wanted)

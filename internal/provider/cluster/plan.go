@@ -36,8 +36,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -45,8 +44,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.State.Raw.IsNull() {
 		r.planCreation(ctx, &plan, &resp.Diagnostics)
 	} else {
-		var state model
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 		stored := private.Kept[health](ctx, req.Private, healthKey, &resp.Diagnostics)
 		if !resp.Diagnostics.HasError() {
 			kept := private.Kept[before](ctx, req.Private, beforeKey, &resp.Diagnostics)

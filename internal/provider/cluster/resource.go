@@ -62,8 +62,7 @@ func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagno
 // Create implements [resource.Resource]. It works on the plan alone, and does not fail for
 // a reason of a cluster: an object that is stored with an error would be replaced.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	m := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	diags := &resp.Diagnostics
 	m.ID = types.StringValue(newID(r.backend.Run.Random, "cluster-", diags))
 	if r.form(ctx, &m, false, diags); !diags.HasError() {
@@ -93,9 +92,8 @@ func (b builder) add(want map[string]wanted) {
 // Read implements [resource.Resource]. It stores the health of the nodes for the plan. It
 // never fails because members are down, and keeps then what it knew.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var m model
 	diags := &resp.Diagnostics
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	m := attribute.Read[model](ctx, req.State, diags)
 	if diags.HasError() || r.backend.Unknown {
 		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 		return
@@ -165,10 +163,9 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 // does not fail for a reason of the cluster, because the machine of a rebuilt node is
 // already gone. For names that are gone it is the backstop.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var m, state model
 	diags := &resp.Diagnostics
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	m := attribute.Read[model](ctx, req.Plan, diags)
+	state := attribute.Read[model](ctx, req.State, diags)
 	stored := private.Kept[health](ctx, req.Private, healthKey, diags)
 	want, _ := m.wants(ctx, diags)
 	does := m.restoration(ctx, state, private.Kept[before](ctx, req.Private, beforeKey, diags), want, diags)
@@ -254,9 +251,8 @@ func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership
 // Delete implements [resource.Resource]. It refuses while the cluster answers, unless this
 // run has given the cluster up with its last member.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	var m model
 	diags := &resp.Diagnostics
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	m := attribute.Read[model](ctx, req.State, diags)
 	if diags.HasError() {
 		return
 	}

@@ -66,8 +66,7 @@ func (newNames) PlanModifyMap(ctx context.Context, req planmodifier.MapRequest, 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call checks
 // the values that are not known yet.
 func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

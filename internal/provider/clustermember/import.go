@@ -27,8 +27,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	fail := func(t text.Message) { report.Error(&resp.Diagnostics, t) }
 	wanted, cluster := req.ID, ""
 	if wanted == "" {
-		var id identity
-		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
+		id := attribute.Read[identity](ctx, req.Identity, &resp.Diagnostics)
 		wanted, cluster = id.MemberID.ValueString(), id.ClusterID.ValueString()
 	}
 	if resp.Diagnostics.HasError() {

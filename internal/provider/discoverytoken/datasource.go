@@ -99,8 +99,7 @@ func (d *tokenData) Configure(_ context.Context, req datasource.ConfigureRequest
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
 func (d *tokenData) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	var config dataModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	config := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -135,8 +134,7 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 // Read implements [datasource.DataSource]. Every failure is an error, because
 // there is no prior state to keep.
 func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m dataModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	m := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -81,8 +82,7 @@ func (r *tokenResource) Configure(_ context.Context, req resource.ConfigureReque
 // was written, it still goes into the state, with a warning: an error would
 // leave no state, and the next apply would create a second token.
 func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.hasEndpoints(plan, &resp.Diagnostics) {
 		return
 	}
@@ -135,8 +135,7 @@ func (r *tokenResource) write(ctx context.Context, plan *model, token string, di
 // Read implements [resource.Resource]. It does not read a complete token again:
 // it can no longer change, and the discovery cluster may be gone.
 func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.backend.Unknown {
 		return
 	}
@@ -191,9 +190,8 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 // Update implements [resource.Resource]. It writes to the discovery cluster
 // only if the creation was unsure and the token is missing.
 func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var plan, state model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
+	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	k := keptOf(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -221,8 +219,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 // Delete implements [resource.Resource]. It never blocks a destroy because a
 // discovery cluster is gone.
 func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	k := keptOf(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

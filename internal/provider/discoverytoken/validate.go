@@ -28,8 +28,7 @@ import (
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call
 // checks the values that are not known yet.
 func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	config := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -36,20 +35,28 @@ var (
 
 // dataModel is the data source in Terraform's form.
 type dataModel struct {
-	Prefix     types.String `tfsdk:"prefix"`
-	Expected   types.Set    `tfsdk:"expected"`
-	Watch      types.String `tfsdk:"watch"`
-	API        types.String `tfsdk:"api"`
-	Alive      types.Map    `tfsdk:"alive"`
-	Missing    types.Set    `tfsdk:"missing"`
-	Unexpected types.Set    `tfsdk:"unexpected"`
-	Events     types.List   `tfsdk:"events"`
+	Prefix     types.String      `tfsdk:"prefix"`
+	Expected   types.Set         `tfsdk:"expected"`
+	Watch      types.String      `tfsdk:"watch"`
+	API        types.String      `tfsdk:"api"`
+	Alive      map[string]living `tfsdk:"alive"`
+	Missing    []string          `tfsdk:"missing"`
+	Unexpected []string          `tfsdk:"unexpected"`
+	Events     []event           `tfsdk:"events"`
 }
 
-var (
-	aliveType = types.ObjectType{AttrTypes: map[string]attr.Type{"value": types.StringType, "ttl_left": types.Int64Type}}
-	eventType = types.ObjectType{AttrTypes: map[string]attr.Type{"kind": types.StringType, "name": types.StringType, "value": types.StringType}}
-)
+// living is one element of alive.
+type living struct {
+	Value   string `tfsdk:"value"`
+	TTLLeft *int64 `tfsdk:"ttl_left"`
+}
+
+// event is one element of events.
+type event struct {
+	Kind  string `tfsdk:"kind"`
+	Name  string `tfsdk:"name"`
+	Value string `tfsdk:"value"`
+}
 
 // Metadata implements [datasource.DataSource].
 func (d *heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
@@ -109,8 +116,7 @@ func (d *heartbeats) Configure(_ context.Context, req datasource.ConfigureReques
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
 func (d *heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	var m dataModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	m := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
 		checkPlace(m.Prefix, m.API, &resp.Diagnostics)
 	}
@@ -118,12 +124,7 @@ func (d *heartbeats) ValidateConfig(ctx context.Context, req datasource.Validate
 
 // Read implements [datasource.DataSource].
 func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m dataModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	var expected []string
-	if !m.Expected.IsNull() {
-		resp.Diagnostics.Append(m.Expected.ElementsAs(ctx, &expected, false)...)
-	}
+	m := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -143,7 +144,7 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		report.Error(&resp.Diagnostics, text.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
 		return
 	}
-	m.fill(alive, events, expected)
+	m.fill(alive, events)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
@@ -179,32 +180,26 @@ func look(ctx context.Context, store claim.Store, prefix string, watch time.Dura
 	return alive, events, err
 }
 
-// fill sets the attributes of the model.
-func (m *dataModel) fill(alive []claim.Entry, events []claim.Event, expected []string) {
-	living := map[string]attr.Value{}
-	missing, unexpected := []attr.Value{}, []attr.Value{}
+// fill sets the attributes of the model, none of which is nil.
+func (m *dataModel) fill(alive []claim.Entry, events []claim.Event) {
+	expected := attribute.Texts(m.Expected)
+	m.Alive, m.Missing, m.Unexpected, m.Events = map[string]living{}, []string{}, []string{}, []event{}
 	for _, e := range alive {
-		left := types.Int64Value(int64(e.Left / time.Second))
-		if e.Forever {
-			left = types.Int64Null()
+		it := living{Value: e.Value}
+		if !e.Forever {
+			it.TTLLeft = new(int64(e.Left / time.Second))
 		}
-		living[e.Name()] = types.ObjectValueMust(aliveType.AttrTypes, map[string]attr.Value{"value": types.StringValue(e.Value), "ttl_left": left})
+		m.Alive[e.Name()] = it
 		if !m.Expected.IsNull() && !slices.Contains(expected, e.Name()) {
-			unexpected = append(unexpected, types.StringValue(e.Name()))
+			m.Unexpected = append(m.Unexpected, e.Name())
 		}
 	}
 	for _, name := range expected {
-		if _, ok := living[name]; !ok {
-			missing = append(missing, types.StringValue(name))
+		if _, ok := m.Alive[name]; !ok {
+			m.Missing = append(m.Missing, name)
 		}
 	}
-	seen := []attr.Value{}
 	for _, e := range events {
-		seen = append(seen, types.ObjectValueMust(eventType.AttrTypes, map[string]attr.Value{
-			"kind": types.StringValue(string(e.Kind)), "name": types.StringValue(e.Name), "value": types.StringValue(e.Value),
-		}))
+		m.Events = append(m.Events, event{string(e.Kind), e.Name, e.Value})
 	}
-	m.Alive = types.MapValueMust(aliveType, living)
-	m.Missing, m.Unexpected = types.SetValueMust(types.StringType, missing), types.SetValueMust(types.StringType, unexpected)
-	m.Events = types.ListValueMust(eventType, seen)
 }

@@ -95,8 +95,7 @@ func (h *Heartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest,
 
 // ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].
 func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateConfigRequest, resp *ephemeral.ValidateConfigResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -158,8 +157,7 @@ const keptKey = "claim"
 // configuration is not known yet, Open sets the values as they will be, but
 // does not start a claim.
 func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

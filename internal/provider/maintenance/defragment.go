@@ -61,8 +61,7 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 
 // Invoke implements [action.Action].
 func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	var m defragmentModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	m := attribute.Read[defragmentModel](ctx, req.Config, &resp.Diagnostics)
 	c := d.at(defragmenting, m.Endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

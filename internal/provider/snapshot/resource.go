@@ -69,8 +69,7 @@ func (r *snapshotResource) Configure(_ context.Context, req resource.ConfigureRe
 
 // Create implements [resource.Resource].
 func (r *snapshotResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	timeout, diags := plan.Timeouts.Create(ctx, defaultTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -118,8 +117,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 // Read implements [resource.Resource]. It reads the whole file, because a file
 // damaged on disk keeps its size and its time. It does not contact a cluster.
 func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -146,9 +144,8 @@ func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, r
 
 // Update implements [resource.Resource].
 func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var plan, state model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
+	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	timeout, diags := plan.Timeouts.Update(ctx, defaultTimeout)
 	resp.Diagnostics.Append(diags...)
@@ -178,8 +175,7 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 // Delete implements [resource.Resource]. It does not contact a cluster. In a
 // replacement the file stays until the next snapshot takes its place.
 func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
