@@ -7,10 +7,7 @@
 package backend
 
 import (
-	"fmt"
 	"sync/atomic"
-
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -53,17 +50,6 @@ type Backend struct {
 	// An observation from before a change is invalid after it, however recent
 	// it is: a data source that depends on a member must see that member.
 	changes atomic.Uint64
-}
-
-// From returns the Backend in the ProviderData of a configure request, nil if
-// the provider is not configured yet (validation). The framework makes one such
-// request for each resource that it begins to read, plan or apply.
-func From(data any, diags *diag.Diagnostics) *Backend {
-	b, ok := data.(*Backend)
-	if !ok && data != nil {
-		diags.AddError("Unexpected provider data", fmt.Sprintf("got %T, want *backend.Backend; this is a bug in the provider", data))
-	}
-	return b
 }
 
 // FirstTime reports true once for each key, so that a warning about a cluster

@@ -27,13 +27,13 @@ type object struct {
 
 // claim refuses a second etcd_cluster of the plan with one of the peer URLs.
 func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, plan model) {
-	if r.backend == nil {
+	if r.Backend == nil {
 		return
 	}
 	diags := &resp.Diagnostics
 	o := private.Kept[object](ctx, req.Private, objectKey, diags)
 	if o.ID == "" {
-		o.ID = newID(r.backend.Run.Random, "object-", diags)
+		o.ID = newID(r.Backend.Run.Random, "object-", diags)
 		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
 	want, _ := plan.wants(ctx, diags)
@@ -43,7 +43,7 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 			urls = append(urls, w.PeerURLs...)
 		}
 	}
-	if taken := r.backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: urls}); len(taken) > 0 {
+	if taken := r.Backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: urls}); len(taken) > 0 {
 		report.ErrorOn(diags, "members", twoClusters(taken))
 	}
 }

@@ -128,7 +128,7 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 // ask asks whether the cluster may be given up that the plan gives up, if any. during is
 // true during the apply.
 func (r *Resource) ask(ctx context.Context, lost membership.GivingUp, during bool, diags *diag.Diagnostics) {
-	if lost.Cluster == 0 || r.backend == nil {
+	if lost.Cluster == 0 || r.Backend == nil {
 		return
 	}
 	var urls []string
@@ -140,12 +140,12 @@ func (r *Resource) ask(ctx context.Context, lost membership.GivingUp, during boo
 		c = nil // no address is known
 	}
 	if !during {
-		r.backend.MayGiveUp(ctx, c, lost, diags)
+		r.Backend.MayGiveUp(ctx, c, lost, diags)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
 	defer cancel()
-	r.backend.GiveUp(ctx, c, lost, diags)
+	r.Backend.GiveUp(ctx, c, lost, diags)
 }
 
 // planRestore asks for the plan what [Resource.ask] asks, and reports what it does. It says
@@ -157,11 +157,11 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 	}
 	// An apply asks when it begins to change something. Terraform plans again during the
 	// apply, when machines have been destroyed.
-	if does.lost.Cluster != 0 && r.backend != nil {
-		if !does.lost.Unasked && !r.backend.Table.Applies() {
+	if does.lost.Cluster != 0 && r.Backend != nil {
+		if !does.lost.Unasked && !r.Backend.Table.Applies() {
 			r.ask(ctx, does.lost, false, diags)
 		}
-		r.backend.Table.EnterCluster(membership.ClusterEntry{GivesUp: &does.lost})
+		r.Backend.Table.EnterCluster(membership.ClusterEntry{GivesUp: &does.lost})
 	}
 	if diags.HasError() {
 		return false
@@ -203,7 +203,7 @@ func (r *Resource) carryOut(ctx context.Context, does restoration, keep private.
 // the cluster before.
 func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *diag.Diagnostics) {
 	want, _ := m.wants(ctx, diags)
-	token, err := discovery.NewToken(r.backend.Run.Random)
+	token, err := discovery.NewToken(r.Backend.Run.Random)
 	if err != nil {
 		report.Error(diags, noRandomness(err))
 	}

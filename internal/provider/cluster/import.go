@@ -40,11 +40,11 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	case err != nil:
 		report.Error(diags, text.ImportClusterID(wanted))
 		return
-	case r.backend == nil || r.backend.Unknown:
+	case r.Backend == nil || r.Backend.Unknown:
 		report.Error(diags, text.UnknownProvider("import cluster "+id.String()))
 		return
 	}
-	c, err := r.backend.Cluster(nil)
+	c, err := r.Backend.Cluster(nil)
 	var snap membership.Snapshot
 	if err == nil {
 		snap, err = c.View(ctx, id)
@@ -93,7 +93,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringNull(),
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
 	}
-	m.ID = types.StringValue(newID(r.backend.Run.Random, "cluster-", diags))
+	m.ID = types.StringValue(newID(r.Backend.Run.Random, "cluster-", diags))
 	named, unnamed := namedMembers(snap, diags)
 	b := r.builder(m, formation{clusterID: snap.ClusterID.String()}, diags)
 	for name, it := range named {

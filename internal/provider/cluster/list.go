@@ -21,7 +21,7 @@ type List struct{ *Resource }
 var _ fwlist.ListResourceWithConfigure = (*List)(nil)
 
 // NewList returns list "etcd_cluster".
-func NewList() fwlist.ListResource { return &List{&Resource{}} }
+func NewList() fwlist.ListResource { return &List{newResource()} }
 
 // ListResourceConfigSchema implements [fwlist.ListResource].
 func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResourceSchemaRequest, resp *fwlist.ListResourceSchemaResponse) {
@@ -51,11 +51,11 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 }
 
 func (l *List) present(ctx context.Context, diags *diag.Diagnostics) (m model) {
-	if l.backend == nil || l.backend.Unknown {
+	if l.Backend == nil || l.Backend.Unknown {
 		report.Error(diags, text.UnknownProvider("list the cluster"))
 		return m
 	}
-	c, err := l.backend.Cluster(nil)
+	c, err := l.Backend.Cluster(nil)
 	var snap membership.Snapshot
 	if err == nil {
 		snap, err = c.View(ctx, 0)

@@ -107,10 +107,10 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 		}
 	}
 	slices.Sort(urls)
-	if r.backend == nil || r.backend.Unknown {
+	if r.Backend == nil || r.Backend.Unknown {
 		return
 	}
-	c, err := r.backend.Cluster(urls)
+	c, err := r.Backend.Cluster(urls)
 	if err != nil {
 		return // no address is known
 	}
@@ -123,7 +123,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 	case err != nil && port.Hopeless(err):
 		report.ErrorOn(diags, "members", answering(err))
 	default:
-		if was, ok := membership.InState(r.backend.Table.Clusters(), peers); ok {
+		if was, ok := membership.InState(r.Backend.Table.Clusters(), peers); ok {
 			report.ErrorOn(diags, "members", inState(was.Cluster))
 		}
 	}

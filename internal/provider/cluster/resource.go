@@ -26,7 +26,7 @@ import (
 )
 
 // Resource is etcd_cluster.
-type Resource struct{ backend *backend.Backend }
+type Resource struct{ backend.Resource }
 
 var (
 	_ resource.ResourceWithConfigure      = (*Resource)(nil)
@@ -37,25 +37,22 @@ var (
 )
 
 // NewResource returns the resource.
-func NewResource() resource.Resource { return &Resource{} }
+func NewResource() resource.Resource { return newResource() }
+
+func newResource() *Resource { return &Resource{backend.Resource{Type: "_cluster"}} }
 
 // Metadata implements [resource.Resource].
-func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_cluster"
+func (r *Resource) Metadata(ctx context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	r.Resource.Metadata(ctx, req, resp)
 	// The ID of a cluster is known once it has formed by discovery.
 	resp.ResourceBehavior.MutableIdentity = true
-}
-
-// Configure implements [resource.ResourceWithConfigure].
-func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // reach returns the cluster at the addresses of nodes and at the provider's endpoints, and
 // the context in which the credentials may go to the former.
 func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagnostics) (context.Context, *backend.Cluster, error) {
 	ctx = connection.Naming(ctx, nodes...)
-	c, err := r.backend.At(append(slices.Clone(nodes), r.backend.Settings.Endpoints...), diags)
+	c, err := r.Backend.At(append(slices.Clone(nodes), r.Backend.Settings.Endpoints...), diags)
 	return ctx, c, err
 }
 
@@ -64,7 +61,7 @@ func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagno
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	m := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	diags := &resp.Diagnostics
-	m.ID = types.StringValue(newID(r.backend.Run.Random, "cluster-", diags))
+	m.ID = types.StringValue(newID(r.Backend.Run.Random, "cluster-", diags))
 	if r.form(ctx, &m, false, diags); !diags.HasError() {
 		m.store(ctx, &resp.State, resp.Identity, diags)
 	}
@@ -77,7 +74,7 @@ func (r *Resource) builder(m model, f formation, diags *diag.Diagnostics) builde
 		diags.AddError("Invalid bootstrap_window", err.Error())
 	}
 	return builder{
-		random: r.backend.Run.Random, now: r.backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables, restores: f.restores,
+		random: r.Backend.Run.Random, now: r.Backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables, restores: f.restores,
 		window: window, clusterID: f.clusterID, peers: map[string][]string{}, endpoints: map[string][]string{},
 	}
 }
@@ -94,7 +91,7 @@ func (b builder) add(want map[string]wanted) {
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	diags := &resp.Diagnostics
 	m := attribute.Read[model](ctx, req.State, diags)
-	if diags.HasError() || r.backend.Unknown {
+	if diags.HasError() || r.Backend.Unknown {
 		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
 		return
 	}

@@ -29,29 +29,19 @@ import (
 const pause = time.Second
 
 // clusterData implements data "etcd_cluster".
-type clusterData struct{ backend *backend.Backend }
+type clusterData struct{ backend.DataSource }
 
 // NewDataSource returns the data source etcd_cluster.
-func NewDataSource() datasource.DataSource { return &clusterData{} }
+func NewDataSource() datasource.DataSource { return &clusterData{backend.DataSource{Type: "_cluster"}} }
 
 var _ datasource.DataSourceWithConfigure = (*clusterData)(nil)
-
-// Metadata implements [datasource.DataSource].
-func (d *clusterData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_cluster"
-}
-
-// Configure implements [datasource.DataSourceWithConfigure].
-func (d *clusterData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
-}
 
 // Read implements [datasource.DataSource]. It reports whatever it observes.
 // Only a configuration without a usable cluster is an error.
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var endpoints types.List
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("endpoints"), &endpoints)...)
-	c := clusterAt(d.backend, endpoints, &resp.Diagnostics)
+	c := clusterAt(d.Backend, endpoints, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -33,12 +33,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if r.backend == nil || r.backend.Unknown {
+	if r.Backend == nil || r.Backend.Unknown {
 		fail(text.UnknownProvider("import member " + wanted))
 		return
 	}
 	var snap membership.Snapshot
-	c, err := r.backend.Cluster(nil)
+	c, err := r.Backend.Cluster(nil)
 	if err == nil {
 		snap, err = c.View(ctx, 0)
 	}

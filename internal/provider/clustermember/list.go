@@ -10,45 +10,30 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // List implements list "etcd_member" and list "etcd_learner": the existing
 // members, to be imported.
-type List struct {
-	role    role
-	backend *backend.Backend
-}
+type List struct{ *Resource }
 
 var _ fwlist.ListResourceWithConfigure = (*List)(nil)
 
 // NewList returns list "etcd_member", which lists the voting members.
-func NewList() fwlist.ListResource { return &List{role: roleVoter} }
+func NewList() fwlist.ListResource { return &List{newResource(roleVoter)} }
 
 // NewLearnerList returns list "etcd_learner", which lists the learners.
-func NewLearnerList() fwlist.ListResource { return &List{role: roleLearner} }
+func NewLearnerList() fwlist.ListResource { return &List{newResource(roleLearner)} }
 
 // listModel is the configuration of a list.
 type listModel struct {
 	Endpoints types.List `tfsdk:"endpoints"`
-}
-
-// Metadata implements [fwlist.ListResource].
-func (l *List) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = l.role.typeName(req.ProviderTypeName)
-}
-
-// Configure implements [fwlist.ListResourceWithConfigure].
-func (l *List) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	l.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ListResourceConfigSchema implements [fwlist.ListResource].
@@ -104,10 +89,10 @@ func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membe
 		report.Error(&diags, t)
 		return nil, snap, diags
 	}
-	if l.backend == nil || l.backend.Unknown {
+	if l.Backend == nil || l.Backend.Unknown {
 		return fail(text.UnknownProvider("list members"))
 	}
-	c, err := l.backend.At(attribute.Texts(m.Endpoints), &diags)
+	c, err := l.Backend.At(attribute.Texts(m.Endpoints), &diags)
 	if err != nil {
 		return fail(text.Maintenance("list members", err))
 	}

@@ -64,7 +64,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		plan = r.role.model(ctx, req.Plan, diags)
 		argumentsOf(ctx, req.Config, diags).check(diags)
 	}
-	if r.backend == nil || diags.HasError() {
+	if r.Backend == nil || diags.HasError() {
 		return
 	}
 	var e membership.Entry
@@ -82,7 +82,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		e, endpoints = *before.Entry, before.Endpoints
 		e.Effect = membership.Replaced
 	default:
-		e = membership.Entry{Object: r.backend.Table.Object(), Effect: membership.Created}
+		e = membership.Entry{Object: r.Backend.Table.Object(), Effect: membership.Created}
 	}
 	if !req.Plan.Raw.IsNull() {
 		r.planEnvironment(ctx, resp, plan)
@@ -91,11 +91,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
 			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
 		}
-		if node := e.After.Node; node != "" && node != membership.Unknown && r.backend.Table.Misses(*e.After) && r.backend.FirstTime("alone") {
+		if node := e.After.Node; node != "" && node != membership.Unknown && r.Backend.Table.Misses(*e.After) && r.Backend.FirstTime("alone") {
 			report.Warn(diags, plannedAlone(plan.Name.ValueString()))
 		}
 	}
-	lost := membership.GivenUp(r.backend.Table.Clusters())
+	lost := membership.GivenUp(r.Backend.Table.Clusters())
 	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, lost, before.Moved, before.Failover}, diags)
 	r.enter(ctx, e, plan, endpoints, resp)
 }
@@ -103,7 +103,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 // entryOf returns the entry of a member in the state.
 func (r *Resource) entryOf(m model) membership.Entry {
 	e := noteOf(m)
-	e.Object = r.backend.Table.Object()
+	e.Object = r.Backend.Table.Object()
 	return e
 }
 
@@ -142,7 +142,7 @@ func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
 		e.Peers = append([]string{}, attribute.Texts(start.Peers)...)
 	}
 	end, err := time.Parse(time.RFC3339, start.WindowEnd.ValueString())
-	e.WindowOpen = err == nil && r.backend.Run.Clock.Now().Before(end)
+	e.WindowOpen = err == nil && r.Backend.Run.Clock.Now().Before(end)
 	if e.Cluster == 0 {
 		e.Cluster, _ = membership.ParseClusterID(start.ClusterID.ValueString())
 	}
@@ -153,17 +153,17 @@ func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
 func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, endpoints []string, resp *resource.ModifyPlanResponse) {
 	var known membership.Known
 	var snap membership.Snapshot
-	c, err := r.backend.Of(e.Cluster, endpoints, &resp.Diagnostics)
-	if err == nil && (e.Effect != membership.Held || e.Readdressed) && !r.backend.Unknown {
+	c, err := r.Backend.Of(e.Cluster, endpoints, &resp.Diagnostics)
+	if err == nil && (e.Effect != membership.Held || e.Readdressed) && !r.Backend.Unknown {
 		if snap, err = c.View(ctx, e.Cluster); err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
 			snap, _ = c.WithPending(ctx, snap) // as the turns
 			known.Snapshot, e.Cluster = &snap, snap.ClusterID
 			known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
 		}
 	}
-	for _, lost := range membership.GivenUp(r.backend.Table.Clusters()) {
-		if lost.Cluster == e.Cluster && lost.Unasked && e.Effect != membership.Held && r.backend.FirstTime("lost "+e.Cluster.String()) {
-			r.backend.MayGiveUp(ctx, c, lost, &resp.Diagnostics)
+	for _, lost := range membership.GivenUp(r.Backend.Table.Clusters()) {
+		if lost.Cluster == e.Cluster && lost.Unasked && e.Effect != membership.Held && r.Backend.FirstTime("lost "+e.Cluster.String()) {
+			r.Backend.MayGiveUp(ctx, c, lost, &resp.Diagnostics)
 		}
 	}
 	switch {
@@ -173,7 +173,7 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 	case e.Learner && r.isAdopted(ctx, c, e):
 		e.Effect = membership.Held
 	}
-	for _, b := range r.backend.Table.Enter(e, known) {
+	for _, b := range r.Backend.Table.Enter(e, known) {
 		switch t := text.PlanRule(b, snap); b.Code {
 		case membership.EveryVoterRemoved:
 			report.Warn(&resp.Diagnostics, t)

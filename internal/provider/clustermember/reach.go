@@ -41,7 +41,7 @@ func (r *Resource) endpoints(ctx context.Context, m model) []string {
 	out := usable(attribute.Texts(m.Endpoints))
 	if start, known := m.start(ctx); known {
 		out = append(out, usable(attribute.Texts(start.Endpoints))...)
-		out = append(out, r.backend.Settings.Endpoints...)
+		out = append(out, r.Backend.Settings.Endpoints...)
 	}
 	return out
 }
@@ -55,12 +55,12 @@ func (m model) byProvider() bool { return m.Config.IsNull() && m.Endpoints.IsNul
 func (r *Resource) reach(ctx context.Context, m model, diags *diag.Diagnostics) (*backend.Cluster, error) {
 	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
 	known := usable(attribute.Texts(m.ClientURLs))
-	c, err := r.backend.Of(id, r.endpoints(ctx, m), diags)
+	c, err := r.Backend.Of(id, r.endpoints(ctx, m), diags)
 	switch {
 	case err == nil:
 		c.Cluster.AddFallbackEndpoints(known)
 	case errors.Is(err, cluster.ErrNoEndpoints) && len(known) > 0:
-		return r.backend.Where(known), nil
+		return r.Backend.Where(known), nil
 	}
 	return c, err
 }
@@ -98,7 +98,7 @@ func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, 
 func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (present bool) {
 	id, at, err := m.ids()
 	switch {
-	case r.backend.Unknown:
+	case r.Backend.Unknown:
 		return true
 	case err != nil:
 		report.Warn(diags, text.BadID(m.Name.ValueString(), err))
@@ -165,7 +165,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		lost.Known = append(lost.Known, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)})
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		r.backend.GiveUp(ctx, c, lost, diags)
+		r.Backend.GiveUp(ctx, c, lost, diags)
 		return
 	}
 	var left reconfigure.Removal
@@ -175,7 +175,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})
 	} else { // no address to ask
-		lost := r.backend.CheckLost(at, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)}, err)
+		lost := r.Backend.CheckLost(at, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)}, err)
 		if left.Forgotten = err; lost != nil || !removal {
 			err = cmp.Or(lost, err)
 		} else {

@@ -32,8 +32,8 @@ func (r role) typeName(provider string) string {
 
 // Resource is etcd_member or etcd_learner.
 type Resource struct {
-	role    role
-	backend *backend.Backend
+	backend.Resource
+	role role
 }
 
 var (
@@ -46,20 +46,12 @@ var (
 )
 
 // NewResource returns etcd_member.
-func NewResource() resource.Resource { return &Resource{role: roleVoter} }
+func NewResource() resource.Resource { return newResource(roleVoter) }
 
 // NewLearnerResource returns etcd_learner.
-func NewLearnerResource() resource.Resource { return &Resource{role: roleLearner} }
+func NewLearnerResource() resource.Resource { return newResource(roleLearner) }
 
-// Metadata implements resource.Resource.
-func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = r.role.typeName(req.ProviderTypeName)
-}
-
-// Configure implements resource.ResourceWithConfigure.
-func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
-}
+func newResource(r role) *Resource { return &Resource{backend.Resource{Type: r.typeName("")}, r} }
 
 // ValidateConfig implements resource.ResourceWithValidateConfig.
 func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
@@ -77,7 +69,7 @@ const (
 // Create implements resource.Resource. An error leaves no state, but the cluster has a
 // record of an added member, and the next Create continues from there.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	r.backend.Table.Apply()
+	r.Backend.Table.Apply()
 	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.Plan, diags)
@@ -95,17 +87,17 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	if id, _, bad := m.ids(); bad == nil {
-		r.backend.Table.Note(membership.Entry{ID: id, Effect: membership.Created})
+		r.Backend.Table.Note(membership.Entry{ID: id, Effect: membership.Created})
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 	diags.Append(m.setIdentity(ctx, resp.Identity)...)
 	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...) // of the member before
-	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
+	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.Backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
 }
 
 // Read implements resource.Resource.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	r.backend.Table.Read()
+	r.Backend.Table.Read()
 	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.State, diags)
@@ -130,7 +122,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 // URLs, and promotes a learner, for etcd_learner only with promote = true or in a
 // failover. Other changes concern only this resource.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	r.backend.Table.Apply()
+	r.Backend.Table.Apply()
 	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
 	m, state := r.role.model(ctx, req.Plan, diags), r.role.model(ctx, req.State, diags)
@@ -161,7 +153,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	m.keepUnknown(state)
 	if !diags.HasError() {
 		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
-		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
+		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.Backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
 		diags.Append(resp.State.Set(ctx, m.stored())...)
 		diags.Append(m.setIdentity(ctx, resp.Identity)...)
 	}
@@ -170,7 +162,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // Delete implements resource.Resource. It does not remove a learner that an etcd_member
 // has adopted, nor a member for which this run has created a resource.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	r.backend.Table.Apply()
+	r.Backend.Table.Apply()
 	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.State, diags)
@@ -178,7 +170,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	owner := cmp.Or(plan.Moved, m.owner())
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
-	if id, _, bad := m.ids(); bad == nil && r.backend.Table.HasJoined(id) {
+	if id, _, bad := m.ids(); bad == nil && r.Backend.Table.HasJoined(id) {
 		report.Warn(diags, keptByRun(m.Name.ValueString()))
 		return
 	}

@@ -24,10 +24,10 @@ import (
 const reading = "read the token"
 
 // tokenData implements data "etcd_discovery_token".
-type tokenData struct{ backend *backend.Backend }
+type tokenData struct{ backend.DataSource }
 
 // NewDataSource returns the data source etcd_discovery_token.
-func NewDataSource() datasource.DataSource { return &tokenData{} }
+func NewDataSource() datasource.DataSource { return &tokenData{backend.DataSource{Type: typeSuffix}} }
 
 var (
 	_ datasource.DataSourceWithConfigure      = (*tokenData)(nil)
@@ -44,11 +44,6 @@ type dataModel struct {
 	Size     types.Int64  `tfsdk:"size"`
 	Members  types.List   `tfsdk:"members"`
 	Complete types.Bool   `tfsdk:"complete"`
-}
-
-// Metadata implements [datasource.DataSource].
-func (d *tokenData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_discovery_token"
 }
 
 // Schema implements [datasource.DataSource].
@@ -90,11 +85,6 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			},
 		},
 	}
-}
-
-// Configure implements [datasource.DataSourceWithConfigure].
-func (d *tokenData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
@@ -167,7 +157,7 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 // registry returns the token's discovery cluster, and sets the attributes that
 // the URL or the defaults determine.
 func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Registry {
-	settings := d.backend.Settings
+	settings := d.Backend.Settings
 	if !m.URL.IsNull() {
 		place, err := discovery.ParseURL(m.URL.ValueString())
 		if err != nil {
@@ -185,7 +175,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		return discovery.NewV2(settings, place.Prefix)
 	}
 	switch {
-	case d.backend.Unknown:
+	case d.Backend.Unknown:
 		report.Error(diags, text.EndpointsUnknown)
 	case len(settings.Endpoints) == 0:
 		report.Error(diags, text.DiscoveryNoEndpoints)
@@ -200,5 +190,5 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		return discovery.NewV2(settings, m.Prefix.ValueString())
 	}
 	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
-	return discovery.NewV3(settings, m.Prefix.ValueString(), d.backend.Pool)
+	return discovery.NewV3(settings, m.Prefix.ValueString(), d.Backend.Pool)
 }

@@ -45,9 +45,9 @@ func TestDataURLGetsNoSecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			passwords.Store(0)
 			certificates.Store(0)
-			d := &tokenData{backend: &backend.Backend{Pool: &connection.Pool{}, Settings: connection.Settings{
+			d := &tokenData{backend.DataSource{Backend: &backend.Backend{Pool: &connection.Pool{}, Settings: connection.Settings{
 				Endpoints: []string{test.endpoint}, TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: "Tr0ub4dor",
-			}}}
+			}}}}
 			m := dataModel{URL: types.StringValue(server.URL + test.path)}
 			var diags diag.Diagnostics
 			if _, err := d.registry(&m, &diags).Status(t.Context(), token); err == nil || diags.HasError() {

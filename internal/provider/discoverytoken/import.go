@@ -98,7 +98,7 @@ func (r *tokenResource) finishImport(ctx context.Context, state *model, status d
 		report.Error(&resp.Diagnostics, failure(importing, *state, err))
 		return
 	}
-	state.fromPlace(ctx, state.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
+	state.fromPlace(ctx, state.place(), r.Backend.Settings.Endpoints, &resp.Diagnostics)
 	state.fromStatus(ctx, status, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }

@@ -81,7 +81,7 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, k kept, r
 func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 	base := plan.ServiceURL.ValueString()
 	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
-		r.backend != nil && r.backend.FirstTime("service over http: "+base) {
+		r.Backend != nil && r.Backend.FirstTime("service over http: "+base) {
 		report.Warn(diags, text.PlainService(base))
 	}
 }

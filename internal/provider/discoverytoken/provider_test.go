@@ -88,7 +88,8 @@ func realProvider(t *testing.T) provider.Provider {
 func fakeProvider(fake *fakeRegistry) provider.Provider {
 	return &testProvider{random: fake, resource: func() *tokenResource {
 		return &tokenResource{
-			open: func(*backend.Backend, model) discovery.Registry { return fake },
+			Resource: backend.Resource{Type: typeSuffix},
+			open:     func(*backend.Backend, model) discovery.Registry { return fake },
 		}
 	}}
 }

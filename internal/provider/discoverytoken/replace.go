@@ -65,17 +65,17 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 		return false
 	}
 	m := was.model()
-	if r.backend == nil || r.backend.Unknown && !m.is(bootstrap.ProtocolService) {
+	if r.Backend == nil || r.Backend.Unknown && !m.is(bootstrap.ProtocolService) {
 		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater))
 		return false
 	}
-	if !m.is(bootstrap.ProtocolService) && len(r.backend.Settings.Endpoints) == 0 {
+	if !m.is(bootstrap.ProtocolService) && len(r.Backend.Settings.Endpoints) == 0 {
 		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints.Detail))
 		return false
 	}
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	status, err := r.open(r.backend, m).Status(call, was.Token)
+	status, err := r.open(r.Backend, m).Status(call, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	return was.unformed(doing, status, err, text.DiscoveryBootstrapped(doing, names(status.Members)), diags)
 }

@@ -38,15 +38,18 @@ const (
 	importing = "import the token"
 )
 
+// typeSuffix is the type of the resource and of the data source after "etcd".
+const typeSuffix = "_discovery_token"
+
 // tokenResource implements etcd_discovery_token.
 type tokenResource struct {
-	backend *backend.Backend
-	open    func(*backend.Backend, model) discovery.Registry
+	backend.Resource
+	open func(*backend.Backend, model) discovery.Registry
 }
 
 // NewResource returns the resource etcd_discovery_token.
 func NewResource() resource.Resource {
-	return &tokenResource{open: openRegistry}
+	return &tokenResource{backend.Resource{Type: typeSuffix}, openRegistry}
 }
 
 // openRegistry returns the discovery cluster or service of a token, unconnected.
@@ -68,16 +71,6 @@ var (
 	_ resource.ResourceWithValidateConfig = (*tokenResource)(nil)
 )
 
-// Metadata implements [resource.Resource].
-func (r *tokenResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_discovery_token"
-}
-
-// Configure implements [resource.ResourceWithConfigure].
-func (r *tokenResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
-}
-
 // Create implements [resource.Resource]. If it is not known whether the token
 // was written, it still goes into the state, with a warning: an error would
 // leave no state, and the next apply would create a second token.
@@ -89,7 +82,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	token := plan.Token.ValueString()
 	if plan.Token.IsUnknown() && !plan.is(bootstrap.ProtocolService) {
 		var err error
-		if token, err = discovery.NewToken(r.backend.Run.Random); err != nil {
+		if token, err = discovery.NewToken(r.Backend.Run.Random); err != nil {
 			report.Error(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
 			return
 		}
@@ -107,7 +100,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 func (r *tokenResource) write(ctx context.Context, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
 	call, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
-	place, err := r.open(r.backend, *plan).Create(call, token, plan.size())
+	place, err := r.open(r.Backend, *plan).Create(call, token, plan.size())
 	var exists *discovery.ExistsError
 	var uncertain *discovery.UnsureError
 	var others *discovery.OthersError
@@ -127,7 +120,7 @@ func (r *tokenResource) write(ctx context.Context, plan *model, token string, di
 		report.Error(diags, failure(creating, *plan, err))
 		return false
 	}
-	plan.fromPlace(ctx, place, r.backend.Settings.Endpoints, diags)
+	plan.fromPlace(ctx, place, r.Backend.Settings.Endpoints, diags)
 	plan.fromStatus(ctx, discovery.Status{Size: plan.size()}, diags)
 	return unsure
 }
@@ -136,7 +129,7 @@ func (r *tokenResource) write(ctx context.Context, plan *model, token string, di
 // it can no longer change, and the discovery cluster may be gone.
 func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.backend.Unknown {
+	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.Backend.Unknown {
 		return
 	}
 	k := keptOf(ctx, req.Private, &resp.Diagnostics)
@@ -146,7 +139,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	token := state.Token.ValueString()
-	status, err := r.open(r.backend, state).Status(call, token)
+	status, err := r.open(r.Backend, state).Status(call, token)
 	if state.isImport() {
 		r.finishImport(ctx, &state, status, err, resp)
 		return
@@ -211,7 +204,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		k.store(ctx, resp.Private, &resp.Diagnostics)
 	}
 	if plan.Environment.IsUnknown() {
-		plan.fromPlace(ctx, plan.place(), r.backend.Settings.Endpoints, &resp.Diagnostics)
+		plan.fromPlace(ctx, plan.place(), r.Backend.Settings.Endpoints, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
@@ -226,7 +219,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	}
 	call, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
-	registry, token := r.open(r.backend, state), state.Token.ValueString()
+	registry, token := r.open(r.Backend, state), state.Token.ValueString()
 
 	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status
@@ -266,7 +259,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 // hasEndpoints reports whether there is a discovery cluster or service to
 // connect to, and adds an error if there is none.
 func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
-	if m.is(bootstrap.ProtocolService) || len(r.backend.Settings.Endpoints) > 0 {
+	if m.is(bootstrap.ProtocolService) || len(r.Backend.Settings.Endpoints) > 0 {
 		return true
 	}
 	report.Error(diags, text.DiscoveryNoEndpoints)

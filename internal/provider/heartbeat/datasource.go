@@ -23,10 +23,12 @@ import (
 )
 
 // heartbeats implements data "etcd_heartbeats".
-type heartbeats struct{ backend *backend.Backend }
+type heartbeats struct{ backend.DataSource }
 
 // NewDataSource returns the data source etcd_heartbeats.
-func NewDataSource() datasource.DataSource { return &heartbeats{} }
+func NewDataSource() datasource.DataSource {
+	return &heartbeats{backend.DataSource{Type: "_heartbeats"}}
+}
 
 var (
 	_ datasource.DataSourceWithConfigure      = (*heartbeats)(nil)
@@ -56,11 +58,6 @@ type event struct {
 	Kind  string `tfsdk:"kind"`
 	Name  string `tfsdk:"name"`
 	Value string `tfsdk:"value"`
-}
-
-// Metadata implements [datasource.DataSource].
-func (d *heartbeats) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_heartbeats"
 }
 
 // Schema implements [datasource.DataSource].
@@ -109,11 +106,6 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 	}
 }
 
-// Configure implements [datasource.DataSourceWithConfigure].
-func (d *heartbeats) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
-}
-
 // ValidateConfig implements [datasource.DataSourceWithValidateConfig].
 func (d *heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	m := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
@@ -129,17 +121,17 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		return
 	}
 	switch {
-	case d.backend.Unknown:
+	case d.Backend.Unknown:
 		report.Error(&resp.Diagnostics, text.EndpointsUnknown)
 		return
-	case len(d.backend.Settings.Endpoints) == 0:
+	case len(d.Backend.Settings.Endpoints) == 0:
 		report.Error(&resp.Diagnostics, text.NoEndpoints)
 		return
 	}
 	m.Prefix, m.API = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3)
 	// Already validated; without a duration, Read does not watch.
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
-	alive, events, err := look(ctx, d.backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
+	alive, events, err := look(ctx, d.Backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
 		report.Error(&resp.Diagnostics, text.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
 		return

@@ -1,12 +1,14 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
+// Package maintenance implements the action etcd_defragment. It needs Terraform 1.14.
 package maintenance
 
 import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
@@ -15,18 +17,19 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // Defragment is the action etcd_defragment.
-type Defragment struct{ configured }
+type Defragment struct{ backend *backend.Backend }
 
 var _ action.ActionWithConfigure = (*Defragment)(nil)
 
 // NewDefragment returns the action etcd_defragment.
-func NewDefragment() action.Action { return &Defragment{configured{name: "defragment"}} }
+func NewDefragment() action.Action { return &Defragment{} }
 
 const (
 	defragmenting   = "defragment the members"
@@ -38,6 +41,16 @@ type defragmentModel struct {
 	Interrupt types.Bool   `tfsdk:"allow_interruption"`
 	Endpoints types.List   `tfsdk:"endpoints"`
 	Timeout   types.String `tfsdk:"timeout"`
+}
+
+// Metadata implements [action.Action].
+func (d *Defragment) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_defragment"
+}
+
+// Configure implements [action.ActionWithConfigure].
+func (d *Defragment) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	d.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Schema implements [action.Action].
@@ -53,8 +66,15 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 				Optional:            true,
 				MarkdownDescription: "Whether to defragment a cluster of one or two voting members, which stops for that time. If `false`, the action fails for such a cluster. Default: `false`.",
 			},
-			"endpoints": endpointsAttribute(),
-			"timeout":   timeoutAttribute("Timeout for one member, and for the wait before each member until the lock on membership changes is free and all other members are healthy", defragmentLimit),
+			"endpoints": schema.ListAttribute{
+				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
+				MarkdownDescription: "Client URLs of the cluster. Default: the provider's `endpoints`.",
+			},
+			"timeout": schema.StringAttribute{
+				Optional: true, Validators: []validator.String{attribute.Duration()},
+				MarkdownDescription: "Timeout for one member, and for the wait before each member until the lock on membership changes is free and all other members are healthy, such as `90s`. Default: `" +
+					attribute.DurationText(defragmentLimit) + "`.",
+			},
 		},
 	}
 }
@@ -62,7 +82,14 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 // Invoke implements [action.Action].
 func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	m := attribute.Read[defragmentModel](ctx, req.Config, &resp.Diagnostics)
-	c := d.at(defragmenting, m.Endpoints, &resp.Diagnostics)
+	if d.backend == nil || d.backend.Unknown {
+		report.Error(&resp.Diagnostics, text.UnknownProvider(defragmenting))
+		return
+	}
+	c, err := d.backend.At(attribute.Texts(m.Endpoints), &resp.Diagnostics)
+	if err != nil {
+		report.Error(&resp.Diagnostics, text.Maintenance(defragmenting, err))
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -73,9 +100,13 @@ func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 			return
 		}
 	}
-	err := c.Defragment(ctx, reconfigure.DefragmentRequest{
-		Members: ids, Interrupt: m.Interrupt.ValueBool(), Limit: within(m.Timeout, defragmentLimit),
-	}, telling(resp))
+	limit, err := time.ParseDuration(m.Timeout.ValueString())
+	if err != nil { // validated already, so there is none
+		limit = defragmentLimit
+	}
+	err = c.Defragment(ctx, reconfigure.DefragmentRequest{Members: ids, Interrupt: m.Interrupt.ValueBool(), Limit: limit}, func(s reconfigure.Step) {
+		resp.SendProgress(action.InvokeProgressEvent{Message: text.Progress(s)})
+	})
 	if err != nil {
 		report.Error(&resp.Diagnostics, text.Maintenance(defragmenting, err))
 	}

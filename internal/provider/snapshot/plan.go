@@ -21,8 +21,8 @@ import (
 func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	was.Removal = req.Plan.Raw.IsNull()
-	if was.Object == "" && r.backend != nil {
-		was.Object = r.backend.Run.UUID()
+	if was.Object == "" && r.Backend != nil {
+		was.Object = r.Backend.Run.UUID()
 	}
 	private.Keep(ctx, resp.Private, keptKey, was, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
@@ -47,10 +47,10 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		plan.keep(state)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-	if !attribute.IsGiven(plan.Path) || r.backend == nil {
+	if !attribute.IsGiven(plan.Path) || r.Backend == nil {
 		return
 	}
-	if r.backend.Table.EnterFile(file, was.Object) {
+	if r.Backend.Table.EnterFile(file, was.Object) {
 		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
 		return
 	}

@@ -25,10 +25,10 @@ import (
 )
 
 // snapshotResource implements etcd_snapshot.
-type snapshotResource struct{ backend *backend.Backend }
+type snapshotResource struct{ backend.Resource }
 
 // NewResource returns the resource etcd_snapshot.
-func NewResource() resource.Resource { return &snapshotResource{} }
+func NewResource() resource.Resource { return &snapshotResource{backend.Resource{Type: "_snapshot"}} }
 
 var (
 	_ resource.ResourceWithConfigure   = (*snapshotResource)(nil)
@@ -57,16 +57,6 @@ type kept struct {
 	Object string `json:"object,omitempty"`
 }
 
-// Metadata implements [resource.Resource].
-func (r *snapshotResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_snapshot"
-}
-
-// Configure implements [resource.ResourceWithConfigure].
-func (r *snapshotResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.backend = backend.From(req.ProviderData, &resp.Diagnostics)
-}
-
 // Create implements [resource.Resource].
 func (r *snapshotResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
@@ -84,11 +74,11 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 // save takes a snapshot as planned. was is what the state says of the file of that name if
 // the resource has one, else nil. It returns what the file holds now.
 func (r *snapshotResource) save(ctx context.Context, plan *model, was *membership.Backup, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) (now membership.Backup) {
-	if r.backend.Unknown {
+	if r.Backend.Unknown {
 		report.Error(diags, text.UnknownProvider(saving))
 		return now
 	}
-	c, err := r.backend.At(attribute.Texts(plan.Endpoints), diags)
+	c, err := r.Backend.At(attribute.Texts(plan.Endpoints), diags)
 	if err != nil {
 		report.Error(diags, text.Maintenance(saving, err))
 		return now
