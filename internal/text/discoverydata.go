@@ -7,10 +7,6 @@ package text
 var DiscoveryTokenOrURL = New("Either token or url",
 	"Set token to read it from the discovery cluster at the provider's endpoints, or url to a discovery URL. Set one of them, not both.")
 
-// DiscoveryDataProtocol returns the error for an unknown protocol in the data source.
-var DiscoveryDataProtocol = of1[string]("Unknown protocol",
-	"protocol = %q is neither \"v3\" nor \"v2\". For a discovery service give the token's url, and leave protocol out.")
-
 // DiscoveryBesideURL returns the error for an argument that follows from url.
 var DiscoveryBesideURL = of1[string]("Argument without effect",
 	"%s cannot be combined with url: it follows from the URL.")

@@ -19,10 +19,6 @@ var DiscoveryPrefixUnusual = of1[string]("Members look for the token elsewhere",
 	"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
 		"etcd gRPC proxy that adds a namespace; without one, leave prefix out.")
 
-// DiscoverySizeInvalid returns the error for a size outside of 1 to most.
-var DiscoverySizeInvalid = of2[int64, int]("Invalid size",
-	"size is %d. Expected the number of members that form the cluster together, from 1 to %d.")
-
 // DiscoverySizeEven returns the warning for an even number of initial members.
 func DiscoverySizeEven(size int) Message {
 	return New("Even number of initial members",
@@ -33,10 +29,6 @@ func DiscoverySizeEven(size int) Message {
 // DiscoverySizeLarge returns the warning for more initial members than etcd recommends.
 var DiscoverySizeLarge = of1[int]("Many initial members",
 	"%d initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.")
-
-// DiscoveryProtocolUnknown returns the error for an unknown protocol.
-var DiscoveryProtocolUnknown = of1[string]("Unknown protocol",
-	"protocol = %q is none of \"v3\" (members of any version), \"v2\" (members up to 3.6, a discovery cluster up to 3.5) and \"service\" (members up to 3.6).")
 
 // DiscoveryArgumentUnused returns the error for an argument without effect.
 func DiscoveryArgumentUnused(name, protocol string) Message {
@@ -56,18 +48,10 @@ func DiscoveryServiceURLInvalid(url, problem string) Message {
 		"service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".", membership.Masked(url), problem)
 }
 
-// DiscoveryAdvertisedEmpty is the error for an empty list of advertised endpoints.
-var DiscoveryAdvertisedEmpty = New("No advertised endpoints",
-	"advertised_endpoints is empty, so the machines would have no discovery cluster to dial. Leave it out to give them the provider's endpoints.")
-
-// DiscoveryAdvertisedInvalid returns the error for an invalid advertised endpoint.
-var DiscoveryAdvertisedInvalid = of2[string, string]("Invalid advertised endpoint",
-	"advertised_endpoints holds %q, which %s.")
-
 // MachinePathInvalid returns the error for an invalid path in machine_access, which
 // may be a key.
 var MachinePathInvalid = of1[string]("Invalid path in machine_access",
-	"machine_access.%s is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".")
+	"%s is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".")
 
 // MachineUserPassword is the error for a user with a password. It omits the value.
 var MachineUserPassword = New("Password in machine_access",

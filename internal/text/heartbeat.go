@@ -19,14 +19,6 @@ var HeartbeatName = of2[string, string]("Invalid name of a heartbeat",
 var HeartbeatPrefix = of2[string, string]("Invalid prefix of heartbeats",
 	"prefix = %q %s. It is an absolute key without a slash at its end, such as /running.")
 
-// HeartbeatAPI returns the error for an unknown API.
-var HeartbeatAPI = of1[string]("Unknown API",
-	"api = %q is neither \"v3\" (leases, etcd 3.0 and later) nor \"v2\" (TTL keys, etcd up to 3.5 with --enable-v2).")
-
-// HeartbeatValueEmpty is the error for an empty value.
-var HeartbeatValueEmpty = New("Empty value of a heartbeat",
-	"value is what tells this owner from any other, so it must not be empty. Leave it out to have a unique one made.")
-
 // HeartbeatTTL returns the error for a time to live that is too short.
 var HeartbeatTTL = of2[string, time.Duration]("Time to live too short",
 	"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.")

@@ -8,10 +8,6 @@ package text
 var RestoreSnapshotInvalid = of1[string]("Invalid snapshot",
 	"restore.snapshot %s.\n\nGive an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.")
 
-// RestoreSHA256Invalid returns the error for an invalid SHA-256.
-var RestoreSHA256Invalid = of1[string]("Invalid SHA-256",
-	"restore.sha256 = %q is not 64 hexadecimal digits.\n\nGive what sha256sum prints for the file, or the sha256 of an etcd_snapshot.")
-
 // RestoreBumpInvalid is the error if only one of revision_bump and
 // mark_compacted is set.
 var RestoreBumpInvalid = New("Invalid revision_bump",

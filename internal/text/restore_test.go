@@ -24,7 +24,6 @@ func TestRestoreTexts(t *testing.T) {
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	all := []Message{
 		RestoreSnapshotInvalid("is neither a URL nor an absolute path"),
-		RestoreSHA256Invalid("abc"),
 		RestoreBumpInvalid,
 		NotGivenUp(context.Canceled, why),
 		InvalidClusterLost("true"),

@@ -117,12 +117,7 @@ func restoreAttribute() schema.SingleNestedAttribute {
 			"sha256": schema.StringAttribute{
 				Required:            true,
 				MarkdownDescription: "SHA-256 of the file, as `sha256sum` prints it. No member starts with another file.",
-				Validators: []validator.String{attribute.Checked("must be 64 hexadecimal digits", func(_, value string) *text.Message {
-					if !isSHA256.MatchString(value) {
-						return new(text.RestoreSHA256Invalid(value))
-					}
-					return nil
-				})},
+				Validators:          []validator.String{stringvalidator.RegexMatches(isSHA256, "must be 64 hexadecimal digits, as sha256sum prints them")},
 			},
 			"revision_bump": schema.Int64Attribute{
 				Optional: true,

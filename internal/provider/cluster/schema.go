@@ -38,7 +38,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 				Optional: true,
 				MarkdownDescription: "Version of etcd for all nodes, such as `3.6.16`. A change is applied to one node in each apply, and follows the upgrade rules of etcd. The first value must be " +
 					"the version that the members run. Default: none, and the image of the machines decides.",
-				Validators: []validator.String{versionValidator()},
+				Validators: []validator.String{stringvalidator.RegexMatches(isVersion, "must be three numbers, such as 3.6.16")},
 			},
 			"revision": schema.MapAttribute{
 				ElementType: types.StringType, Optional: true,

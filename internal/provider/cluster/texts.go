@@ -193,10 +193,6 @@ func stillAnswers(id membership.ClusterID) text.Message {
 			"If the state does not have them, nothing in it ends the cluster. To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", id)
 }
 
-func badVersion(v string) text.Message {
-	return text.New("Invalid version", "%q is not a version of etcd. Expected three numbers, such as 3.6.16.", v)
-}
-
 func deadLearners(names []string) text.Message {
 	return text.New("Learners do not answer",
 		"These learners do not answer: %s. A learner can block the member that the plan adds again. Remove them, or bring them back.", strings.Join(names, ", "))

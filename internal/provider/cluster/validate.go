@@ -27,15 +27,6 @@ import (
 // a release has.
 var isVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 
-func versionValidator() validator.String {
-	return attribute.Checked("must be a version of etcd with three numbers", func(_, value string) *text.Message {
-		if isVersion.MatchString(value) {
-			return nil
-		}
-		return new(badVersion(value))
-	})
-}
-
 func addressValidator() validator.String {
 	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
 		_, err := membership.URLAt("https", value, membership.PeerPort)

@@ -5,11 +5,12 @@ package discoverytoken
 
 import (
 	"context"
-	"errors"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
@@ -19,9 +20,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
-
-// reading completes "Cannot …".
-const reading = "read the token"
 
 // tokenData implements data "etcd_discovery_token".
 type tokenData struct{ backend.DataSource }
@@ -36,14 +34,14 @@ var (
 
 // dataModel is the data source in Terraform's form.
 type dataModel struct {
-	ID       types.String `tfsdk:"id"`
-	Token    types.String `tfsdk:"token"`
-	URL      types.String `tfsdk:"url"`
-	Protocol types.String `tfsdk:"protocol"`
-	Prefix   types.String `tfsdk:"prefix"`
-	Size     types.Int64  `tfsdk:"size"`
-	Members  types.List   `tfsdk:"members"`
-	Complete types.Bool   `tfsdk:"complete"`
+	ID       types.String  `tfsdk:"id"`
+	Token    types.String  `tfsdk:"token"`
+	URL      types.String  `tfsdk:"url"`
+	Protocol types.String  `tfsdk:"protocol"`
+	Prefix   types.String  `tfsdk:"prefix"`
+	Size     types.Int64   `tfsdk:"size"`
+	Members  []memberModel `tfsdk:"members"`
+	Complete types.Bool    `tfsdk:"complete"`
 }
 
 // Schema implements [datasource.DataSource].
@@ -62,7 +60,7 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 					"certificate only if its scheme, host and port are those of one of the provider's `endpoints`. Set this or `token`.",
 			},
 			"protocol": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(bootstrap.ProtocolV3, bootstrap.ProtocolV2)},
 				MarkdownDescription: "Protocol of the token: `v3` or `v2` with `token`, `v2` or `service` with `url`. With `url` it follows from the URL. Default: `v3`.",
 			},
 			"prefix": schema.StringAttribute{
@@ -102,9 +100,6 @@ func (m dataModel) validate(diags *diag.Diagnostics) {
 	}
 	attribute.Refuse("token", m.Token, discovery.TokenProblem, text.DiscoveryTokenInvalid, diags)
 	attribute.Refuse("prefix", m.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, diags)
-	if attribute.IsGiven(m.Protocol) && m.Protocol.ValueString() != bootstrap.ProtocolV3 && m.Protocol.ValueString() != bootstrap.ProtocolV2 {
-		report.ErrorOn(diags, "protocol", text.DiscoveryDataProtocol(m.Protocol.ValueString()))
-	}
 	if m.URL.IsNull() {
 		return
 	}
@@ -134,22 +129,12 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	}
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	token := m.Token.ValueString()
-	status, err := registry.Status(call, token)
-	var bad *discovery.BadSizeError
-	switch {
-	case err == nil:
-	case errors.Is(err, discovery.ErrNotFound):
-		report.Error(&resp.Diagnostics, text.DiscoveryDataMissing(token, m.Prefix.ValueString()))
-		return
-	case errors.As(err, &bad):
-		report.Error(&resp.Diagnostics, text.DiscoveryDataSizeBad(token, bad.Value))
-		return
-	default:
-		report.Error(&resp.Diagnostics, failure(reading, model{Prefix: m.Prefix}, err))
+	status, err := registry.Status(call, m.Token.ValueString())
+	if err != nil {
+		report.Error(&resp.Diagnostics, failure(reading, model{Token: m.Token, Prefix: m.Prefix}, err))
 		return
 	}
-	m.ID, m.Members = m.Token, membersOf(ctx, status, &resp.Diagnostics)
+	m.ID, m.Members = m.Token, membersOf(status)
 	m.Size, m.Complete = types.Int64Value(int64(status.Size)), types.BoolValue(status.Complete())
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }

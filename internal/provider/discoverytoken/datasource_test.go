@@ -92,7 +92,7 @@ func TestDataBadInput(t *testing.T) {
 	want(t, d.read(attributes{"token": "mine", "url": url}), either)
 	want(t, d.read(attributes{"token": "a/b"}), "error: Invalid discovery token")
 	want(t, d.read(attributes{"token": "mine", "prefix": "my"}), "error: Invalid prefix")
-	want(t, d.read(attributes{"token": "mine", "protocol": "service"}), "error: Unknown protocol")
+	want(t, d.read(attributes{"token": "mine", "protocol": "service"}), "error: Invalid Attribute Value Match")
 	want(t, d.read(attributes{"url": url, "prefix": "/my"}), "error: Argument without effect")
 	for _, input := range []string{"10.0.0.1:2379", "http:///v2/keys/_etcd/registry/mine", "http://10.0.0.1/v2/keys/mine", "https://discovery.etcd.io/new"} {
 		want(t, d.read(attributes{"url": input}), "error: Invalid discovery URL")

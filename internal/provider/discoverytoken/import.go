@@ -86,15 +86,10 @@ func (m *model) isImport() bool { return m.Size.IsNull() }
 
 // finishImport sets the rest from the discovery cluster, which must respond.
 func (r *tokenResource) finishImport(ctx context.Context, state *model, status discovery.Status, err error, resp *resource.ReadResponse) {
-	token := state.Token.ValueString()
 	var bad *discovery.BadSizeError
-	switch {
-	case errors.Is(err, discovery.ErrNotFound):
-		report.Error(&resp.Diagnostics, text.DiscoveryImportMissing(token, state.Prefix.ValueString()))
-		return
-	case errors.As(err, &bad):
-		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
-	case err != nil:
+	if errors.As(err, &bad) {
+		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(state.Token.ValueString(), bad.Value))
+	} else if err != nil {
 		report.Error(&resp.Diagnostics, failure(importing, *state, err))
 		return
 	}

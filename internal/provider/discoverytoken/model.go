@@ -56,33 +56,29 @@ func (a accessModel) addTo(environment map[string]string) {
 
 // memberModel is one element of members.
 type memberModel struct {
-	ID       types.String `tfsdk:"id"`
-	Name     types.String `tfsdk:"name"`
-	PeerURLs []string     `tfsdk:"peer_urls"`
+	ID       string   `tfsdk:"id"`
+	Name     string   `tfsdk:"name"`
+	PeerURLs []string `tfsdk:"peer_urls"`
 }
 
 // fromStatus sets the attributes from the discovery cluster's status of the
 // token. A token that was complete stays complete.
 func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) {
-	m.Members = membersOf(ctx, s, diags)
+	var d diag.Diagnostics
+	m.Members, d = types.ListValueFrom(ctx, memberObject.Type(), membersOf(s))
+	diags.Append(d...)
 	m.Size = types.Int64Value(int64(s.Size))
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
 	m.setBootstrap()
 }
 
-// membersOf returns the registrations as the value of the attribute members.
-func membersOf(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) types.List {
+// membersOf returns the registrations in Terraform's form, never nil.
+func membersOf(s discovery.Status) []memberModel {
 	members := make([]memberModel, 0, len(s.Members))
 	for _, member := range s.Members {
-		members = append(members, memberModel{
-			ID:       types.StringValue(member.ID.String()),
-			Name:     types.StringValue(member.Name),
-			PeerURLs: member.PeerURLs,
-		})
+		members = append(members, memberModel{member.ID.String(), member.Name, member.PeerURLs})
 	}
-	list, d := types.ListValueFrom(ctx, memberObject.Type(), members)
-	diags.Append(d...)
-	return list
+	return members
 }
 
 // fromPlace sets the token's location and the values that machines need.

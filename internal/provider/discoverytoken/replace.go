@@ -45,7 +45,7 @@ func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics)
 		ServiceURL: m.ServiceURL.ValueString(), Complete: m.Complete.ValueBool(), Least: least,
 	}
 	for _, member := range members {
-		r.Members = append(r.Members, member.Name.ValueString())
+		r.Members = append(r.Members, member.Name)
 	}
 	return r
 }

@@ -34,6 +34,7 @@ const (
 // The operations, as the end of "Cannot …".
 const (
 	creating  = "create the token"
+	reading   = "read the token"
 	removing  = "remove the token"
 	importing = "import the token"
 )
@@ -270,7 +271,15 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 func failure(doing string, m model, err error) text.Message {
 	var denied *connection.Error
 	var service *discovery.ServiceError
+	var bad *discovery.BadSizeError
+	token, prefix := m.Token.ValueString(), m.Prefix.ValueString()
 	switch {
+	case doing == reading && errors.Is(err, discovery.ErrNotFound):
+		return text.DiscoveryDataMissing(token, prefix)
+	case doing == importing && errors.Is(err, discovery.ErrNotFound):
+		return text.DiscoveryImportMissing(token, prefix)
+	case doing == reading && errors.As(err, &bad):
+		return text.DiscoveryDataSizeBad(token, bad.Value)
 	case errors.As(err, &service):
 		return text.DiscoveryServiceFailed(doing, service.Error(), doing == creating, service.Status == http.StatusTooManyRequests)
 	case connection.IsDenied(err) && errors.As(err, &denied):
@@ -278,7 +287,7 @@ func failure(doing string, m model, err error) text.Message {
 		if doing == reading {
 			permission = "read"
 		}
-		return text.DiscoveryDenied(doing, denied.Error(), permission, m.Prefix.ValueString())
+		return text.DiscoveryDenied(doing, denied.Error(), permission, prefix)
 	case errors.As(err, new(*connection.Unreachable)):
 		return text.DiscoveryUnreachable(doing, err)
 	default:

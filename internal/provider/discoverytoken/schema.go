@@ -7,12 +7,17 @@ import (
 	"context"
 	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 )
 
@@ -30,14 +35,13 @@ func (r *tokenResource) Schema(_ context.Context, _ resource.SchemaRequest, resp
 func whichToken() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"size": schema.Int64Attribute{
-			Required: true,
+			Required: true, Validators: []validator.Int64{int64validator.Between(1, discovery.MaxSize)},
 			MarkdownDescription: "Number of initial members: the members of the first apply of the [`etcd_cluster`](cluster.md) that are not learners. Prefer 3 or 5. A change replaces a token that is " +
 				"not complete. It has no effect on a complete token. Allowed: 1 to 99.",
 		},
 		"protocol": schema.StringAttribute{
-			Optional: true,
-			Computed: true,
-			Default:  stringdefault.StaticString(bootstrap.ProtocolV3),
+			Optional: true, Computed: true, Default: stringdefault.StaticString(bootstrap.ProtocolV3),
+			Validators: []validator.String{stringvalidator.OneOf(bootstrap.ProtocolV3, bootstrap.ProtocolV2, bootstrap.ProtocolService)},
 			MarkdownDescription: "Protocol between members and discovery cluster: `v3`, `v2` or `service`. See [Protocols](#protocols). A change replaces a token that is not complete. It has no " +
 				"effect on a complete token. Default: `v3`.",
 		},
@@ -64,10 +68,12 @@ func whichToken() map[string]schema.Attribute {
 
 // howItIsReached returns the arguments that change in place.
 func howItIsReached() map[string]schema.Attribute {
+	file := func(description string) schema.Attribute {
+		return schema.StringAttribute{Optional: true, Validators: []validator.String{machinePath()}, MarkdownDescription: description}
+	}
 	return map[string]schema.Attribute{
 		"advertised_endpoints": schema.ListAttribute{
-			ElementType: types.StringType,
-			Optional:    true,
+			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 			MarkdownDescription: "Client URLs of the discovery cluster as the machines reach it. They are part of `environment` and `bootstrap`. With `v2` only the first one is, because a member " +
 				"takes one URL. Default: the provider's `endpoints`.",
 		},
@@ -76,11 +82,11 @@ func howItIsReached() map[string]schema.Attribute {
 			MarkdownDescription: "What a machine needs to reach a `v3` discovery cluster with TLS or authentication. Only names are part of `environment`: the files are on the machine, and the " +
 				"machine sets a password as `ETCD_DISCOVERY_PASSWORD`.",
 			Attributes: map[string]schema.Attribute{
-				"ca_cert": schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`)."},
-				"cert": schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a " +
-					"certificate with a common name. See [Certificates and authentication](../guides/certificates.md#machines-and-the-discovery-cluster)."},
-				"key":      schema.StringAttribute{Optional: true, MarkdownDescription: "Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`)."},
-				"username": schema.StringAttribute{Optional: true, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
+				"ca_cert": file("Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`)."),
+				"cert": file("Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a " +
+					"certificate with a common name. See [Certificates and authentication](../guides/certificates.md#machines-and-the-discovery-cluster)."),
+				"key":      file("Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`)."),
+				"username": schema.StringAttribute{Optional: true, Validators: []validator.String{machineUser()}, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},
 		},
 	}

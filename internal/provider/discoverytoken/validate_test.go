@@ -14,12 +14,12 @@ func TestBadInput(t *testing.T) {
 		t.Helper()
 		want(t, s.validate(config), texts...)
 	}
-	check(attributes{"size": 0}, "error: Invalid size")
-	check(attributes{"size": -1}, "error: Invalid size")
-	check(attributes{"size": 1000000000}, "error: Invalid size")
+	check(attributes{"size": 0}, "error: Invalid Attribute Value")
+	check(attributes{"size": -1}, "error: Invalid Attribute Value")
+	check(attributes{"size": 1000000000}, "error: Invalid Attribute Value")
 	check(attributes{"size": 3, "prefix": "registry"}, "error: Invalid prefix")
 	for _, protocol := range []string{"v4", "V3", ""} {
-		check(attributes{"size": 3, "protocol": protocol}, "error: Unknown protocol")
+		check(attributes{"size": 3, "protocol": protocol}, "error: Invalid Attribute Value Match")
 	}
 	access := map[string]any{"ca_cert": "/etc/ca.pem", "cert": nil, "key": nil, "username": nil}
 	const unused = "error: Argument without effect"
@@ -28,9 +28,9 @@ func TestBadInput(t *testing.T) {
 	check(attributes{"size": 3, "protocol": "service", "prefix": "/my", "advertised_endpoints": []string{"http://10.0.0.1:2379"}, "machine_access": access}, unused, unused, unused)
 	check(attributes{"size": 3, "protocol": "service", "service_url": "discovery.example"},
 		"error: Invalid URL of a discovery service")
-	check(attributes{"size": 3, "advertised_endpoints": []string{}}, "error: No advertised endpoints")
+	check(attributes{"size": 3, "advertised_endpoints": []string{}}, "error: Invalid Attribute Value")
 	check(attributes{"size": 3, "advertised_endpoints": []string{"http://10.0.0.1:2379", "ftp://10.0.0.2"}},
-		"error: Invalid advertised endpoint")
+		"error: Invalid endpoint: advertised_endpoints")
 
 	machine := func(name, value string) attributes {
 		with := map[string]any{"ca_cert": nil, "cert": nil, "key": nil, "username": nil}
@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 	check(machine("username", "root:swordfish"), "error: Password in machine_access")
 	check(machine("username", "a\nb"), "error: Invalid username in machine_access")
 	for _, endpoint := range []string{"http://$(id):2379", "http://a;reboot", "http://a\u0085b:2379", `http://a"b`} {
-		if got := s.validate(attributes{"size": 3, "advertised_endpoints": []string{endpoint}}); len(got) != 1 || !strings.Contains(got[0], "Invalid advertised endpoint") {
+		if got := s.validate(attributes{"size": 3, "advertised_endpoints": []string{endpoint}}); len(got) != 1 || !strings.Contains(got[0], "Invalid endpoint: advertised_endpoints") {
 			t.Errorf("%q: %q", endpoint, got)
 		}
 	}

@@ -30,10 +30,7 @@ func NewDataSource() datasource.DataSource {
 	return &heartbeats{backend.DataSource{Type: "_heartbeats"}}
 }
 
-var (
-	_ datasource.DataSourceWithConfigure      = (*heartbeats)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*heartbeats)(nil)
-)
+var _ datasource.DataSourceWithConfigure = (*heartbeats)(nil)
 
 // dataModel is the data source in Terraform's form.
 type dataModel struct {
@@ -66,7 +63,7 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 		MarkdownDescription: "Lists the processes with a live heartbeat key below a prefix, and which of the expected ones are missing.",
 		Attributes: map[string]schema.Attribute{
 			"prefix": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{inPrefix},
 				MarkdownDescription: "Key prefix of the heartbeats. Only direct children count. Default: `" + defaultPrefix + "`.",
 			},
 			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of the processes that should be alive. Default: none. `missing` and `unexpected` are empty then."},
@@ -76,7 +73,7 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 					"that expire. Every refresh blocks for this time. Default: no watch.",
 			},
 			"api": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{inAPI},
 				MarkdownDescription: "API of the keys: `v3` for leases, `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. Default: `" + apiV3 + "`.",
 			},
 			"alive": schema.MapNestedAttribute{
@@ -103,14 +100,6 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 				}},
 			},
 		},
-	}
-}
-
-// ValidateConfig implements [datasource.DataSourceWithValidateConfig].
-func (d *heartbeats) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	m := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
-	if !resp.Diagnostics.HasError() {
-		checkPlace(m.Prefix, m.API, &resp.Diagnostics)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -58,11 +59,11 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 		Attributes: map[string]schema.Attribute{
 			"name": schema.StringAttribute{Required: true, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
 			"prefix": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{inPrefix},
 				MarkdownDescription: "Key above the name. Default: `" + defaultPrefix + "`.",
 			},
 			"value": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Value of the key. It identifies this owner, so no other owner can use it. Default: a random UUID.",
 			},
 			"ttl": schema.StringAttribute{
@@ -79,7 +80,7 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 					"error, which contains the value of the owner and its remaining time to live. Default: `false`.",
 			},
 			"api": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{inAPI},
 				MarkdownDescription: "API of the key: `v3` for a lease, `v2` for a TTL key on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. TTL keys depend on the clocks of the " +
 					"members, which must agree to much less than `ttl`. Leases do not. Default: `" + apiV3 + "`.",
 			},
@@ -99,7 +100,6 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	checkPlace(m.Prefix, m.API, &resp.Diagnostics)
 	if name := m.Name.ValueString(); attribute.IsGiven(m.Name) {
 		switch {
 		case name == "":
@@ -109,9 +109,6 @@ func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateCo
 		case strings.HasPrefix(name, "_"):
 			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
 		}
-	}
-	if attribute.IsGiven(m.Value) && m.Value.ValueString() == "" {
-		report.ErrorOn(&resp.Diagnostics, "value", text.HeartbeatValueEmpty)
 	}
 	if m.TTL.IsUnknown() {
 		return

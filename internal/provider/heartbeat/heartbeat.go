@@ -8,12 +8,11 @@ package heartbeat
 import (
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -29,13 +28,16 @@ const (
 // times its election timeout.
 const leastTTL = 2 * time.Second
 
-// checkPlace validates the arguments that both share.
-func checkPlace(prefix, api types.String, diags *diag.Diagnostics) {
-	attribute.Refuse("prefix", prefix, discovery.PrefixProblem, text.HeartbeatPrefix, diags)
-	if attribute.IsGiven(api) && api.ValueString() != apiV2 && api.ValueString() != apiV3 {
-		report.ErrorOn(diags, "api", text.HeartbeatAPI(api.ValueString()))
-	}
-}
+// inPrefix and inAPI validate the arguments that both share.
+var (
+	inPrefix = attribute.Checked("must be an absolute key", func(_, value string) *text.Message {
+		if p := discovery.PrefixProblem(value); p != "" {
+			return new(text.HeartbeatPrefix(value, p))
+		}
+		return nil
+	})
+	inAPI = stringvalidator.OneOf(apiV3, apiV2)
+)
 
 func orDefault(v types.String, standard string) types.String {
 	if v.IsNull() {
