@@ -54,11 +54,11 @@ type printable struct {
 }
 
 // note notes what a state has of a member or of an etcd_cluster.
-func (p *printable) note(req *tfprotov6.UpgradeResourceStateRequest) {
+func (p *printable) note(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) {
 	if p.table == nil || p.table() == nil || req == nil || req.RawState == nil {
 		return
 	}
-	if e, ok := clustermember.NoteOf(req.TypeName, req.RawState.JSON); ok {
+	if e, ok := clustermember.NoteOf(ctx, req.TypeName, req.RawState); ok {
 		p.table().Note(e)
 	}
 	if c, ok := cluster.NoteOf(req.TypeName, req.RawState.JSON); ok {
@@ -132,7 +132,7 @@ func (p *printable) ValidateResourceConfig(ctx context.Context, req *tfprotov6.V
 
 // UpgradeResourceState implements [tfprotov6.ResourceServer].
 func (p *printable) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	p.note(req)
+	p.note(ctx, req)
 	return shown(ctx, req, p.served.UpgradeResourceState)
 }
 

@@ -113,5 +113,19 @@ func (b *Backend) At(endpoints []string, diags *diag.Diagnostics) (*Cluster, err
 	return c, nil
 }
 
+// Open is [Backend.At] for an operation that the user asks for and that needs a cluster. It
+// returns nil with an error if there is none. doing completes "Cannot ...".
+func (b *Backend) Open(doing string, endpoints []string, diags *diag.Diagnostics) *Cluster {
+	if b == nil || b.Unknown {
+		report.Error(diags, text.UnknownProvider(doing))
+		return nil
+	}
+	c, err := b.At(endpoints, diags)
+	if err != nil {
+		report.Error(diags, text.Maintenance(doing, err))
+	}
+	return c
+}
+
 // FirstTime is [Backend.FirstTime].
 func (c *Cluster) FirstTime(key string) bool { return c.backend.FirstTime(key) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -23,32 +24,19 @@ type Table struct {
 	files    map[string]string // of the etcd_snapshot that saves there
 	known    map[membership.ClusterID]membership.Known
 	said     map[string]bool
-	objects  uint64
-	reads    bool
-	applies  bool
+	objects  atomic.Uint64
+	reads    atomic.Bool
+	applies  atomic.Bool
 }
 
 // Object returns the number of the next resource of the plan.
-func (t *Table) Object() uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.objects++
-	return t.objects
-}
+func (t *Table) Object() uint64 { return t.objects.Add(1) }
 
 // Apply ends the plan: an apply has begun, and what it plans again shows less.
-func (t *Table) Apply() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.applies = true
-}
+func (t *Table) Apply() { t.applies.Store(true) }
 
 // Applies reports whether [Table.Apply] was called.
-func (t *Table) Applies() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.applies
-}
+func (t *Table) Applies() bool { return t.applies.Load() }
 
 // Note adds what a state has of a member, or that a resource was created for one. It
 // breaks no rule by itself.
@@ -70,7 +58,7 @@ func (t *Table) HasJoined(id membership.MemberID) bool {
 func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []membership.Ruling) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.applies {
+	if t.Applies() {
 		return nil
 	}
 	if t.known == nil {
@@ -143,18 +131,14 @@ func (t *Table) Clusters() []membership.ClusterEntry {
 
 // Read notes that a resource was read. Terraform reads none during an apply, and reads what
 // a resource depends on before it plans the resource.
-func (t *Table) Read() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reads = true
-}
+func (t *Table) Read() { t.reads.Store(true) }
 
 // Misses reports whether a plan is made, and no etcd_cluster in this process has the node
 // of a member: another process has it, for another provider block or another state.
 func (t *Table) Misses(s membership.Side) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.reads && !t.applies && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
+	return t.reads.Load() && !t.Applies() && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
 }
 
 // EnterFile notes that the plan of an etcd_snapshot saves to a file. It reports whether

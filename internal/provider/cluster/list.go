@@ -10,7 +10,6 @@ import (
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -51,17 +50,14 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 }
 
 func (l *List) present(ctx context.Context, diags *diag.Diagnostics) (m model) {
-	if l.Backend == nil || l.Backend.Unknown {
-		report.Error(diags, text.UnknownProvider("list the cluster"))
+	const listing = "list the cluster"
+	c := l.Backend.Open(listing, nil, diags)
+	if c == nil {
 		return m
 	}
-	c, err := l.Backend.Cluster(nil)
-	var snap membership.Snapshot
-	if err == nil {
-		snap, err = c.View(ctx, 0)
-	}
+	snap, err := c.View(ctx, 0)
 	if err != nil {
-		report.Error(diags, text.Maintenance("list the cluster", err))
+		report.Error(diags, text.Maintenance(listing, err))
 		return m
 	}
 	return l.imported(ctx, snap, nil, diags)

@@ -5,11 +5,13 @@ package clustermember
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -30,11 +32,6 @@ func NewList() fwlist.ListResource { return &List{newResource(roleVoter)} }
 
 // NewLearnerList returns list "etcd_learner", which lists the learners.
 func NewLearnerList() fwlist.ListResource { return &List{newResource(roleLearner)} }
-
-// listModel is the configuration of a list.
-type listModel struct {
-	Endpoints types.List `tfsdk:"endpoints"`
-}
 
 // ListResourceConfigSchema implements [fwlist.ListResource].
 func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResourceSchemaRequest, resp *fwlist.ListResourceSchemaResponse) {
@@ -58,7 +55,8 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 // because an empty list would mean that there are no members. Without a quorum
 // it lists the members that the responding member returns, with a warning.
 func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
-	members, snap, diags := l.members(ctx, req)
+	var diags diag.Diagnostics
+	members, snap := l.members(ctx, req, &diags)
 	if diags.HasError() {
 		stream.Results = fwlist.ListResultsStreamDiagnostics(diags)
 		return
@@ -79,32 +77,19 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 	}
 }
 
-func (l *List) members(ctx context.Context, req fwlist.ListRequest) (out []membership.Member, snap membership.Snapshot, diags diag.Diagnostics) {
-	var m listModel
-	diags = req.Config.Get(ctx, &m)
-	if diags.HasError() {
-		return nil, snap, diags
+func (l *List) members(ctx context.Context, req fwlist.ListRequest, diags *diag.Diagnostics) (out []membership.Member, snap membership.Snapshot) {
+	const listing = "list members"
+	var endpoints types.List
+	diags.Append(req.Config.GetAttribute(ctx, path.Root("endpoints"), &endpoints)...)
+	c := l.Backend.Open(listing, attribute.Texts(endpoints), diags)
+	if c == nil {
+		return nil, snap
 	}
-	fail := func(t text.Message) ([]membership.Member, membership.Snapshot, diag.Diagnostics) {
-		report.Error(&diags, t)
-		return nil, snap, diags
-	}
-	if l.Backend == nil || l.Backend.Unknown {
-		return fail(text.UnknownProvider("list members"))
-	}
-	c, err := l.Backend.At(attribute.Texts(m.Endpoints), &diags)
+	snap, err := c.View(ctx, 0)
 	if err != nil {
-		return fail(text.Maintenance("list members", err))
+		report.Error(diags, text.Maintenance(listing, err))
 	}
-	if snap, err = c.View(ctx, 0); err != nil {
-		return fail(text.Maintenance("list members", err))
-	}
-	for _, m := range snap.ByName() {
-		if m.Learner == (l.role == roleLearner) {
-			out = append(out, m)
-		}
-	}
-	return out, snap, diags
+	return slices.DeleteFunc(snap.ByName(), func(m membership.Member) bool { return m.Learner != (l.role == roleLearner) }), snap
 }
 
 func (l *List) result(ctx context.Context, req fwlist.ListRequest, snap membership.Snapshot, it membership.Member) fwlist.ListResult {

@@ -4,49 +4,35 @@
 package clustermember
 
 import (
-	"cmp"
-	"encoding/json"
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // NoteOf returns what the state of a resource has of a member. Terraform reads the state
 // of each object before it plans the object, also of a tainted one without a refresh.
-func NoteOf(typ string, state []byte) (e membership.Entry, ok bool) {
-	var m struct {
-		ID         string   `json:"id"`
-		Cluster    string   `json:"cluster_id"`
-		Name       string   `json:"name"`
-		Machine    string   `json:"machine_id"`
-		Role       string   `json:"role"`
-		Version    string   `json:"version"`
-		LearnerID  string   `json:"learner_id"`
-		PeerURLs   []string `json:"peer_urls"`
-		ClientURLs []string `json:"client_urls"`
-		Endpoints  []string `json:"endpoints"`
-		Config     *struct {
-			Name     string   `json:"name"`
-			PeerURLs []string `json:"peer_urls"`
-			Start    struct {
-				NodeID string `json:"node_id"`
-			} `json:"start"`
-		} `json:"config"`
-	}
-	if typ != "etcd_member" && typ != "etcd_learner" || json.Unmarshal(state, &m) != nil {
-		return e, false
-	}
-	e = membership.Entry{
-		Name: m.Name, Learner: typ == "etcd_learner", Adopter: m.LearnerID != "", Votes: m.Role == string(roleVoter),
-		HasRun: m.Version != "" || len(m.ClientURLs) > 0, Before: &membership.Side{Machine: m.Machine, PeerURLs: m.PeerURLs}, ByProvider: m.Config == nil && len(m.Endpoints) == 0,
-	}
-	if c := m.Config; c != nil {
-		e.Before.Node, e.Name = c.Start.NodeID, cmp.Or(m.Name, c.Name)
-		if m.PeerURLs == nil {
-			e.Before.PeerURLs = c.PeerURLs
+func NoteOf(ctx context.Context, typ string, state *tfprotov6.RawState) (e membership.Entry, ok bool) {
+	for _, r := range []role{roleVoter, roleLearner} {
+		if typ != r.typeName("etcd") {
+			continue
 		}
+		var of resource.SchemaResponse
+		newResource(r).Schema(ctx, resource.SchemaRequest{}, &of)
+		raw, err := state.UnmarshalWithOpts(of.Schema.Type().TerraformType(ctx), tfprotov6.UnmarshalOpts{
+			ValueFromJSONOpts: tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true},
+		})
+		if err != nil {
+			return e, false // the framework reports it
+		}
+		var diags diag.Diagnostics
+		e = noteOf(r.model(ctx, tfsdk.State{Schema: of.Schema, Raw: raw}, &diags))
+		return e, !diags.HasError() && e.ID != 0 && e.Cluster != 0
 	}
-	var bad, worse error
-	e.ID, bad = membership.ParseMemberID(m.ID)
-	e.Cluster, worse = membership.ParseClusterID(m.Cluster)
-	return e, bad == nil && worse == nil
+	return e, false
 }

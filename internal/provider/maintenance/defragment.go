@@ -82,14 +82,7 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 // Invoke implements [action.Action].
 func (d *Defragment) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	m := attribute.Read[defragmentModel](ctx, req.Config, &resp.Diagnostics)
-	if d.backend == nil || d.backend.Unknown {
-		report.Error(&resp.Diagnostics, text.UnknownProvider(defragmenting))
-		return
-	}
-	c, err := d.backend.At(attribute.Texts(m.Endpoints), &resp.Diagnostics)
-	if err != nil {
-		report.Error(&resp.Diagnostics, text.Maintenance(defragmenting, err))
-	}
+	c := d.backend.Open(defragmenting, attribute.Texts(m.Endpoints), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

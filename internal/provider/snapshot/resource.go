@@ -74,13 +74,8 @@ func (r *snapshotResource) Create(ctx context.Context, req resource.CreateReques
 // save takes a snapshot as planned. was is what the state says of the file of that name if
 // the resource has one, else nil. It returns what the file holds now.
 func (r *snapshotResource) save(ctx context.Context, plan *model, was *membership.Backup, timeout time.Duration, to private.Writer, diags *diag.Diagnostics) (now membership.Backup) {
-	if r.Backend.Unknown {
-		report.Error(diags, text.UnknownProvider(saving))
-		return now
-	}
-	c, err := r.Backend.At(attribute.Texts(plan.Endpoints), diags)
-	if err != nil {
-		report.Error(diags, text.Maintenance(saving, err))
+	c := r.Backend.Open(saving, attribute.Texts(plan.Endpoints), diags)
+	if c == nil {
 		return now
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
