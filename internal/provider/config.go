@@ -155,12 +155,10 @@ func (r *reader) each(v types.List, argument string, take func(at path.Path, val
 }
 
 func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
-	r.unknown = r.unknown || v.IsUnknown()
+	r.unknown = r.unknown || attribute.SomeUnknown(v)
 	known := map[string]string{}
 	for from, e := range v.Elements() {
-		if e.IsUnknown() {
-			r.unknown = true
-		} else if to, ok := e.(types.String); ok {
+		if to, ok := e.(types.String); ok && !to.IsUnknown() {
 			known[from] = to.ValueString()
 		}
 	}

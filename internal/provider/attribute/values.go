@@ -41,19 +41,15 @@ func IsGiven(v interface {
 }
 
 // collection is a list or set.
-type collection interface {
-	Elements() []attr.Value
-	IsUnknown() bool
-}
+type collection interface{ Elements() []attr.Value }
 
-// SomeUnknown reports whether a list or set, or any of its elements, is unknown.
-func SomeUnknown(c collection) bool {
-	for _, e := range c.Elements() {
-		if e.IsUnknown() {
-			return true
-		}
+// SomeUnknown reports whether a value or any part of it is unknown.
+func SomeUnknown(v attr.Value) bool {
+	if v.IsNull() { // also the zero value, which has no type
+		return false
 	}
-	return c.IsUnknown()
+	raw, err := v.ToTerraformValue(context.Background())
+	return err != nil || !raw.IsFullyKnown()
 }
 
 // Texts returns the texts in a list or set that are neither null nor unknown.

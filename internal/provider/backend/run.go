@@ -5,6 +5,7 @@ package backend
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"io"
 	"os"
 	"os/user"
@@ -47,6 +48,15 @@ func (r *Run) self() claim.Holder {
 		host = h
 	}
 	return claim.Holder{Who: who + "@" + host, PID: os.Getpid(), Run: r.UUID()}
+}
+
+// ID returns a random ID.
+func (r *Run) ID() string {
+	id := make([]byte, 8)
+	if _, err := io.ReadFull(r.Random, id); err != nil {
+		panic(err) // the system has no random numbers
+	}
+	return hex.EncodeToString(id)
 }
 
 // UUID returns a random UUID.

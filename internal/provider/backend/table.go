@@ -21,9 +21,9 @@ type Table struct {
 	mu       sync.Mutex
 	members  []membership.Entry
 	clusters []membership.ClusterEntry
-	files    map[string]string // of the etcd_snapshot that saves there
+	files    sync.Map // the etcd_snapshot that saves to each file
 	known    map[membership.ClusterID]membership.Known
-	said     map[string]bool
+	said     sync.Map // the keys of [Table.firstTime]
 	objects  atomic.Uint64
 	reads    atomic.Bool
 	applies  atomic.Bool
@@ -89,7 +89,7 @@ func (t *Table) unsaid(id membership.ClusterID, rules []membership.Ruling) (brok
 		if slices.Contains(membership.OfPlan, r.Code) {
 			key = fmt.Sprint(r.Code, id)
 		}
-		if t.first(key) {
+		if t.firstTime(key) {
 			broken = append(broken, r)
 		}
 	}
@@ -98,17 +98,7 @@ func (t *Table) unsaid(id membership.ClusterID, rules []membership.Ruling) (brok
 
 // firstTime is [Backend.FirstTime].
 func (t *Table) firstTime(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.first(key)
-}
-
-func (t *Table) first(key string) bool {
-	if t.said == nil {
-		t.said = map[string]bool{}
-	}
-	said := t.said[key]
-	t.said[key] = true
+	_, said := t.said.LoadOrStore(key, true)
 	return !said
 }
 
@@ -144,14 +134,6 @@ func (t *Table) Misses(s membership.Side) bool {
 // EnterFile notes that the plan of an etcd_snapshot saves to a file. It reports whether
 // the plan of another one does.
 func (t *Table) EnterFile(name, object string) (taken bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	other, known := t.files[name]
-	if !known {
-		if t.files == nil {
-			t.files = map[string]string{}
-		}
-		t.files[name] = object
-	}
+	other, known := t.files.LoadOrStore(name, object)
 	return known && other != object
 }

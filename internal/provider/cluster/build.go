@@ -5,9 +5,7 @@ package cluster
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/url"
@@ -20,10 +18,10 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -40,8 +38,8 @@ const nodePrefix = "node-"
 
 // builder builds nodes during an apply, when all their values are known.
 type builder struct {
-	random io.Reader
-	now    time.Time
+	run *backend.Run
+	now time.Time
 	// discovery is nil for a static initial cluster.
 	discovery *bootstrap.Bootstrap
 	// variables are those with which an initial member forms the cluster. restores is
@@ -59,19 +57,11 @@ type builder struct {
 	initial   int
 }
 
-func newID(random io.Reader, prefix string, diags *diag.Diagnostics) string {
-	b := make([]byte, 8)
-	if _, err := io.ReadFull(random, b); err != nil {
-		report.Error(diags, noRandomness(err))
-	}
-	return prefix + hex.EncodeToString(b)
-}
-
 // build returns the node of a name. first is true for the one initial member that may
 // form a static cluster without an answer of its peers, initial for each of those that
 // form it.
 func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
-	id := newID(b.random, nodePrefix, diags)
+	id := nodePrefix + b.run.ID()
 	var peers []string
 	for other, urls := range b.peers {
 		if other != name {

@@ -33,7 +33,7 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 	diags := &resp.Diagnostics
 	o := private.Kept[object](ctx, req.Private, objectKey, diags)
 	if o.ID == "" {
-		o.ID = newID(r.Backend.Run.Random, "object-", diags)
+		o.ID = "object-" + r.Backend.Run.ID()
 		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
 	want, _ := plan.wants(ctx, diags)

@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
@@ -139,13 +138,12 @@ func (r *Resource) ask(ctx context.Context, lost membership.GivingUp, during boo
 	if err != nil {
 		c = nil // no address is known
 	}
-	if !during {
-		r.Backend.MayGiveUp(ctx, c, lost, diags)
-		return
+	if during {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, giveUpTimeout)
+		defer cancel()
 	}
-	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
-	defer cancel()
-	r.Backend.GiveUp(ctx, c, lost, diags)
+	r.Backend.GiveUp(ctx, c, lost, during, diags)
 }
 
 // planRestore asks for the plan what [Resource.ask] asks, and reports what it does. It says
@@ -203,12 +201,8 @@ func (r *Resource) carryOut(ctx context.Context, does restoration, keep private.
 // the cluster before.
 func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *diag.Diagnostics) {
 	want, _ := m.wants(ctx, diags)
-	token, err := discovery.NewToken(r.Backend.Run.Random)
-	if err != nil {
-		report.Error(diags, noRandomness(err))
-	}
-	f := m.formationOf(ctx, want, token, diags)
-	b := r.builder(*m, f, diags)
+	f := m.formationOf(ctx, want, r.Backend.Run.ID()+r.Backend.Run.ID(), diags)
+	b := r.builder(*m, f)
 	if diags.HasError() {
 		return
 	}

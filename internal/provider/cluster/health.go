@@ -172,14 +172,9 @@ func watch(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, e 
 	return loss == membership.Vanished && after > 0 && left() <= 0, seen
 }
 
-// after returns the time after which a member has failed, 0 if there is none.
-func (m model) after(diags *diag.Diagnostics) time.Duration {
-	if m.ReplaceUnreachableAfter.IsNull() || m.ReplaceUnreachableAfter.IsUnknown() {
-		return 0
-	}
-	d, err := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
-	if err != nil {
-		diags.AddError("Invalid replace_unreachable_after", err.Error())
-	}
+// after returns the time after which a member has failed, 0 if there is none. It was
+// validated already.
+func (m model) after() time.Duration {
+	d, _ := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
 	return d
 }

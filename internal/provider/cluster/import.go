@@ -93,9 +93,9 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringNull(),
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
 	}
-	m.ID = types.StringValue(newID(r.Backend.Run.Random, "cluster-", diags))
+	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	named, unnamed := namedMembers(snap, diags)
-	b := r.builder(m, formation{clusterID: snap.ClusterID.String()}, diags)
+	b := r.builder(m, formation{clusterID: snap.ClusterID.String()})
 	for name, it := range named {
 		b.peers[name], b.endpoints[name] = attribute.NormalURLs(it.PeerURLs), attribute.NormalURLs(it.ClientURLs)
 	}

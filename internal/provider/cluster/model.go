@@ -111,7 +111,7 @@ func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[str
 			PeerURLs: peer, ClientURLs: client, Version: m.Version.ValueString(), Revision: revision, Rebuild: rebuild[name],
 		}}
 	}
-	return want, !m.Version.IsUnknown() && !someUnknown(m.Revision) && !someUnknown(m.Rebuild)
+	return want, !m.Version.IsUnknown() && !attribute.SomeUnknown(m.Revision) && !attribute.SomeUnknown(m.Rebuild)
 }
 
 // texts returns the known texts of a map, nil for a null map.
@@ -126,15 +126,6 @@ func texts(m types.Map) map[string]string {
 		}
 	}
 	return out
-}
-
-func someUnknown(m types.Map) bool {
-	for _, v := range m.Elements() {
-		if v.IsUnknown() {
-			return true
-		}
-	}
-	return m.IsUnknown()
 }
 
 // nodes returns the nodes in the state, by name.

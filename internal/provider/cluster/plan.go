@@ -180,7 +180,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
 	p.warn(reason, stored, diags)
-	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after(diags))
+	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after())
 	if warned {
 		report.WarnAt(diags, path.Root("restore"), notRestored(state.ClusterID.ValueString()))
 	}

@@ -61,20 +61,17 @@ func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagno
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	m := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	diags := &resp.Diagnostics
-	m.ID = types.StringValue(newID(r.Backend.Run.Random, "cluster-", diags))
+	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	if r.form(ctx, &m, false, diags); !diags.HasError() {
 		m.store(ctx, &resp.State, resp.Identity, diags)
 	}
 }
 
 // builder returns what builds the nodes of a model.
-func (r *Resource) builder(m model, f formation, diags *diag.Diagnostics) builder {
-	window, err := time.ParseDuration(cmp.Or(m.Window.ValueString(), defaultWindow))
-	if err != nil {
-		diags.AddError("Invalid bootstrap_window", err.Error())
-	}
+func (r *Resource) builder(m model, f formation) builder {
+	window, _ := time.ParseDuration(cmp.Or(m.Window.ValueString(), defaultWindow)) // validated already
 	return builder{
-		random: r.Backend.Run.Random, now: r.Backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables, restores: f.restores,
+		run: r.Backend.Run, now: r.Backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables, restores: f.restores,
 		window: window, clusterID: f.clusterID, peers: map[string][]string{}, endpoints: map[string][]string{},
 	}
 }
@@ -138,7 +135,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 			return unseen
 		}
 	}
-	after := m.after(diags)
+	after := m.after()
 	now := judge(ctx, c, snap, m.inState(ctx, diags), was, after)
 	now.warn(c, after, diags)
 	if left := now.Unmanaged(was.NodesHealth); len(left) > 0 && c.FirstTime("unmanaged "+snap.ClusterID.String()) {
@@ -180,7 +177,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if f.discovery == nil {
 		f.variables = nil
 	}
-	b := r.builder(m, f, diags)
+	b := r.builder(m, f)
 	if diags.HasError() {
 		return
 	}

@@ -14,10 +14,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-func noRandomness(err error) text.Message {
-	return text.New("No random numbers", "The system returned no random numbers: %v. Nothing was created.", err)
-}
-
 // running is the error for a cluster that is created while one runs at its addresses.
 func running(snap membership.Snapshot) text.Message {
 	return text.New("A cluster runs at these addresses",

@@ -28,7 +28,6 @@ func TestTexts(t *testing.T) {
 		{ID: 0xd, Name: hostile, PeerURLs: []string{"https://10.0.1.13:2380"}, ClientURLs: []string{"https://10.0.1.13:2379"}},
 	}}
 	for _, m := range []text.Message{
-		noRandomness(errors.New("entropy is exhausted")),
 		running(snap),
 		inState(0xabc), inState(0),
 		noneToImport(0xabc),

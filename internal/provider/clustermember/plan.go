@@ -163,7 +163,7 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 	}
 	for _, lost := range membership.GivenUp(r.Backend.Table.Clusters()) {
 		if lost.Cluster == e.Cluster && lost.Unasked && e.Effect != membership.Held && r.Backend.FirstTime("lost "+e.Cluster.String()) {
-			r.Backend.MayGiveUp(ctx, c, lost, &resp.Diagnostics)
+			r.Backend.GiveUp(ctx, c, lost, false, &resp.Diagnostics)
 		}
 	}
 	switch {

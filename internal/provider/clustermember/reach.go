@@ -165,7 +165,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		lost.Known = append(lost.Known, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)})
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		r.Backend.GiveUp(ctx, c, lost, diags)
+		r.Backend.GiveUp(ctx, c, lost, true, diags)
 		return
 	}
 	var left reconfigure.Removal

@@ -79,13 +79,7 @@ func waitUntil(description string, stages ...string) schema.Attribute {
 
 // nodeURLs refuses a config that a user writes with values that are not URLs. The nodes of
 // etcd_cluster have URLs.
-type nodeURLs struct{}
-
-// Description implements [validator.Describer].
-func (nodeURLs) Description(context.Context) string { return "must be a node of an etcd_cluster" }
-
-// MarkdownDescription implements [validator.Describer].
-func (v nodeURLs) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+type nodeURLs struct{ attribute.Described }
 
 // ValidateObject implements [validator.Object].
 func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
@@ -108,7 +102,7 @@ func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest,
 func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"config": schema.ObjectAttribute{
-			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{}}, PlanModifiers: []planmodifier.Object{planConfig{"another node replaces it"}},
+			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{"must be a node of an etcd_cluster"}}, PlanModifiers: []planmodifier.Object{planConfig{"another node replaces it"}},
 			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
 		},
 		"name": schema.StringAttribute{

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -50,8 +51,7 @@ func (p pure) Run(ctx context.Context, req function.RunRequest, resp *function.R
 		if resp.Error = req.Arguments.GetArgument(ctx, i, &argument); resp.Error != nil {
 			return
 		}
-		ok, err := known(ctx, argument)
-		if resp.Error = err; err != nil || !ok {
+		if attribute.SomeUnknown(argument) { // Terraform does not call it then; other callers may
 			return
 		}
 	}
@@ -61,16 +61,6 @@ func (p pure) Run(ctx context.Context, req function.RunRequest, resp *function.R
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, result)
-}
-
-// known reports whether the value has no unknown part. Terraform calls a
-// function only if all of it is known; other callers may not.
-func known(ctx context.Context, v attr.Value) (bool, *function.FuncError) {
-	raw, err := v.ToTerraformValue(ctx)
-	if err != nil {
-		return false, function.NewFuncError(err.Error())
-	}
-	return raw.IsFullyKnown(), nil
 }
 
 // refused returns the message for an error about the first argument.

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -95,10 +96,6 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 		resp.Error = optionRefused(err)
 		return
 	}
-	nodeKnown, ferr := known(ctx, argument)
-	if resp.Error = ferr; ferr != nil {
-		return
-	}
 	if plain, ok := plainOf(argument).(map[string]any); ok && plain["version"] == nil {
 		err = options.CheckVersion("")
 	}
@@ -106,7 +103,7 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 		resp.Error = optionRefused(err)
 		return
 	}
-	if !optionsKnown || !nodeKnown {
+	if !optionsKnown || attribute.SomeUnknown(argument) {
 		resp.Error = resp.Result.Set(ctx, types.StringUnknown())
 		return
 	}
@@ -213,11 +210,7 @@ func plainOf(v attr.Value) any {
 		return plainMap(v.Attributes())
 	case types.Map:
 		return plainMap(v.Elements())
-	case types.List:
-		return plainList(v.Elements())
-	case types.Tuple:
-		return plainList(v.Elements())
-	case types.Set:
+	case interface{ Elements() []attr.Value }: // a list, set or tuple
 		return plainList(v.Elements())
 	default:
 		return nil
