@@ -20,6 +20,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 )
 
 // defaultWindow is long enough for machines that one apply creates. Within it, a
@@ -64,26 +65,16 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"id": schema.StringAttribute{
 				Computed: true, MarkdownDescription: "ID of this resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
-			"node": nodeAttribute(),
+			"node": node.Attribute(),
 			"status": schema.MapAttribute{
 				ElementType: types.StringType, Computed: true,
 				MarkdownDescription: "State of each node by name, as of the last refresh: `pending`, `added`, `learner`, `voter`, `replacing`, `unreachable` or `failed`. See [Status](#status).",
 			},
-			"endpoints": schema.ListAttribute{
-				ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs of all members, sorted.",
-			},
-			"cluster_id": schema.StringAttribute{
-				Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal. Null until the cluster has responded, if it forms by discovery.",
-			},
-			"complete": schema.BoolAttribute{
-				Computed: true, MarkdownDescription: "Whether the cluster has responded, as of the last refresh. Once `true` it stays `true`.",
-			},
-			"pending": schema.ListAttribute{
-				ElementType: types.StringType, Computed: true, MarkdownDescription: "Names of the nodes whose values are not in force yet. Apply until it is empty.",
-			},
-			"reason": schema.StringAttribute{
-				Computed: true, MarkdownDescription: "Why the next node waits. Null if no node is pending.",
-			},
+			"endpoints":  attribute.ComputedList("Client URLs of all members, sorted."),
+			"cluster_id": attribute.ComputedText("ID of the cluster in hexadecimal. Null until the cluster has responded, if it forms by discovery."),
+			"complete":   attribute.ComputedFlag("Whether the cluster has responded, as of the last refresh. Once `true` it stays `true`."),
+			"pending":    attribute.ComputedList("Names of the nodes whose values are not in force yet. Apply until it is empty."),
+			"reason":     attribute.ComputedText("Why the next node waits. Null if no node is pending."),
 		},
 	}
 }
@@ -116,57 +107,6 @@ func membersAttribute() schema.MapNestedAttribute {
 			"client_urls": urls("URLs at which clients reach the member. A change rebuilds the node. Default: hosts of `peer_urls` with port 2379."),
 			"learner": schema.BoolAttribute{
 				Optional: true, MarkdownDescription: "Whether the member does not take part in the formation of the cluster. No effect after the first apply. Default: `false`.",
-			},
-		}},
-	}
-}
-
-func nodeAttribute() schema.Attribute {
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
-	urls := func(description string) schema.SetAttribute {
-		return schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: description}
-	}
-	return schema.MapNestedAttribute{
-		Computed:            true,
-		MarkdownDescription: "Nodes by name: the value of `config` of [`etcd_member`](member.md) and [`etcd_learner`](learner.md), and the argument of [`cloud_config`](../functions/cloud_config.md).",
-		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"id":        text("ID of the node. A rebuilt node has another ID."),
-			"name":      text("Name of the node and of its member."),
-			"peer_urls": urls("URLs at which the other members reach the member. Null if the machine sets them."),
-			"version":   text("Version of etcd that is in force for the node."),
-			"revision": schema.MapAttribute{
-				ElementType: types.StringType, Computed: true, MarkdownDescription: "Revision that is in force for the node.",
-			},
-			"environment": schema.MapAttribute{
-				ElementType: types.StringType, Computed: true, Sensitive: true,
-				MarkdownDescription: "The `ETCD_*` variables of the process. Variables that begin with `ETCD_JOIN_` are for the join script.",
-			},
-			// It is no secret. It would fill a screen of every plan that rebuilds a node.
-			"join_script_base64gzip": schema.StringAttribute{
-				Computed: true, Sensitive: true,
-				MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
-			},
-			"start": schema.SingleNestedAttribute{
-				Computed: true, MarkdownDescription: "What functions, `etcd_member` and `etcd_learner` use of the node and its cluster. Known after the node is built.",
-				Attributes: map[string]schema.Attribute{
-					"node_id": text("ID of the node."),
-					"format": schema.Int64Attribute{
-						Computed: true, MarkdownDescription: "Format in which functions write the user data. Another version of the provider does not change it.",
-					},
-					"initial":         schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member forms the cluster."},
-					"initial_members": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of members that form the cluster. Null if the cluster existed when the node was built."},
-					"cluster_id":      text("ID of the cluster, if it was known when the node was built."),
-					"endpoints":       urls("Client URLs of all nodes."),
-					"peers":           urls("Peer URLs of other members that the join script asks."),
-					"window_end":      text("Time until which the node can form the cluster alone (RFC 3339). Null for all but the first initial member."),
-					"replaces": schema.ListAttribute{
-						ElementType: types.StringType, Computed: true, MarkdownDescription: "IDs of the nodes of that name before this one.",
-					},
-					"imported": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the machine existed before the import."},
-					"rebuild":  text("Value of `rebuild` that is in force for the node."),
-				},
 			},
 		}},
 	}

@@ -46,23 +46,16 @@ func whichToken() map[string]schema.Attribute {
 				"effect on a complete token. Default: `v3`.",
 		},
 		"service_url": schema.StringAttribute{
-			Optional: true,
-			Computed: true,
+			Optional: true, Computed: true,
 			MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. The provider asks the service for a token once. The service cannot " +
 				"delete a token, so a destroy only removes it from the state. Default: `https://discovery.etcd.io`, the public service, which is no longer maintained.",
 		},
 		"prefix": schema.StringAttribute{
-			Optional: true,
-			Computed: true,
-			Default:  stringdefault.StaticString(discovery.DefaultPrefix),
+			Optional: true, Computed: true, Default: stringdefault.StaticString(discovery.DefaultPrefix),
 			MarkdownDescription: "Key under which the discovery cluster stores its tokens. Null with `service`. Members with `v3` read only from the default, unless they reach the discovery cluster " +
 				"through a gRPC proxy that adds a namespace. Default: `/_etcd/registry`.",
 		},
-		"token": schema.StringAttribute{
-			Computed:            true,
-			Sensitive:           true,
-			MarkdownDescription: "The token: 32 random hexadecimal digits, or what the discovery service chose. To use a token that exists already, import it.",
-		},
+		"token": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The token: 32 random hexadecimal digits, or what the discovery service chose. To use a token that exists already, import it."},
 	}
 }
 
@@ -95,32 +88,16 @@ func howItIsReached() map[string]schema.Attribute {
 // whatTheRegistryHas returns the attributes determined by token and registry.
 func whatTheRegistryHas() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"id": schema.StringAttribute{
-			Computed:            true,
-			Sensitive:           true,
-			MarkdownDescription: "The same as `token`.",
-		},
-		"url": schema.StringAttribute{
-			Computed:            true,
-			Sensitive:           true,
-			MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`.",
-		},
-		"environment": schema.MapAttribute{
-			ElementType: types.StringType,
-			Computed:    true,
-			Sensitive:   true,
-			MarkdownDescription: "Variables that an initial member needs to find the others. With `v3`: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access`. With `v2` " +
-				"and `service`: `ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK`.",
-		},
+		"id":  schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
+		"url": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`."},
+		"environment": attribute.ComputedMap("Variables that an initial member needs to find the others. With `v3`: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access`. With `v2` "+
+			"and `service`: `ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK`.", true),
 		"members": schema.ListNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Initial members that have registered, in order of registration. Never more than `size`.",
 			NestedObject:        memberObject,
 		},
-		"complete": schema.BoolAttribute{
-			Computed:            true,
-			MarkdownDescription: "Whether all initial members have registered, as of the last refresh. Once `true` it stays `true`, the token is retired, and the discovery cluster is not asked again.",
-		},
+		"complete":  attribute.ComputedFlag("Whether all initial members have registered, as of the last refresh. Once `true` it stays `true`, the token is retired, and the discovery cluster is not asked again."),
 		"bootstrap": bootstrap.ComputedAttribute(),
 	}
 }
@@ -128,12 +105,8 @@ func whatTheRegistryHas() map[string]schema.Attribute {
 // memberObject is one element of members.
 var memberObject = schema.NestedAttributeObject{
 	Attributes: map[string]schema.Attribute{
-		"id":   schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it forms, in hexadecimal."},
-		"name": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
-		"peer_urls": schema.ListAttribute{
-			ElementType:         types.StringType,
-			Computed:            true,
-			MarkdownDescription: "Peer URLs that the member advertises.",
-		},
+		"id":        attribute.ComputedText("ID of the member in the cluster that it forms, in hexadecimal."),
+		"name":      attribute.ComputedText("Name of the member."),
+		"peer_urls": attribute.ComputedList("Peer URLs that the member advertises."),
 	},
 }

@@ -10,8 +10,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
 
 // Node is an element of node of etcd_cluster. It changes only if the node is rebuilt,
@@ -73,23 +76,13 @@ type Start struct {
 }
 
 var (
-	texts = types.SetType{ElemType: types.StringType}
 	// StartTypes are the types of the attributes of [Start].
-	StartTypes = map[string]attr.Type{
-		"node_id": types.StringType, "format": types.Int64Type, "initial": types.BoolType, "initial_members": types.Int64Type, "cluster_id": types.StringType, "endpoints": texts, "peers": texts,
-		"window_end": types.StringType, "replaces": types.ListType{ElemType: types.StringType}, "imported": types.BoolType,
-		"rebuild": types.StringType,
-	}
+	StartTypes = attribute.TypesOf(start())
 	// Types are the types of the attributes of [Node].
-	Types = map[string]attr.Type{
-		"id": types.StringType, "name": types.StringType, "peer_urls": texts,
-		"version": types.StringType, "revision": types.MapType{ElemType: types.StringType},
-		"environment": types.MapType{ElemType: types.StringType}, "join_script_base64gzip": types.StringType,
-		"start": types.ObjectType{AttrTypes: StartTypes},
-	}
+	Types = attribute.TypesOf(Attribute().NestedObject.Attributes)
 	// ConfigTypes are the types of config of etcd_member and etcd_learner, which
 	// Terraform makes from a node.
-	ConfigTypes = map[string]attr.Type{"name": types.StringType, "peer_urls": texts, "start": types.ObjectType{AttrTypes: StartTypes}}
+	ConfigTypes = map[string]attr.Type{"name": Types["name"], "peer_urls": Types["peer_urls"], "start": Types["start"]}
 )
 
 // StartOf reads [Node.Start]. It returns nil if the object is null or unknown.
@@ -100,4 +93,46 @@ func StartOf(ctx context.Context, o types.Object, diags *diag.Diagnostics) *Star
 	var s Start
 	diags.Append(o.As(ctx, &s, basetypes.ObjectAsOptions{})...)
 	return &s
+}
+
+// Attribute returns the attribute node of etcd_cluster.
+func Attribute() schema.MapNestedAttribute {
+	return schema.MapNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "Nodes by name: the value of `config` of [`etcd_member`](member.md) and [`etcd_learner`](learner.md), and the argument of [`cloud_config`](../functions/cloud_config.md).",
+		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"id":          attribute.ComputedText("ID of the node. A rebuilt node has another ID."),
+			"name":        attribute.ComputedText("Name of the node and of its member."),
+			"peer_urls":   attribute.ComputedSet("URLs at which the other members reach the member. Null if the machine sets them."),
+			"version":     attribute.ComputedText("Version of etcd that is in force for the node."),
+			"revision":    attribute.ComputedMap("Revision that is in force for the node.", false),
+			"environment": attribute.ComputedMap("The `ETCD_*` variables of the process. Variables that begin with `ETCD_JOIN_` are for the join script.", true),
+			// It is no secret. It would fill a screen of every plan that rebuilds a node.
+			"join_script_base64gzip": schema.StringAttribute{
+				Computed: true, Sensitive: true,
+				MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
+			},
+			"start": schema.SingleNestedAttribute{
+				Computed: true, MarkdownDescription: "What functions, `etcd_member` and `etcd_learner` use of the node and its cluster. Known after the node is built.",
+				Attributes: start(),
+			},
+		}},
+	}
+}
+
+// start returns the attributes of [Start].
+func start() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"node_id":         attribute.ComputedText("ID of the node."),
+		"format":          attribute.ComputedNumber("Format in which functions write the user data. Another version of the provider does not change it."),
+		"initial":         attribute.ComputedFlag("Whether the member forms the cluster."),
+		"initial_members": attribute.ComputedNumber("Number of members that form the cluster. Null if the cluster existed when the node was built."),
+		"cluster_id":      attribute.ComputedText("ID of the cluster, if it was known when the node was built."),
+		"endpoints":       attribute.ComputedSet("Client URLs of all nodes."),
+		"peers":           attribute.ComputedSet("Peer URLs of other members that the join script asks."),
+		"window_end":      attribute.ComputedText("Time until which the node can form the cluster alone (RFC 3339). Null for all but the first initial member."),
+		"replaces":        attribute.ComputedList("IDs of the nodes of that name before this one."),
+		"imported":        attribute.ComputedFlag("Whether the machine existed before the import."),
+		"rebuild":         attribute.ComputedText("Value of `rebuild` that is in force for the node."),
+	}
 }

@@ -49,24 +49,16 @@ func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest,
 			CreateDescription: "Timeout for the first snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
 			UpdateDescription: "Timeout for a further snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
 		}),
-		"sha256":      computedText("SHA-256 of the whole file in hexadecimal, as `sha256sum` prints it. The hash that the server appends is that of the data alone. It is checked when the snapshot is taken."),
-		"size":        number("Size of the file in bytes. It includes the 32 bytes of the hash that the server appends."),
-		"revision":    number("Revision of the member right after the transfer. If something was written during the transfer, the snapshot may end at an earlier revision. `etcdutl snapshot status` prints it."),
-		"version":     computedText("Version of etcd that the member ran, such as `3.6.16`. Restore with `etcdutl` of the same minor version or a later one."),
-		"cluster_id":  computedText("ID of the cluster in hexadecimal."),
-		"member_id":   computedText("ID of the member whose data it is, in hexadecimal."),
-		"member_name": computedText("Name of the member whose data it is."),
+		"sha256":      attribute.ComputedText("SHA-256 of the whole file in hexadecimal, as `sha256sum` prints it. The hash that the server appends is that of the data alone. It is checked when the snapshot is taken."),
+		"size":        attribute.ComputedNumber("Size of the file in bytes. It includes the 32 bytes of the hash that the server appends."),
+		"revision":    attribute.ComputedNumber("Revision of the member right after the transfer. If something was written during the transfer, the snapshot may end at an earlier revision. `etcdutl snapshot status` prints it."),
+		"version":     attribute.ComputedText("Version of etcd that the member ran, such as `3.6.16`. Restore with `etcdutl` of the same minor version or a later one."),
+		"cluster_id":  attribute.ComputedText("ID of the cluster in hexadecimal."),
+		"member_id":   attribute.ComputedText("ID of the member whose data it is, in hexadecimal."),
+		"member_name": attribute.ComputedText("Name of the member whose data it is."),
 	}}
 }
 
 func option(describe string) schema.Attribute {
 	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: describe + " Default: `false`."}
-}
-
-func computedText(describe string) schema.Attribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: describe}
-}
-
-func number(describe string) schema.Attribute {
-	return schema.Int64Attribute{Computed: true, MarkdownDescription: describe}
 }
