@@ -1009,9 +1009,9 @@ while :; do
 	# --- registry
 	# One that has not run and is among the first needs no word of its peers. While
 	# the registry is open, those that wait for it accept connections and are silent.
-	case $registry/$verdict in
-	"open/wait a peer "*) verdict="silent $why_not" ;;
-	"full/wait a peer "*) [ ! -d "$wal/$mark" ] || verdict="silent $why_not" ;;
+	case $registry/$founder/$verdict in
+	open/1/"wait a peer "*) verdict="silent $why_not" ;;
+	full/*/"wait a peer "*) [ ! -d "$wal/$mark" ] || verdict="silent $why_not" ;;
 	esac
 	# --- end
 	case $verdict in

@@ -26,20 +26,8 @@ import (
 // other way from one member to two, and the learner has no vote until
 // [DecidePromote] has seen it alive.
 func DecideAdd(s Snapshot, r AddRequest) Decision {
-	if d, ok := usableURLs(r.PeerURLs); !ok {
+	if d := firstOf(usableURLs(r.PeerURLs), s.Gate(0), s.newEnough(0, lacksLearners), s.freeIdentity(r), s.Writable(0)); d.Verdict != Go {
 		return d
-	}
-	if d := s.Gate(0); d.Verdict != Go {
-		return d
-	}
-	if ids, v := s.tooOld(func(v string) bool { return !hasLearners(v) }); len(ids) > 0 {
-		return refuse(VersionTooOld, Facts{Others: ids, Detail: v})
-	}
-	if d, ok := s.freeIdentity(r); !ok {
-		return d
-	}
-	if f, raised := s.Alarm(); raised {
-		return refuse(AlarmRaised, f)
 	}
 
 	voters := s.Voters()
@@ -51,65 +39,56 @@ func DecideAdd(s Snapshot, r AddRequest) Decision {
 	strict, _ := s.tooOld(wantsEveryVoter)
 	switch {
 	case quorum == pending && (len(t.gone()) == 0 || len(strict) == 0):
-		f.Others = t.unprobed
-		return refuse(NotProbed, f)
+		return refuse(NotProbed, f.of(t[unprobed]))
 	case quorum != won, len(strict) > 0 && len(t.gone()) > 0:
-		f.Others = t.gone()
-		return refuse(t.goneCode(), f)
+		return refuse(t.goneCode(), f.of(t.gone()))
 	}
 
 	if learners := s.Learners(); len(learners) > 0 && !r.AskServer {
 		return wait(LearnerSlotTaken, Facts{Others: IDs(learners)})
 	}
-	return Decision{Verdict: Go, Warnings: s.joinWarnings(0, t, f)}
+	return Decision{Verdict: Go, Warnings: s.joinWarnings(t, f)}
 }
 
 // joinWarnings returns the warnings for a change that adds one voter. f is the
 // projection with the new member counted as failed. The tolerance is mentioned
 // only if a voter is missing already: for three healthy voters that become four it
 // would be every time, and the new member gets its vote only while it is alive.
-func (s Snapshot) joinWarnings(subject MemberID, t tally, f Facts) []Warning {
-	var out []Warning
-	f.Subject = subject
-	if gone := t.gone(); len(gone) > 0 {
-		w := f
-		w.Others = gone
-		out = append(out, Warning{t.goneCode(), w})
+func (s Snapshot) joinWarnings(t tally, f Facts) (out []Warning) {
+	say := func(c Code, others []MemberID) {
+		if len(others) > 0 {
+			out = append(out, Warning{c, f.of(others)})
+		}
 	}
-	if len(t.unprobed) > 0 {
-		w := f
-		w.Others = t.unprobed
-		out = append(out, Warning{NotProbed, w})
+	say(t.goneCode(), t.gone())
+	say(NotProbed, t[unprobed])
+	if f.Alive == f.Quorum {
+		say(ToleranceZero, t.missing())
 	}
-	if missing := t.missing(); len(missing) > 0 && f.Alive == f.Quorum {
-		w := f
-		w.Others = missing
-		out = append(out, Warning{ToleranceZero, w})
-	}
-	return append(out, s.badReleases(subject)...)
+	return append(out, s.badReleases(f.Subject)...)
 }
 
 // usableURLs refuses peer URLs that no cluster can use.
-func usableURLs(urls []string) (Decision, bool) {
+func usableURLs(urls []string) Decision {
 	if len(urls) == 0 {
-		return refuse(BadURL, Facts{Problem: URLEmpty}), false
+		return refuse(BadURL, Facts{Problem: URLEmpty})
 	}
 	for _, raw := range urls {
 		_, err := NormalizeURL(raw)
 		bad, refused := errors.AsType[*URLError](err)
 		switch {
 		case refused && bad.Problem == URLWildcard:
-			return refuse(LoopbackURL, Facts{Detail: bad.URL}), false
+			return refuse(LoopbackURL, Facts{Detail: bad.URL})
 		case refused:
-			return refuse(BadURL, Facts{Detail: bad.URL, Problem: bad.Problem}), false
+			return refuse(BadURL, Facts{Detail: bad.URL, Problem: bad.Problem})
 		}
 	}
-	return Decision{}, true
+	return Decision{Verdict: Go}
 }
 
 // freeIdentity refuses a peer URL or a name that another member has, and a
 // loopback URL in a cluster that has a member elsewhere.
-func (s Snapshot) freeIdentity(r AddRequest) (Decision, bool) {
+func (s Snapshot) freeIdentity(r AddRequest) Decision {
 	var sameURL, sameName []MemberID
 	var taken string
 	var elsewhere []MemberID
@@ -122,20 +101,21 @@ func (s Snapshot) freeIdentity(r AddRequest) (Decision, bool) {
 				elsewhere = append(elsewhere, m.ID)
 			}
 			for _, want := range r.PeerURLs {
-				if SameURLs([]string{have}, []string{want}) {
+				if shareURL([]string{have}, []string{want}) {
 					sameURL, taken = append(sameURL, m.ID), want
 				}
 			}
 		}
 	}
-	if len(sameURL) > 0 {
-		return refuse(URLTaken, Facts{Others: union(sameURL), Detail: taken}), false
+	loopback := slices.IndexFunc(r.PeerURLs, IsLoopback)
+	switch {
+	case len(sameURL) > 0:
+		return refuse(URLTaken, Facts{Others: union(sameURL), Detail: taken})
+	case len(sameName) > 0:
+		return refuse(NameTaken, Facts{Others: union(sameName), Detail: r.Name})
+	case loopback >= 0 && len(elsewhere) > 0:
+		return refuse(LoopbackURL, Facts{Others: union(elsewhere), Detail: strings.TrimSpace(r.PeerURLs[loopback])})
+	default:
+		return Decision{Verdict: Go}
 	}
-	if len(sameName) > 0 {
-		return refuse(NameTaken, Facts{Others: union(sameName), Detail: r.Name}), false
-	}
-	if i := slices.IndexFunc(r.PeerURLs, IsLoopback); i >= 0 && len(elsewhere) > 0 {
-		return refuse(LoopbackURL, Facts{Others: union(elsewhere), Detail: strings.TrimSpace(r.PeerURLs[i])}), false
-	}
-	return Decision{}, true
 }

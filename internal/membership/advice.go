@@ -28,7 +28,7 @@ func (s Snapshot) Healthy() bool {
 // FailureTolerance returns how many of the voters observed alive may fail before
 // the cluster loses its quorum.
 func (s Snapshot) FailureTolerance() int {
-	return max(0, len(s.tallyOf(s.Voters(), 0).alive)-s.Quorum())
+	return max(0, len(s.tallyOf(s.Voters(), 0)[alive])-s.Quorum())
 }
 
 // Lag returns how many entries a member that answers is behind the leader. ok is
@@ -97,25 +97,25 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 			return slices.Contains(d.Facts.Others, id) || !ok && s.answers(id)
 		})
 	}
-	var here, down []MemberID
-	for _, id := range all.down {
+	var here, silent []MemberID
+	for _, id := range all[down] {
 		if seen[id] {
 			here = append(here, id)
 		} else {
-			down = append(down, id)
+			silent = append(silent, id)
 		}
 	}
-	if len(down) > 0 {
+	if len(silent) > 0 {
 		// An unstarted member comes first: it holds up the replacement of a lost
 		// member.
-		told(unsaid(all.unstarted), MemberUnstarted)
+		told(unsaid(all[unstarted]), MemberUnstarted)
 	}
-	told(unsaid(down), MemberDown)
+	told(unsaid(silent), MemberDown)
 	told(unsaid(here), SilentHere)
-	if len(down) == 0 {
-		told(unsaid(all.unstarted), MemberUnstarted)
+	if len(silent) == 0 {
+		told(unsaid(all[unstarted]), MemberUnstarted)
 	}
-	told(unsaid(all.unprobed), NotProbed)
+	told(unsaid(all[unprobed]), NotProbed)
 	for _, id := range s.Lagging() {
 		was, now := before.Answer(id), s.Answer(id)
 		if before.ClusterID == s.ClusterID && before.answers(id) && was.Applied == now.Applied {

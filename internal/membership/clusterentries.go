@@ -37,7 +37,7 @@ type GivingUp struct {
 // InState returns the etcd_cluster of the state that has one of the peer URLs. Terraform
 // plans a tainted one as if it were new.
 func InState(clusters []ClusterEntry, urls []string) (ClusterEntry, bool) {
-	return findCluster(clusters, func(c ClusterEntry) bool { return c.Object == "" && len(common(c.PeerURLs, urls)) > 0 })
+	return findCluster(clusters, func(c ClusterEntry) bool { return c.Object == "" && len(in(c.PeerURLs, urls)) > 0 })
 }
 
 // SharedBy returns the peer URLs of the entry that another etcd_cluster of the plan has:
@@ -45,7 +45,7 @@ func InState(clusters []ClusterEntry, urls []string) (ClusterEntry, bool) {
 func (c ClusterEntry) SharedBy(clusters []ClusterEntry) (urls []string) {
 	for _, other := range clusters {
 		if other.Object != "" && other.Object != c.Object {
-			urls = append(urls, common(c.PeerURLs, other.PeerURLs)...)
+			urls = append(urls, in(c.PeerURLs, other.PeerURLs)...)
 		}
 	}
 	slices.Sort(urls)
@@ -65,7 +65,7 @@ func GivenUp(clusters []ClusterEntry) (out []GivingUp) {
 
 // Has reports whether the etcd_cluster has the node of a member.
 func (c ClusterEntry) Has(s Side) bool {
-	return slices.Contains(c.Nodes, s.Node) || len(common(c.PeerURLs, s.PeerURLs)) > 0
+	return slices.Contains(c.Nodes, s.Node) || len(in(c.PeerURLs, s.PeerURLs)) > 0
 }
 
 // Located returns the entry of a new member with the cluster of its node. The node of an
@@ -84,8 +84,4 @@ func findCluster(clusters []ClusterEntry, is func(ClusterEntry) bool) (ClusterEn
 		return clusters[i], true
 	}
 	return ClusterEntry{}, false
-}
-
-func common(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(u string) bool { return !slices.Contains(b, u) })
 }

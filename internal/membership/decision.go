@@ -140,6 +140,12 @@ type Facts struct {
 	Problem URLProblem
 }
 
+// of returns the facts with other Others.
+func (f Facts) of(others []MemberID) Facts {
+	f.Others = others
+	return f
+}
+
 // Warning is something the operator should know about a change that goes ahead.
 type Warning struct {
 	Code  Code

@@ -213,14 +213,11 @@ func replacements(p planned) (out []Ruling) {
 	}
 	for _, e := range replaced {
 		m, _ := p.Snapshot.Member(e.ID)
-		if d, ok := p.Snapshot.turnOf(m, p.Turns); !ok {
-			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
-		}
-		if d, ok := p.Snapshot.othersActive(m, nil); !ok {
-			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
-		}
-		if d := DecidePlace(*p.Snapshot, RemoveRequest{ID: e.ID, Replacement: true}, nil); d.Verdict == Refuse {
-			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+		place := DecidePlace(*p.Snapshot, RemoveRequest{ID: e.ID, Replacement: true}, nil)
+		for _, d := range []Decision{p.Snapshot.turnOf(m, p.Turns), p.Snapshot.othersActive(m, nil), place} {
+			if d.Verdict == Refuse {
+				out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+			}
 		}
 	}
 	return out
@@ -296,7 +293,7 @@ func twice(p planned) (out []Ruling) {
 		if p.Snapshot == nil || e.After == nil {
 			continue
 		}
-		if d, ok := p.Snapshot.oneAtATime(e.ID, e.After.PeerURLs); !ok {
+		if d := p.Snapshot.oneAtATime(e.ID, e.After.PeerURLs); d.Verdict != Go {
 			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
 		}
 	}

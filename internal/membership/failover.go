@@ -29,6 +29,6 @@ func JudgeFailover(s Snapshot, seen map[MemberID]bool) Failover {
 		}
 	}
 	f.Lost = union(f.Lost)
-	f.First = len(f.Lost) > 0 && len(s.tallyOf(voters, 0).alive) < Quorum(len(voters)+1)
+	f.First = len(f.Lost) > 0 && len(s.tallyOf(voters, 0)[alive]) < Quorum(len(voters)+1)
 	return f
 }

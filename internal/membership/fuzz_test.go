@@ -98,7 +98,7 @@ func FuzzParseRelease(f *testing.F) {
 		if !ok && r != (release{}) {
 			t.Fatalf("parseRelease(%q) = %v, %v", s, r, ok)
 		}
-		if !ok && (!wantsEveryVoter(s) || !hasLearners(s) || cannotPromoteAlone(s) || promotionBug(s) != "") {
+		if !ok && (!wantsEveryVoter(s) || lacksLearners(s) || cannotPromoteAlone(s) || promotionBug(s) != "") {
 			t.Fatalf("%q cannot be read, and was taken for some release", s)
 		}
 		if ok && (r[0] < 0 || r[1] < 0 || r[2] < 0) {

@@ -44,28 +44,14 @@ func (s Snapshot) conditionOf(m Member) condition {
 }
 
 // tally is a set of members by condition, each list sorted by ID.
-type tally struct {
-	alive, down, unstarted, unprobed, unproven []MemberID
-}
+type tally map[condition][]MemberID
 
 // tallyOf groups the members by condition, except the member with the given ID.
 func (s Snapshot) tallyOf(members []Member, without MemberID) tally {
-	var t tally
+	t := tally{}
 	for _, m := range members {
-		if m.ID == without {
-			continue
-		}
-		switch s.conditionOf(m) {
-		case alive:
-			t.alive = append(t.alive, m.ID)
-		case unproven:
-			t.unproven = append(t.unproven, m.ID)
-		case down:
-			t.down = append(t.down, m.ID)
-		case unstarted:
-			t.unstarted = append(t.unstarted, m.ID)
-		default:
-			t.unprobed = append(t.unprobed, m.ID)
+		if c := s.conditionOf(m); m.ID != without {
+			t[c] = append(t[c], m.ID)
 		}
 	}
 	return t
@@ -99,22 +85,22 @@ func reach(quorum, count, may int) voteResult {
 // project returns the facts of a change that results in that many voters, of
 // which the tally has those alive, and whether they have a quorum.
 func (t tally) project(subject MemberID, voters int) (Facts, voteResult) {
-	f := Facts{Subject: subject, Voters: voters, Quorum: Quorum(voters), Alive: len(t.alive)}
-	return f, reach(f.Quorum, f.Alive, len(t.unprobed))
+	f := Facts{Subject: subject, Voters: voters, Quorum: Quorum(voters), Alive: len(t[alive])}
+	return f, reach(f.Quorum, f.Alive, len(t[unprobed]))
 }
 
 // gone returns the members on which no change may rely.
-func (t tally) gone() []MemberID { return union(t.down, t.unstarted, t.unproven) }
+func (t tally) gone() []MemberID { return union(t[down], t[unstarted], t[unproven]) }
 
 // missing returns the members not known to be alive, and those on which no change may rely.
-func (t tally) missing() []MemberID { return union(t.gone(), t.unprobed) }
+func (t tally) missing() []MemberID { return union(t.gone(), t[unprobed]) }
 
 // goneCode returns the code for the members that are gone: that of the worst of them.
 func (t tally) goneCode() Code {
 	switch {
-	case len(t.down) > 0:
+	case len(t[down]) > 0:
 		return MemberDown
-	case len(t.unstarted) > 0:
+	case len(t[unstarted]) > 0:
 		return MemberUnstarted
 	default:
 		return URLsPending
@@ -144,36 +130,24 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 		return refuse(MixedClusters, Facts{Subject: subject})
 	}
 	voters := s.Voters()
-	var silent, unasked []MemberID
-	for _, m := range voters {
-		switch c := s.conditionOf(m); {
-		case s.answers(m.ID):
-		case c == unprobed:
-			unasked = append(unasked, m.ID)
-		default:
-			silent = append(silent, m.ID)
-		}
-	}
 	all := s.tallyOf(voters, 0)
-	all.alive = union(all.alive, all.unproven)
-	today, alive := all.project(subject, len(voters))
-	answering := reach(today.Quorum, len(voters)-len(silent)-len(unasked), len(unasked))
-	if answering != won {
-		today.Others = union(silent, unasked)
-		switch {
-		case s.Linearizable || today.Alive > 0:
-			return refuse(NotProbed, today)
-		case answering == pending || len(voters) == 0:
-			today.Others = unasked
-			return refuse(NotProbed, today)
-		default:
-			return refuse(QuorumLost, today)
-		}
-	}
-	if _, _, agreed := s.MajorityLeader(); !agreed || alive != won {
-		return wait(NoLeader, today)
-	}
+	all[alive] = union(all[alive], all[unproven])
+	today, serving := all.project(subject, len(voters))
+	quiet := s.tallyOf(s.filter(func(m Member) bool { return !m.Learner && !s.answers(m.ID) }), 0)
+	answering := reach(today.Quorum, len(voters)-len(quiet.missing()), len(quiet[unprobed]))
 	switch {
+	case answering == won:
+	case s.Linearizable || today.Alive > 0:
+		return refuse(NotProbed, today.of(quiet.missing()))
+	case answering == pending || len(voters) == 0:
+		return refuse(NotProbed, today.of(quiet[unprobed]))
+	default:
+		return refuse(QuorumLost, today.of(quiet.missing()))
+	}
+	_, _, agreed := s.MajorityLeader()
+	switch {
+	case !agreed || serving != won:
+		return wait(NoLeader, today)
 	case s.Linearizable:
 		return Decision{Verdict: Go}
 	case len(s.Dissent) > 0:
@@ -185,3 +159,13 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 
 func refuse(c Code, f Facts) Decision { return Decision{Verdict: Refuse, Code: c, Facts: f} }
 func wait(c Code, f Facts) Decision   { return Decision{Verdict: Wait, Code: c, Facts: f} }
+
+// firstOf returns the first of the decisions that is not Go, or Go.
+func firstOf(decisions ...Decision) Decision {
+	for _, d := range decisions {
+		if d.Verdict != Go {
+			return d
+		}
+	}
+	return Decision{Verdict: Go}
+}

@@ -3,8 +3,6 @@
 
 package membership
 
-import "slices"
-
 // The codes of what a plan does to several members; see [Judge].
 const (
 	// SecondReplacement: the plan would replace more than one living voter, the others.
@@ -41,10 +39,4 @@ func (s Snapshot) memberAt(name string, peerURLs []string) (Member, bool) {
 		return m, true
 	}
 	return s.first(func(m Member) bool { return name != "" && m.Name == name })
-}
-
-func shareURL(a, b []string) bool {
-	return slices.ContainsFunc(a, func(u string) bool {
-		return slices.ContainsFunc(b, func(v string) bool { return SameURLs([]string{u}, []string{v}) })
-	})
 }

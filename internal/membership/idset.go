@@ -15,12 +15,11 @@ func union(lists ...[]MemberID) []MemberID {
 	return all
 }
 
-// in returns the IDs of the first list that are also in the second list.
-func in(ids, set []MemberID) []MemberID {
-	var out []MemberID
-	for _, id := range ids {
-		if slices.Contains(set, id) {
-			out = append(out, id)
+// in returns what is in the first list and also in the second list.
+func in[E comparable](list, set []E) (out []E) {
+	for _, e := range list {
+		if slices.Contains(set, e) {
+			out = append(out, e)
 		}
 	}
 	return out

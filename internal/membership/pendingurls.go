@@ -128,7 +128,7 @@ func (s Snapshot) goesBack(id MemberID, peerURLs []string) bool {
 
 // oneAtATime refuses other peer URLs of a member while those of another one are pending. A
 // change back passes: it leads to what worked.
-func (s Snapshot) oneAtATime(id MemberID, peerURLs []string) (Decision, bool) {
+func (s Snapshot) oneAtATime(id MemberID, peerURLs []string) Decision {
 	var others []MemberID
 	for other := range s.Pending {
 		if other != id {
@@ -136,7 +136,7 @@ func (s Snapshot) oneAtATime(id MemberID, peerURLs []string) (Decision, bool) {
 		}
 	}
 	if len(others) == 0 || s.goesBack(id, peerURLs) {
-		return Decision{}, true
+		return Decision{Verdict: Go}
 	}
-	return refuse(URLsPending, Facts{Subject: id, Others: others}), false
+	return refuse(URLsPending, Facts{Subject: id, Others: others})
 }

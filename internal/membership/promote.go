@@ -45,17 +45,13 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	case !listed:
 		return refuse(NotMember, f)
 	case a.State == WrongCluster, a.State == Answered && a.MemberID == r.ID && a.ClusterID != s.ClusterID:
-		f.Others = []MemberID{r.ID}
-		return refuse(MixedClusters, f)
+		return refuse(MixedClusters, f.of([]MemberID{r.ID}))
 	case !m.Learner:
 		return s.voteConfirmed(r.ID)
 	}
 	voters := s.Voters()
-	if ids, v := s.tooOld(cannotPromoteAlone); len(ids) > 0 && len(voters) == 1 {
-		f.Others, f.Detail = ids, v
-		return refuse(VersionTooOld, f)
-	}
-	if d := s.follows(m, leader, term); d.Verdict != Go {
+	old := s.newEnough(r.ID, func(version string) bool { return len(voters) == 1 && cannotPromoteAlone(version) })
+	if d := firstOf(old, s.follows(m, leader, term)); d.Verdict != Go {
 		return d
 	}
 	t := s.tallyOf(voters, 0)
@@ -63,11 +59,9 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	switch {
 	case len(voters) == 1 || quorum == won:
 	case quorum == pending:
-		f.Others = t.unprobed
-		return refuse(NotProbed, f)
+		return refuse(NotProbed, f.of(t[unprobed]))
 	default:
-		f.Others = t.gone()
-		return wait(t.goneCode(), f)
+		return wait(t.goneCode(), f.of(t.gone()))
 	}
 	if f.Lag, f.MaxLag = s.lag(r.ID, leader); f.Lag > f.MaxLag {
 		return wait(Lagging, f)
@@ -78,7 +72,7 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 		return wait(Unconfirmed, f)
 	}
 	f.Lag, f.MaxLag = 0, 0
-	return Decision{Verdict: Go, Warnings: s.joinWarnings(r.ID, t, f)}
+	return Decision{Verdict: Go, Warnings: s.joinWarnings(t, f)}
 }
 
 // follows decides whether a learner has started, answers as a learner, and
@@ -94,14 +88,11 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 		f.Detail = "it calls itself a voter"
 		return wait(NotAlive, f)
 	case s.isPending(m.ID):
-		f.Others = []MemberID{m.ID}
-		return wait(URLsPending, f)
+		return wait(URLsPending, f.of([]MemberID{m.ID}))
 	case !s.Alive(leader):
-		f.Others = []MemberID{leader}
-		return wait(NoLeader, f)
+		return wait(NoLeader, f.of([]MemberID{leader}))
 	case a.Leader != leader || a.Term != term:
-		f.Others = []MemberID{leader}
-		return wait(OtherLeader, f)
+		return wait(OtherLeader, f.of([]MemberID{leader}))
 	default:
 		return Decision{Verdict: Go}
 	}

@@ -32,7 +32,7 @@ func (s Snapshot) Alive(id MemberID) bool {
 
 // Down returns the members that have started and cannot be reached here, or serve
 // nothing, sorted by ID. It does not say whether the others can reach them.
-func (s Snapshot) Down() []MemberID { return union(s.tallyOf(s.Members, 0).down) }
+func (s Snapshot) Down() []MemberID { return union(s.tallyOf(s.Members, 0)[down]) }
 
 // answers reports whether the member itself answered, for this cluster. Behind a
 // load balancer another member may answer; then nothing is known about this

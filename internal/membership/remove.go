@@ -38,24 +38,25 @@ import (
 // MoveLeaderTo is set if the subject leads: removing a leader costs more than a
 // second of writes, moving leadership first costs milliseconds.
 func DecideRemove(s Snapshot, r RemoveRequest) Decision {
-	if d := s.Gate(r.ID); d.Verdict != Go {
-		return d
-	}
 	m, listed := s.Member(r.ID)
-	if !listed {
-		return Decision{Verdict: Done}
-	}
-	if d, ok := ours(m, r); !ok {
+	switch d := s.Gate(r.ID); {
+	case d.Verdict != Go:
 		return d
+	case !listed:
+		return Decision{Verdict: Done}
 	}
 	if s.provenDead(m) {
 		s.Pending = nil
 	}
-	if d, ok := s.replaceable(m, r); !ok {
+	if d := firstOf(ours(m, r), s.replaceable(m, r)); d.Verdict != Go {
 		return d
 	}
+	out := Decision{Verdict: Go}
+	if d := s.Writable(r.ID); d.Verdict != Go { // no lease can be granted, so other processes see no claim
+		out.Warnings = []Warning{{d.Code, d.Facts}}
+	}
 	if m.Learner {
-		return Decision{Verdict: Go, Warnings: s.alarmWarning(r.ID)}
+		return out
 	}
 	voters := s.Voters()
 	if len(voters) == 1 {
@@ -69,86 +70,80 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 		departing := in(f.Others, r.Leaving)
 		switch {
 		case f.Alive >= Quorum(f.Voters-len(departing)):
-			f.Others = departing
-			return wait(BelowQuorum, f)
+			return wait(BelowQuorum, f.of(departing))
 		case quorum == pending:
-			f.Others = rest.unprobed
-			return refuse(NotProbed, f)
+			return refuse(NotProbed, f.of(rest[unprobed]))
 		default:
 			return refuse(BelowQuorum, f)
 		}
 	}
 
-	out := Decision{Verdict: Go, Warnings: s.alarmWarning(r.ID)}
-	spare := len(s.tallyOf(voters, 0).alive) - s.Quorum()
-	stays := len(in(rest.alive, r.Leaving)) < len(rest.alive)
+	spare := len(s.tallyOf(voters, 0)[alive]) - s.Quorum()
+	stays := len(in(rest[alive], r.Leaving)) < len(rest[alive])
 	if f.Alive == f.Quorum && spare > 0 && stays {
-		f.Others = rest.missing()
-		out.Warnings = append(out.Warnings, Warning{ToleranceZero, f})
+		out.Warnings = append(out.Warnings, Warning{ToleranceZero, f.of(rest.missing())})
 	}
-	return s.handOver(out, r.ID, rest.alive, r.Leaving)
+	return s.handOver(out, r.ID, rest[alive], r.Leaving)
 }
 
 // ours refuses a member whose URLs differ from those in state, or, if none are
 // known, whose name differs; Detail is the expected value. A member whose ID and
 // URLs agree is the same member whatever name its process has published: a process
 // can be renamed, and a member that was accepted into state can be destroyed.
-func ours(m Member, r RemoveRequest) (Decision, bool) {
+func ours(m Member, r RemoveRequest) Decision {
 	f := Facts{Subject: m.ID}
 	switch {
 	case len(r.PeerURLs) > 0 && SameURLs(r.PeerURLs, m.PeerURLs):
-		return Decision{}, true
+		return Decision{Verdict: Go}
 	case len(r.PeerURLs) > 0:
 		f.Detail = strings.Join(r.PeerURLs, ", ")
-		return refuse(NotOurs, f), false
+		return refuse(NotOurs, f)
 	case r.Name != "" && m.Name != "" && r.Name != m.Name:
 		f.Detail = r.Name
-		return refuse(NotOurs, f), false
+		return refuse(NotOurs, f)
 	default:
-		return Decision{}, true
+		return Decision{Verdict: Go}
 	}
 }
 
 // replaceable checks what a replacement needs in addition to a removal. A subject
 // that could not be asked may be alive, so it is treated as alive.
-func (s Snapshot) replaceable(m Member, r RemoveRequest) (Decision, bool) {
-	if !r.Replacement || s.provenDead(m) {
-		return Decision{}, true
+func (s Snapshot) replaceable(m Member, r RemoveRequest) Decision {
+	writable := s.Writable(m.ID)
+	switch {
+	case !r.Replacement || s.provenDead(m):
+		return Decision{Verdict: Go}
+	case writable.Verdict != Go && !s.corrupt(m.ID):
+		return writable
+	default:
+		return firstOf(s.turnOf(m, r.Turns), s.othersActive(m, r.Leaving))
 	}
-	if f, raised := s.Alarm(); raised && !s.corrupt(m.ID) {
-		f.Subject = m.ID
-		return refuse(AlarmRaised, f), false
-	}
-	if d, ok := s.turnOf(m, r.Turns); !ok {
-		return d, false
-	}
-	return s.othersActive(m, r.Leaving)
 }
 
 // othersActive decides whether every other member is active, as the replacement
 // of a member that may be alive needs. A learner that has started does not count. It
 // waits for members in leaving.
-func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
+func (s Snapshot) othersActive(m Member, leaving []MemberID) Decision {
 	if s.provenDead(m) {
-		return Decision{}, true
+		return Decision{Verdict: Go}
 	}
 	needed := slices.DeleteFunc(slices.Clone(s.Members), func(o Member) bool { return o.Learner && o.Started() })
 	others := s.tallyOf(needed, m.ID)
 	f := Facts{Subject: m.ID, Others: others.missing()}
 	voters := s.Voters()
-	if f.Voters, f.Alive = len(voters), len(s.tallyOf(voters, m.ID).alive); !m.Learner {
+	if f.Voters, f.Alive = len(voters), len(s.tallyOf(voters, m.ID)[alive]); !m.Learner {
 		f.Voters--
 	}
 	f.Quorum = Quorum(f.Voters)
 	switch departing := in(f.Others, leaving); {
 	case len(f.Others) == 0:
-		return Decision{}, true
+		return Decision{Verdict: Go}
 	case len(departing) == len(f.Others):
-		return wait(OthersNotActive, f), false
+		return wait(OthersNotActive, f)
 	case len(others.gone()) == 0:
-		return refuse(NotProbed, f), false
+		return refuse(NotProbed, f)
 	default:
-		return refuse(OthersNotActive, f), false
+		return refuse(OthersNotActive, f)
 	}
 }
 
@@ -158,8 +153,7 @@ func (s Snapshot) othersActive(m Member, leaving []MemberID) (Decision, bool) {
 func (s Snapshot) lastVoter(r RemoveRequest) Decision {
 	f := Facts{Subject: r.ID, Others: IDs(s.Learners())}
 	if departing := in(f.Others, r.Leaving); len(departing) > 0 && !r.Replacement {
-		f.Others = departing
-		return wait(LastVoter, f)
+		return wait(LastVoter, f.of(departing))
 	}
 	return refuse(LastVoter, f)
 }
@@ -201,15 +195,4 @@ func (s Snapshot) successor(candidates, leaving []MemberID) MemberID {
 		}
 	}
 	return best
-}
-
-// alarmWarning returns a warning if an alarm is raised: no lease can be granted
-// then, so the removal proceeds without a claim that other processes can see.
-func (s Snapshot) alarmWarning(subject MemberID) []Warning {
-	f, raised := s.Alarm()
-	if !raised {
-		return nil
-	}
-	f.Subject = subject
-	return []Warning{{AlarmRaised, f}}
 }

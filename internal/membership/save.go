@@ -101,9 +101,9 @@ func (s Snapshot) leastBusy(before Snapshot, was *Backup) MemberID {
 	behind := func(id MemberID) bool { return was != nil && s.Answer(id).Revision < was.Most }
 	leader, _, _ := s.MajorityLeader()
 	living := s.tallyOf(s.Voters(), 0)
-	voters := union(living.alive, living.unproven)
+	voters := union(living[alive], living[unproven])
 	var learners []MemberID
-	for _, id := range s.tallyOf(s.Learners(), 0).alive {
+	for _, id := range s.tallyOf(s.Learners(), 0)[alive] {
 		if slices.ContainsFunc(voters, func(v MemberID) bool {
 			return before.ClusterID == s.ClusterID && before.Alive(v) && s.Answer(id).Applied >= s.Answer(v).Applied
 		}) {

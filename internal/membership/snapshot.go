@@ -162,8 +162,8 @@ func (s Snapshot) Alarms() []Alarm {
 	return slices.Compact(out)
 }
 
-// Alarm returns the facts of the alarm to report to an operator: the worst kind,
-// and the members that raised it. ok is false if no alarm is raised.
+// Writable refuses a change while an alarm is raised. The facts are those to report to an
+// operator: the worst kind, and the members that raised it.
 //
 // An alarm of either kind stops all writes (NOSPACE those that need space), so
 // neither the lock between processes nor a record can be written. Changes of the
@@ -171,12 +171,11 @@ func (s Snapshot) Alarms() []Alarm {
 // removals proceed, with a warning; additions, and replacements, whose second
 // half is an addition, do not. The exception is the member that raised CORRUPT:
 // its replacement is etcd's own remedy.
-func (s Snapshot) Alarm() (f Facts, ok bool) {
-	raised := s.Alarms()
-	if len(raised) == 0 {
-		return Facts{}, false
+func (s Snapshot) Writable(subject MemberID) Decision {
+	if raised := s.Alarms(); len(raised) > 0 {
+		return refuse(AlarmRaised, Facts{Subject: subject, Detail: raised[0].Kind, Others: s.raisedBy(raised[0].Kind)})
 	}
-	return Facts{Detail: raised[0].Kind, Others: s.raisedBy(raised[0].Kind)}, true
+	return Decision{Verdict: Go}
 }
 
 // raisedBy returns the members that raised an alarm of that kind, sorted by ID.

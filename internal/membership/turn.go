@@ -47,15 +47,12 @@ func (s Snapshot) OpenTurns(turns []Turn) []Turn {
 // dead member may be removed at any time: nothing is lost with it. So may a
 // learner, which has no vote. A member that could not be asked may be alive, so
 // it is treated as alive.
-func (s Snapshot) turnOf(m Member, turns []Turn) (Decision, bool) {
-	if m.Learner || s.provenDead(m) {
-		return Decision{}, true
-	}
+func (s Snapshot) turnOf(m Member, turns []Turn) Decision {
 	others := slices.DeleteFunc(s.OpenTurns(turns), func(t Turn) bool { return t.Name == m.Name })
-	if len(others) == 0 {
-		return Decision{}, true
+	if len(others) == 0 || m.Learner || s.provenDead(m) {
+		return Decision{Verdict: Go}
 	}
-	return refuse(TurnOfAnother, Facts{Subject: m.ID, Turns: others}), false
+	return refuse(TurnOfAnother, Facts{Subject: m.ID, Turns: others})
 }
 
 // provenDead reports whether a member certainly serves no client.

@@ -32,38 +32,21 @@ type UpdateRequest struct {
 //  7. Leadership moves away first: a leader that the others cannot reach is an
 //     outage until they elect another. See [Snapshot.handOver].
 func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
-	if d, ok := usableURLs(r.PeerURLs); !ok {
-		d.Facts.Subject = r.ID
-		return d
-	}
-	if d := s.Gate(r.ID); d.Verdict != Go {
-		return d
-	}
 	m, listed := s.Member(r.ID)
-	if !listed {
-		return refuse(NotMember, Facts{Subject: r.ID})
-	}
-	if SameURLs(m.PeerURLs, r.PeerURLs) {
+	d := firstOf(usableURLs(r.PeerURLs), s.Gate(r.ID))
+	switch d.Facts.Subject = r.ID; {
+	case d.Verdict != Go:
+		return d
+	case !listed:
+		return refuse(NotMember, d.Facts)
+	case SameURLs(m.PeerURLs, r.PeerURLs):
 		return Decision{Verdict: Done}
 	}
-	if d, ok := ours(m, RemoveRequest{ID: r.ID, Name: r.Name}); !ok {
-		return d
-	}
 	others := s
-	others.Members = nil
-	for _, o := range s.Members {
-		if o.ID != r.ID {
-			others.Members = append(others.Members, o)
-		}
-	}
-	if d, ok := others.freeIdentity(AddRequest{PeerURLs: r.PeerURLs}); !ok {
-		d.Facts.Subject = r.ID
-		return d
-	}
-	if ids, v := s.tooOld(forgetsLearner); m.Learner && len(ids) > 0 {
-		return refuse(VersionTooOld, Facts{Subject: r.ID, Others: ids, Detail: v})
-	}
-	if d, ok := s.oneAtATime(r.ID, r.PeerURLs); !ok {
+	others.Members = s.filter(func(o Member) bool { return o.ID != r.ID })
+	d = firstOf(ours(m, RemoveRequest{ID: r.ID, Name: r.Name}), others.freeIdentity(AddRequest{PeerURLs: r.PeerURLs}),
+		s.newEnough(r.ID, func(version string) bool { return m.Learner && forgetsLearner(version) }), s.oneAtATime(r.ID, r.PeerURLs))
+	if d.Facts.Subject = r.ID; d.Verdict != Go {
 		return d
 	}
 	voters := s.Voters()
@@ -81,12 +64,11 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 		// which the member with the new URLs is away.
 		out.Warnings = []Warning{{ToleranceZero, f}}
 	case quorum == pending:
-		f.Others = rest.unprobed
-		return refuse(NotProbed, f)
+		return refuse(NotProbed, f.of(rest[unprobed]))
 	default:
 		return refuse(BelowQuorum, f)
 	}
-	return s.handOver(out, r.ID, rest.alive, nil)
+	return s.handOver(out, r.ID, rest[alive], nil)
 }
 
 // forgetsLearner reports whether an update of a learner's peer URLs clears its

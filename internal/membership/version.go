@@ -53,12 +53,12 @@ func wantsEveryVoter(version string) bool {
 	}
 }
 
-// hasLearners reports whether servers of that version support learners, as of
-// 3.4. A version that cannot be parsed counts as supporting them: the server
+// lacksLearners reports whether servers of that version support no learners, as
+// before 3.4. A version that cannot be parsed counts as supporting them: the server
 // refuses what it does not support.
-func hasLearners(version string) bool {
+func lacksLearners(version string) bool {
 	r, ok := parseRelease(version)
-	return !ok || !r.before(4, 0)
+	return ok && r.before(4, 0)
 }
 
 // cannotPromoteAlone reports whether a cluster of one cannot promote a learner
@@ -100,6 +100,15 @@ func (s Snapshot) badReleases(subject MemberID) []Warning {
 		}
 	}
 	return out
+}
+
+// newEnough refuses a change on members that answer and run a version for which rule
+// returns true.
+func (s Snapshot) newEnough(subject MemberID, rule func(version string) bool) Decision {
+	if ids, v := s.tooOld(rule); len(ids) > 0 {
+		return refuse(VersionTooOld, Facts{Subject: subject, Others: ids, Detail: v})
+	}
+	return Decision{Verdict: Go}
 }
 
 // tooOld returns the members that answer and run a version for which rule returns

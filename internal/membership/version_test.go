@@ -41,8 +41,8 @@ func TestReleases(t *testing.T) {
 		if got := cannotPromoteAlone(tt.version); got != tt.alone {
 			t.Errorf("cannotPromoteAlone(%q) = %v", tt.version, got)
 		}
-		if got := hasLearners(tt.version); got != tt.learners {
-			t.Errorf("hasLearners(%q) = %v", tt.version, got)
+		if got := !lacksLearners(tt.version); got != tt.learners {
+			t.Errorf("!lacksLearners(%q) = %v", tt.version, got)
 		}
 		if got := promotionBug(tt.version); got != tt.bug {
 			t.Errorf("promotionBug(%q) = %q, want %q", tt.version, got, tt.bug)

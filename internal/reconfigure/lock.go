@@ -179,7 +179,7 @@ func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
 
 // underAlarm decides how to proceed if the lock between processes cannot be taken.
 func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
-	if _, raised := snap.Alarm(); !raised || !h.action.liftsAlarm() {
+	if snap.Writable(0).Verdict == membership.Go || !h.action.liftsAlarm() {
 		return alarmed(h.action, h.name, snap, cause)
 	}
 	log.Debug(h.ctx, log.Lock, "continuing without the lock because of an alarm", "action", h.action, "member", h.name)
@@ -191,11 +191,11 @@ func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
 // that is raised. If the alarm was raised after the observation, it requests
 // another observation.
 func alarmed(action Action, name string, snap membership.Snapshot, cause error) error {
-	f, raised := snap.Alarm()
-	if !raised {
+	d := snap.Writable(0)
+	if d.Verdict == membership.Go {
 		return retrying(cause)
 	}
-	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: membership.Decision{Code: membership.AlarmRaised, Facts: f}}
+	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: d}
 }
 
 // lost returns why the lock was lost, nil if it is not lost.
