@@ -5,7 +5,6 @@ package membership
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -89,32 +88,19 @@ func usableURLs(urls []string) Decision {
 // freeIdentity refuses a peer URL or a name that another member has, and a
 // loopback URL in a cluster that has a member elsewhere.
 func (s Snapshot) freeIdentity(r AddRequest) Decision {
-	var sameURL, sameName []MemberID
-	var taken string
-	var elsewhere []MemberID
-	for _, m := range s.Members {
-		if r.Name != "" && m.Name == r.Name {
-			sameName = append(sameName, m.ID)
-		}
-		for _, have := range m.PeerURLs {
-			if !IsLoopback(have) {
-				elsewhere = append(elsewhere, m.ID)
-			}
-			for _, want := range r.PeerURLs {
-				if shareURL([]string{have}, []string{want}) {
-					sameURL, taken = append(sameURL, m.ID), want
-				}
-			}
+	for _, url := range r.PeerURLs {
+		if same := s.filter(func(m Member) bool { return shareURL(m.PeerURLs, []string{url}) }); len(same) > 0 {
+			return refuse(URLTaken, Facts{Others: IDs(same), Detail: url})
 		}
 	}
-	loopback := slices.IndexFunc(r.PeerURLs, IsLoopback)
+	named := s.filter(func(m Member) bool { return r.Name != "" && m.Name == r.Name })
+	elsewhere := s.filter(func(m Member) bool { return len(keep(m.PeerURLs, IsLoopback)) < len(m.PeerURLs) })
+	loopback, local := find(r.PeerURLs, IsLoopback)
 	switch {
-	case len(sameURL) > 0:
-		return refuse(URLTaken, Facts{Others: union(sameURL), Detail: taken})
-	case len(sameName) > 0:
-		return refuse(NameTaken, Facts{Others: union(sameName), Detail: r.Name})
-	case loopback >= 0 && len(elsewhere) > 0:
-		return refuse(LoopbackURL, Facts{Others: union(elsewhere), Detail: strings.TrimSpace(r.PeerURLs[loopback])})
+	case len(named) > 0:
+		return refuse(NameTaken, Facts{Others: IDs(named), Detail: r.Name})
+	case local && len(elsewhere) > 0:
+		return refuse(LoopbackURL, Facts{Others: IDs(elsewhere), Detail: strings.TrimSpace(loopback)})
 	default:
 		return Decision{Verdict: Go}
 	}

@@ -45,13 +45,10 @@ func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
 // Lagging returns the learners that answer and are too far behind to be promoted,
 // see [maxLag]. Only another observation shows whether they catch up.
 func (s Snapshot) Lagging() []MemberID {
-	var out []MemberID
-	for _, m := range s.Learners() {
-		if lag, ok := s.Lag(m.ID); ok && lag > maxLag(s.Answer(m.ID).Applied+lag) {
-			out = append(out, m.ID)
-		}
-	}
-	return out
+	return keep(IDs(s.Learners()), func(id MemberID) bool {
+		lag, ok := s.Lag(id)
+		return ok && lag > maxLag(s.Answer(id).Applied+lag)
+	})
 }
 
 // Witness returns the member to ask for its connections to the others: the leader
@@ -61,12 +58,8 @@ func (s Snapshot) Witness() MemberID {
 	if led && s.Alive(leader) {
 		return leader
 	}
-	for _, m := range s.Voters() {
-		if s.Alive(m.ID) {
-			return m.ID
-		}
-	}
-	return 0
+	m, _ := find(s.Voters(), func(m Member) bool { return s.Alive(m.ID) })
+	return m.ID
 }
 
 // Advise returns what the operator should know about a cluster for which no
@@ -93,18 +86,10 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 	all := s.tallyOf(s.Members, 0)
 	// Without a quorum no member serves reads: an answer is enough to be healthy.
 	unsaid := func(ids []MemberID) []MemberID {
-		return slices.DeleteFunc(slices.Clone(ids), func(id MemberID) bool {
-			return slices.Contains(d.Facts.Others, id) || !ok && s.answers(id)
-		})
+		return keep(ids, func(id MemberID) bool { return !slices.Contains(d.Facts.Others, id) && (ok || !s.answers(id)) })
 	}
-	var here, silent []MemberID
-	for _, id := range all[down] {
-		if seen[id] {
-			here = append(here, id)
-		} else {
-			silent = append(silent, id)
-		}
-	}
+	here := keep(all[down], func(id MemberID) bool { return seen[id] })
+	silent := keep(all[down], func(id MemberID) bool { return !seen[id] })
 	if len(silent) > 0 {
 		// An unstarted member comes first: it holds up the replacement of a lost
 		// member.
@@ -143,15 +128,9 @@ func (s Snapshot) standingAdvice(led bool) []Warning {
 	if f.Voters > 0 && f.Voters%2 == 0 {
 		out = append(out, Warning{EvenVoters, f})
 	}
-	versions := map[string]bool{}
-	var answering []MemberID
-	for _, m := range s.Members {
-		if v := s.Answer(m.ID).Version; s.answers(m.ID) && v != "" {
-			versions[v] = true
-			answering = append(answering, m.ID)
-		}
-	}
-	if len(versions) > 1 {
+	version := func(id MemberID) string { return s.Answer(id).Version }
+	answering := keep(IDs(s.Members), func(id MemberID) bool { return s.answers(id) && version(id) != "" })
+	if slices.ContainsFunc(answering, func(id MemberID) bool { return version(id) != version(answering[0]) }) {
 		out = append(out, Warning{MixedVersions, Facts{Others: answering}})
 	}
 	return append(out, s.badReleases(0)...)

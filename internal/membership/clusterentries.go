@@ -37,7 +37,7 @@ type GivingUp struct {
 // InState returns the etcd_cluster of the state that has one of the peer URLs. Terraform
 // plans a tainted one as if it were new.
 func InState(clusters []ClusterEntry, urls []string) (ClusterEntry, bool) {
-	return findCluster(clusters, func(c ClusterEntry) bool { return c.Object == "" && len(in(c.PeerURLs, urls)) > 0 })
+	return find(clusters, func(c ClusterEntry) bool { return c.Object == "" && len(in(c.PeerURLs, urls)) > 0 })
 }
 
 // SharedBy returns the peer URLs of the entry that another etcd_cluster of the plan has:
@@ -73,15 +73,8 @@ func (c ClusterEntry) Has(s Side) bool {
 // cluster has answered.
 func (e Entry) Located(clusters []ClusterEntry) Entry {
 	if e.Effect == Created && e.Initial > 0 {
-		c, formed := findCluster(clusters, func(c ClusterEntry) bool { return c.Formed && slices.Contains(c.Nodes, e.After.Node) })
+		c, formed := find(clusters, func(c ClusterEntry) bool { return c.Formed && slices.Contains(c.Nodes, e.After.Node) })
 		e.Built, e.Cluster = formed, cmp.Or(e.Cluster, c.Cluster)
 	}
 	return e
-}
-
-func findCluster(clusters []ClusterEntry, is func(ClusterEntry) bool) (ClusterEntry, bool) {
-	if i := slices.IndexFunc(clusters, is); i >= 0 {
-		return clusters[i], true
-	}
-	return ClusterEntry{}, false
 }

@@ -148,17 +148,8 @@ type planned struct {
 	entries []Entry
 }
 
-func (p planned) where(is func(Entry) bool) (out []Entry) {
-	for _, e := range p.entries {
-		if is(e) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 func (p planned) with(effects ...Effect) []Entry {
-	return p.where(func(e Entry) bool { return slices.Contains(effects, e.Effect) })
+	return keep(p.entries, func(e Entry) bool { return slices.Contains(effects, e.Effect) })
 }
 
 // living are the members with an effect that vote and may live, each once. Of a cluster
@@ -273,7 +264,7 @@ func removals(p planned) (out []Ruling) {
 // peer URLs in place, also if an earlier apply made the first one, and two learners that
 // wait for one slot.
 func twice(p planned) (out []Ruling) {
-	objects := p.where(func(e Entry) bool { return e.Object != 0 })
+	objects := keep(p.entries, func(e Entry) bool { return e.Object != 0 })
 	for i, a := range objects {
 		for _, b := range objects[:i] {
 			switch {
@@ -285,7 +276,7 @@ func twice(p planned) (out []Ruling) {
 			}
 		}
 	}
-	moved := p.where(func(e Entry) bool { return e.Readdressed })
+	moved := keep(p.entries, func(e Entry) bool { return e.Readdressed })
 	if len(moved) > 1 {
 		out = append(out, brokenBy(SecondReaddress, Facts{}, moved...))
 	}
@@ -297,7 +288,7 @@ func twice(p planned) (out []Ruling) {
 			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
 		}
 	}
-	if waiting := p.where(func(e Entry) bool { return e.Effect == Created && e.Learner && e.Announced }); len(waiting) > 1 {
+	if waiting := keep(p.entries, func(e Entry) bool { return e.Effect == Created && e.Learner && e.Announced }); len(waiting) > 1 {
 		out = append(out, brokenBy(SecondAnnounced, Facts{}, waiting...))
 	}
 	return out
@@ -334,7 +325,7 @@ func newcomers(p planned) (out []Ruling) {
 // node, a new machine. With the node that it has, it must find its cluster, and found
 // no other. The nodes of a cluster are not new all together.
 func successors(p planned) (out []Ruling) {
-	anew := p.where(func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
+	anew := keep(p.entries, func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
 	if !p.Lost && slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
 		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
 	}

@@ -35,8 +35,8 @@ func (s Snapshot) memberAt(name string, peerURLs []string) (Member, bool) {
 	if m, ok := byURLs(s, peerURLs); ok {
 		return m, true
 	}
-	if m, ok := s.first(func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) }); ok {
+	if m, ok := find(s.Members, func(m Member) bool { return shareURL(m.PeerURLs, peerURLs) }); ok {
 		return m, true
 	}
-	return s.first(func(m Member) bool { return name != "" && m.Name == name })
+	return find(s.Members, func(m Member) bool { return name != "" && m.Name == name })
 }

@@ -109,8 +109,8 @@ type Identity struct {
 // reachability, and never a name alone. It does not adopt a member that another
 // owner has on record, because two configurations would manage it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
-	if id, alone := soleInitialMember(s); alone && r.InitialMembers > 1 && !r.Ownership.Recorded {
-		return Identity{Code: FormedAlone, Facts: Facts{Subject: id, Others: []MemberID{id}}}
+	if m, alone := soleInitialMember(s); alone && r.InitialMembers > 1 && !r.Ownership.Recorded {
+		return Identity{Code: FormedAlone, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}
 	}
 	if len(s.Others) > 0 { // with several clusters, the list may be another cluster's
 		return Identity{Code: MixedClusters, Facts: Facts{Subject: r.ID}}
@@ -148,7 +148,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 			return Identity{Code: AnnouncedElsewhere, Facts: facts}
 		}
 	}
-	if m, ok := s.first(func(m Member) bool { return m.Name == r.Name }); ok {
+	if m, ok := find(s.Members, func(m Member) bool { return m.Name == r.Name }); ok {
 		return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
 	}
 	if r.Bootstrap == InitialMember && !r.Ownership.Recorded {
@@ -162,11 +162,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 // the ID of a member that is added later. In a cluster that etcd 3.5 restored,
 // initial members that have not started have no names.
 func (s Snapshot) isInitial() bool {
-	var ids []MemberID
-	for _, m := range s.Members {
-		ids = append(ids, m.ID)
-	}
-	return s.ClusterID == ComputeClusterID(ids)
+	return s.ClusterID == ComputeClusterID(IDs(s.Members))
 }
 
 // identifyOwned looks for the member of the ownership record. ok is false if the
@@ -209,7 +205,7 @@ func abandoned(m Member, ownerships []Ownership) bool {
 }
 
 func byURLs(s Snapshot, urls []string) (Member, bool) {
-	return s.first(func(m Member) bool { return len(urls) > 0 && SameURLs(m.PeerURLs, urls) })
+	return find(s.Members, func(m Member) bool { return len(urls) > 0 && SameURLs(m.PeerURLs, urls) })
 }
 
 // soleInitialMember returns the voter that formed the cluster by itself, if it is still in
@@ -217,11 +213,6 @@ func byURLs(s Snapshot, urls []string) (Member, bool) {
 // before etcd 3.6 without the join script, a v2 URL from 3.7 on) ignores it and
 // forms such a cluster without an error. The cluster ID shows it: it is computed
 // from the IDs of the initial members and does not change when others join.
-func soleInitialMember(s Snapshot) (MemberID, bool) {
-	for _, m := range s.Voters() {
-		if ComputeClusterID([]MemberID{m.ID}) == s.ClusterID {
-			return m.ID, true
-		}
-	}
-	return 0, false
+func soleInitialMember(s Snapshot) (Member, bool) {
+	return find(s.Voters(), func(m Member) bool { return ComputeClusterID([]MemberID{m.ID}) == s.ClusterID })
 }

@@ -16,13 +16,26 @@ func union(lists ...[]MemberID) []MemberID {
 }
 
 // in returns what is in the first list and also in the second list.
-func in[E comparable](list, set []E) (out []E) {
+func in[E comparable](list, set []E) []E {
+	return keep(list, func(e E) bool { return slices.Contains(set, e) })
+}
+
+// keep returns those of a list for which is returns true, or nil if there are none.
+func keep[E any](list []E, is func(E) bool) (out []E) {
 	for _, e := range list {
-		if slices.Contains(set, e) {
+		if is(e) {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// find returns the first of a list for which is returns true.
+func find[E any](list []E, is func(E) bool) (found E, ok bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
+	}
+	return found, false
 }
 
 // IDs returns the IDs of members.

@@ -139,7 +139,7 @@ func (s Snapshot) memberOf(n Node, o Ownership) (m Member, listed, own bool) {
 	if m, listed = byURLs(s, n.PeerURLs); listed {
 		return m, true, own
 	}
-	m, listed = s.first(func(m Member) bool { return n.Name != "" && m.Name == n.Name })
+	m, listed = find(s.Members, func(m Member) bool { return n.Name != "" && m.Name == n.Name })
 	return m, listed, own && listed
 }
 
@@ -167,12 +167,8 @@ func (s Snapshot) healthOf(m Member, listed bool) NodeHealth {
 // of returns what is known of the node of that name, or of the node of that name
 // before it.
 func (h NodesHealth) of(name string) NodeHealth {
-	for _, e := range h.Members {
-		if e.Node != "" && e.Name == name {
-			return e
-		}
-	}
-	return NodeHealth{}
+	e, _ := find(h.Members, func(e NodeHealth) bool { return e.Node != "" && e.Name == name })
+	return e
 }
 
 // Running returns the members that answered, as a snapshot for the rules of versions.
@@ -189,25 +185,20 @@ func (h NodesHealth) Running() Snapshot {
 
 // Unclaimed returns the members of nodes that the plan drops and that no resource is on
 // record for: nothing removes them. That is so after an import.
-func (h NodesHealth) Unclaimed(wanted map[string]NodeValues) (out []NodeHealth) {
-	for _, e := range h.Members {
-		if _, stays := wanted[e.Name]; !stays && e.isUnmanaged() {
-			out = append(out, e)
-		}
-	}
-	return out
+func (h NodesHealth) Unclaimed(wanted map[string]NodeValues) []NodeHealth {
+	return keep(h.Members, func(e NodeHealth) bool {
+		_, stays := wanted[e.Name]
+		return !stays && e.isUnmanaged()
+	})
 }
 
 // Unmanaged returns the members of nodes that no resource is on record for, and that were
 // so when the last apply refreshed: that apply did not create their resources either.
-func (h NodesHealth) Unmanaged(before NodesHealth) (out []NodeHealth) {
-	for _, e := range h.Members {
+func (h NodesHealth) Unmanaged(before NodesHealth) []NodeHealth {
+	return keep(h.Members, func(e NodeHealth) bool {
 		was := before.of(e.Name)
-		if e.isUnmanaged() && was.isUnmanaged() && was.Node == e.Node && was.Member == e.Member {
-			out = append(out, e)
-		}
-	}
-	return out
+		return e.isUnmanaged() && was.isUnmanaged() && was.Node == e.Node && was.Member == e.Member
+	})
 }
 
 func (e NodeHealth) isUnmanaged() bool { return e.Node != "" && e.Member != 0 && !e.Recorded }

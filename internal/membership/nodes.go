@@ -159,12 +159,7 @@ func (p *NodesPlan) rebuild(n Node, want NodeValues, health NodesHealth) {
 	p.Nodes[n.Name] = PlannedNode{Action: NodeRebuilt, NodeValues: want, Replaces: before}
 	p.Rebuilt, p.Failed = n.Name, health.failed(n)
 	p.Reason, p.Others = NodesNext, nil
-	for _, e := range health.Members {
-		if e.Member != 0 && !e.Voter && !e.Alive && e.Status != NodeAdded && !e.isOf(n) {
-			p.DeadLearners = append(p.DeadLearners, e.label())
-		}
-	}
-	slices.Sort(p.DeadLearners)
+	p.DeadLearners = health.labels(n, func(e NodeHealth) bool { return e.Member != 0 && !e.Voter && !e.Alive && e.Status != NodeAdded })
 }
 
 // neverCameUp reports whether the first node of a name has never had a member.
@@ -245,11 +240,16 @@ func (h NodesHealth) deviates(n Node) bool {
 // isOf reports whether the entry is that of the node, or of a node before it.
 func (e NodeHealth) isOf(n Node) bool { return e.Node != "" && e.Name == n.Name }
 
-func (e NodeHealth) label() string {
-	if e.Name == "" {
-		return e.Member.String()
+// labels returns the names of the members but that of the node for which is returns true,
+// or their IDs.
+func (h NodesHealth) labels(n Node, is func(NodeHealth) bool) (out []string) {
+	for _, e := range h.Members {
+		if !e.isOf(n) && is(e) {
+			out = append(out, cmp.Or(e.Name, e.Member.String()))
+		}
 	}
-	return e.Name
+	slices.Sort(out)
+	return out
 }
 
 // checkVersion applies the rules of [UpgradeCode] to the versions that the refresh

@@ -5,6 +5,7 @@ package membership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -129,12 +130,7 @@ func (s Snapshot) goesBack(id MemberID, peerURLs []string) bool {
 // oneAtATime refuses other peer URLs of a member while those of another one are pending. A
 // change back passes: it leads to what worked.
 func (s Snapshot) oneAtATime(id MemberID, peerURLs []string) Decision {
-	var others []MemberID
-	for other := range s.Pending {
-		if other != id {
-			others = union(others, []MemberID{other})
-		}
-	}
+	others := keep(union(slices.Collect(maps.Keys(s.Pending))), func(other MemberID) bool { return other != id })
 	if len(others) == 0 || s.goesBack(id, peerURLs) {
 		return Decision{Verdict: Go}
 	}

@@ -15,12 +15,7 @@ import "slices"
 // removed at any time, and a learner frees a place for its own successor.
 func DecidePlace(s Snapshot, r RemoveRequest, accepted []MemberID) Decision {
 	m, _ := s.Member(r.ID)
-	f := Facts{Subject: r.ID}
-	for _, id := range IDs(s.Learners()) {
-		if !slices.Contains(r.Leaving, id) {
-			f.Others = append(f.Others, id)
-		}
-	}
+	f := Facts{Subject: r.ID, Others: keep(IDs(s.Learners()), func(id MemberID) bool { return !slices.Contains(r.Leaving, id) })}
 	fixed, _ := s.tooOld(hasFixedLimit)
 	switch {
 	case !r.Replacement, m.Learner, s.provenDead(m), len(f.Others) == 0:

@@ -67,15 +67,7 @@ func (q queue) onTheWay(n Node) bool {
 //     the version then, and the next image would have the same fault.
 func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 	var f Facts
-	if !q.health.Observed {
-		return NodesUnobserved, nil, f
-	}
-	if unseen := q.names(func(o Node) bool { return o.ID != n.ID && q.health.of(o.Name).Node != o.ID }); len(unseen) > 0 {
-		return NodesUnobserved, unseen, f
-	}
 	own := q.health.of(n.Name)
-	living := own.Alive || own.Node != n.ID
-	var pending []string
 	for _, e := range q.health.Members {
 		if e.Voter {
 			f.Voters++
@@ -83,37 +75,34 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 		if e.Voter && e.Alive && !e.isOf(n) && !q.leaves(e) {
 			f.Alive++
 		}
-		if e.Pending && !e.isOf(n) {
-			pending = append(pending, e.label())
-		}
 	}
 	f.Quorum = Quorum(f.Voters)
+	unseen := q.names(n, func(o Node) bool { return q.health.of(o.Name).Node != o.ID })
+	pending := q.health.labels(n, func(e NodeHealth) bool { return e.Pending })
+	unhealthy := q.health.labels(n, func(e NodeHealth) bool { return e.Voter && !e.Alive || e.Status == NodeAdded })
+	onTheWay, deviating := q.names(n, q.onTheWay), q.names(n, q.health.deviates)
 	switch {
+	case !q.health.Observed:
+		return NodesUnobserved, nil, Facts{}
+	case len(unseen) > 0:
+		return NodesUnobserved, unseen, Facts{}
 	case f.Alive < f.Quorum && own.Voter && own.Alive && f.Voters < 3:
 		return NodesTooFew, nil, f
 	case f.Alive < f.Quorum:
 		return NodesBelowQuorum, nil, f
-	case !living:
+	case !own.Alive && own.Node == n.ID:
 		return NodesNext, nil, f
 	case len(pending) > 0:
 		return NodesURLsPending, pending, f
+	case len(unhealthy) > 0:
+		return NodesUnhealthy, unhealthy, f
+	case len(onTheWay) > 0:
+		return NodesOnTheWay, onTheWay, f
+	case len(deviating) > 0:
+		return NodesDeviate, deviating, f
+	default:
+		return NodesNext, nil, f
 	}
-	var bad []string
-	for _, e := range q.health.Members {
-		if !e.isOf(n) && (e.Voter && !e.Alive || e.Status == NodeAdded) {
-			bad = append(bad, e.label())
-		}
-	}
-	if len(bad) > 0 {
-		return NodesUnhealthy, bad, f
-	}
-	if others := q.names(func(o Node) bool { return o.ID != n.ID && q.onTheWay(o) }); len(others) > 0 {
-		return NodesOnTheWay, others, f
-	}
-	if others := q.names(func(o Node) bool { return o.ID != n.ID && q.health.deviates(o) }); len(others) > 0 {
-		return NodesDeviate, others, f
-	}
-	return NodesNext, nil, f
 }
 
 // leaves reports whether the plan removes the node of a member.
@@ -122,11 +111,11 @@ func (q queue) leaves(e NodeHealth) bool {
 	return e.Node != "" && !stays
 }
 
-// names returns the names of the nodes for which is returns true.
-func (q queue) names(is func(Node) bool) (out []string) {
-	for _, n := range q.nodes {
-		if is(n) {
-			out = append(out, n.Name)
+// names returns the names of the nodes but n for which is returns true.
+func (q queue) names(n Node, is func(Node) bool) (out []string) {
+	for _, o := range q.nodes {
+		if o.ID != n.ID && is(o) {
+			out = append(out, o.Name)
 		}
 	}
 	slices.Sort(out)

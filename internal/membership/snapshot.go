@@ -115,17 +115,7 @@ type Snapshot struct {
 
 // Member returns the member with the given ID.
 func (s Snapshot) Member(id MemberID) (Member, bool) {
-	return s.first(func(m Member) bool { return m.ID == id })
-}
-
-// first returns the first member in the list for which is returns true.
-func (s Snapshot) first(is func(Member) bool) (Member, bool) {
-	for _, m := range s.Members {
-		if is(m) {
-			return m, true
-		}
-	}
-	return Member{}, false
+	return find(s.Members, func(m Member) bool { return m.ID == id })
 }
 
 // Answer returns what the member said; the zero Answer is Unprobed.
@@ -137,13 +127,8 @@ func (s Snapshot) Voters() []Member { return s.filter(func(m Member) bool { retu
 // Learners returns the members without a vote, sorted by ID.
 func (s Snapshot) Learners() []Member { return s.filter(func(m Member) bool { return m.Learner }) }
 
-func (s Snapshot) filter(keep func(Member) bool) []Member {
-	out := make([]Member, 0, len(s.Members))
-	for _, m := range s.Members {
-		if keep(m) {
-			out = append(out, m)
-		}
-	}
+func (s Snapshot) filter(is func(Member) bool) []Member {
+	out := keep(s.Members, is)
 	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

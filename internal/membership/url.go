@@ -105,11 +105,8 @@ func NormalizeListenURL(raw string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	u, err := url.Parse(normal)
-	if err != nil {
-		return "", &URLError{URL: Masked(raw), Problem: URLUnreadable}
-	}
-	if _, err := netip.ParseAddr(u.Hostname()); err != nil && u.Hostname() != "localhost" {
+	_, host, _ := strings.Cut(normal, "://")
+	if _, err := netip.ParseAddrPort(host); err != nil && !strings.HasPrefix(host, "localhost:") {
 		return "", &URLError{URL: normal, Problem: URLBind}
 	}
 	return normal, nil

@@ -4,7 +4,6 @@
 package membership
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -36,9 +35,5 @@ func WithPort(raw string, port int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	u, err := url.Parse(normal)
-	if err != nil {
-		return "", &URLError{URL: Masked(raw), Problem: URLUnreadable}
-	}
-	return URLAt(u.Scheme, u.Hostname(), port)
+	return normal[:strings.LastIndex(normal, ":")+1] + strconv.Itoa(port), nil
 }

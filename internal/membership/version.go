@@ -89,14 +89,9 @@ func promotionBug(version string) string {
 func (s Snapshot) badReleases(subject MemberID) []Warning {
 	var out []Warning
 	for _, issue := range []string{"etcd-io/etcd#19557", "etcd-io/etcd#20793"} {
-		var exposed []MemberID
-		for _, m := range s.Members {
-			if s.answers(m.ID) && promotionBug(s.Answer(m.ID).Version) == issue {
-				exposed = append(exposed, m.ID)
-			}
-		}
+		exposed := s.filter(func(m Member) bool { return s.answers(m.ID) && promotionBug(s.Answer(m.ID).Version) == issue })
 		if len(exposed) > 0 {
-			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: union(exposed), Detail: issue}})
+			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: IDs(exposed), Detail: issue}})
 		}
 	}
 	return out

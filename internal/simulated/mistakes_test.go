@@ -20,7 +20,7 @@ import (
 var mistakes = []struct{ name, file, from, to, by string }{
 	{"two nodes are rebuilt in one plan", "membership/nodes.go", "due = slices.Delete(due, i, i+1)\n\t\t\tbreak", "continue", "TestSearch"},
 	{"a plan without a refresh rebuilds", "membership/queue.go", "len(unseen) > 0", "false", "TestRules/C1_"},
-	{"nodes on their way do not count", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesOnTheWay", "false {\n\t\treturn NodesOnTheWay", "TestSearch"},
+	{"nodes on their way do not count", "membership/queue.go", "case len(onTheWay) > 0:", "case false:", "TestSearch"},
 	{"the quorum is not counted (C1)", "membership/queue.go", "f.Quorum = Quorum(f.Voters)", "f.Quorum = 0", "TestRules/C1_"},
 	{"two living voters are replaced", "membership/entries.go", "len(replaced) > 1 {\n\t\tout = append(out, brokenBy(SecondReplacement", "len(replaced) > 9 {\n\t\tout = append(out, brokenBy(SecondReplacement", "TestSearch"},
 	{"a removal takes the quorum", "membership/remove.go", "if quorum != won {", "if quorum == lost+9 {", "TestRules/C1_"},
@@ -40,7 +40,7 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"two etcd_cluster share a URL (C16)", "membership/clusterentries.go", "other.Object != c.Object {", "false {", "TestWalk/two_etcd"},
 	{"two states change one cluster (C16)", "provider/cluster/object.go", "if changes {", "if changes && false {", "TestTwoStatesOfOneCluster"},
 	{"members that the state lost are new", "membership/successor.go", "return e, listed &&", "return e, !listed &&", "TestForgottenMembers"},
-	{"other versions do not count (C17)", "membership/queue.go", "len(others) > 0 {\n\t\treturn NodesDeviate", "false {\n\t\treturn NodesDeviate", "TestRules/C17_"},
+	{"other versions do not count (C17)", "membership/queue.go", "case len(deviating) > 0:", "case false:", "TestRules/C17_"},
 	{"an imported node follows its machine (C18)", "membership/successor.go", "case e.Imported:", "case false:", "TestImportCluster"},
 	{"an imported node follows its machine at once (C18)", "membership/successor.go", "&& e.Before.Node != \"\" || e.After", "|| e.After", "../membership TestRules"},
 	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
