@@ -263,7 +263,14 @@ func TestPlanRules(t *testing.T) {
 	slices.Sort(codes)
 	var all []named
 	for _, code := range codes {
-		text := PlanRule(membership.Ruling{Code: code, Names: []string{"infra1", "infra2"}, Facts: others(infra2), Entry: membership.Entry{Cluster: 0x2b}}, seen(ok, silent))
+		f := membership.Facts{Subject: infra1, Others: []membership.MemberID{infra2}}
+		switch code {
+		case membership.TurnOfAnother:
+			f.Turns = []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host"}}
+		case membership.EveryVoterRemoved:
+			f.Others = []membership.MemberID{infra1, infra2}
+		}
+		text := PlanRule(membership.Ruling{Code: code, Names: []string{"infra1", "infra2"}, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(ok, silent))
 		if !strings.Contains(text.Detail, "infra1") {
 			t.Errorf("%s: %q", code, text.Detail)
 		}

@@ -3,10 +3,7 @@
 
 package text
 
-import (
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
-)
+import "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
@@ -19,27 +16,9 @@ const destroyInstead = "\n\nTo destroy everything instead, see " + guides + "tro
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`
 
-// endangered is the summary of what [membership.Judge] refuses.
-const endangered = "This plan would endanger the cluster"
-
 // rebuild says how the node of a member gets a new ID, and its machine new user data.
 func rebuild(name string) string {
 	return sprintf("set this in its etcd_cluster, and apply:\n\n  rebuild = { %q = \"1\" }", name)
-}
-
-// replacedMeanwhile returns the error for a replacement while another is not over.
-func replacedMeanwhile(d membership.Decision, s membership.Snapshot) Message {
-	return New(endangered, "It replaces %s, and another replacement is not over. %s Nothing was changed. %s\n\n"+
-		"To finish that replacement, undo the other change and run:\n\n  terraform apply"+destroyInstead,
-		Member(s, d.Facts.Subject), turns(d.Facts.Turns), own(turnsWayOut(d.Facts.Turns)))
-}
-
-// everyVoterRemoved returns the warning for a plan that removes every voter.
-func everyVoterRemoved(s membership.Snapshot, f membership.Facts) Message {
-	return New("This plan removes every voter",
-		"It removes %s. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: "+
-			"if you named one machine or the etcd_cluster with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed.",
-		members(s, f.Others))
 }
 
 // destroyFirst replaces a member without a node.
@@ -48,14 +27,6 @@ const destroyFirst = "\n\n  terraform destroy -target='ADDRESS'\n\n" +
 
 // keepPromoted is the way out for a learner that was promoted.
 const keepPromoted = "If promote was changed to false, set it to true again: a promotion cannot be undone."
-
-// notAdopted is like [Explain] for a member that cannot be added, if the plan
-// already detects this.
-func notAdopted(u *reconfigure.Unidentified) Message {
-	t := Explain(reconfigure.ActionAdd, u.Name, u)
-	t.Detail += destroyInstead
-	return t
-}
 
 // SameAddress returns the error for two members of a plan with the same peer URL.
 var SameAddress = of3[string, string, string]("Members %[1]s and %[2]s have one peer URL",

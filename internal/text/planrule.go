@@ -4,9 +4,6 @@
 package text
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -29,91 +26,77 @@ const (
 // PlanRule returns the text of a rule that a plan breaks. s is what was observed of the
 // cluster, if anything.
 func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
-	names := listed(r.Names)
-	why, ok := planRules[r.Code]
-	switch {
-	case r.Code == membership.EveryVoterRemoved:
-		return everyVoterRemoved(s, r.Facts)
-	case ok && !isLearner(r, s):
-		because := sprintf(why.because, names)
-		if r.Code == membership.OthersNotActive || r.Code == membership.NotProbed || r.Code == membership.URLsPending {
-			because += " " + memberAnswers(s, r.Facts.Others)
-		}
-		return New(endangered, "%s"+nothingChanged+"%s"+destroyInstead, own(because), own(why.next(r)+removal(s, r.Facts.Others)))
-	case r.Entry.Effect == membership.Created:
-		var urls []string
+	r.Facts.Names = r.Names
+	c := finding{name: r.Names[0], f: r.Facts, s: s, d: membership.Decision{Code: r.Code}, held: r.Code != membership.EveryVoterRemoved}
+	c.more = map[string]any{"cluster": r.Entry.Cluster}
+	t := c.text(planRules)
+	switch _, ok := planRules[r.Code]; {
+	case !c.held:
+		return t
+	case r.Entry.Effect == membership.Created && (!ok || r.Code == membership.AlreadyMember && c.learns()): // an etcd_member is no way out for a learner
+		u := reconfigure.Unidentified{Name: r.Entry.Name, InitialMembers: r.Entry.Initial, Snapshot: s, Identity: membership.Identity{Code: r.Code, Facts: r.Facts}}
 		if r.Entry.After != nil {
-			urls = slices.Clone(r.Entry.After.PeerURLs)
+			u.PeerURLs = r.Entry.After.PeerURLs
 		}
-		return notAdopted(&reconfigure.Unidentified{
-			Name: r.Entry.Name, PeerURLs: urls, InitialMembers: r.Entry.Initial, Snapshot: s,
-			Identity: membership.Identity{Code: r.Code, Facts: r.Facts},
-		})
-	default: // [membership.TurnOfAnother]
-		return replacedMeanwhile(membership.Decision{Code: r.Code, Facts: r.Facts}, s)
+		t = Explain(reconfigure.ActionAdd, u.Name, &u)
+	default:
+		t.Summary, t.Detail = "This plan would endanger the cluster", t.Detail+removal(s, r.Facts.Others)
 	}
+	t.Detail += destroyInstead
+	return t
 }
 
-// isLearner reports whether a new member is found in the cluster as a learner. To import
-// it as an etcd_member is no way out then.
-func isLearner(r membership.Ruling, s membership.Snapshot) bool {
-	m, _ := s.Member(r.Facts.Subject)
-	return r.Code == membership.AlreadyMember && m.Learner
-}
-
-// planRule is a rule in words. next is what to do, with the name of the first member.
-type planRule struct{ because, then string }
-
-func (p planRule) next(r membership.Ruling) string {
-	return strings.NewReplacer("{name}", Clean(r.Names[0]), "{cluster}", r.Entry.Cluster.String()).Replace(p.then)
-}
-
-var planRules = map[membership.Code]planRule{
-	membership.SecondReplacement: {"It replaces the members %s. Only one living voter may be replaced per apply, so that the others keep the quorum.",
-		oneMachine + "\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."},
-	membership.SecondUnobserved: {"It replaces the members %s, and the cluster cannot be observed from here. Only one living voter may be replaced per apply.",
-		oneMachine + "\n\nTo replace {name} alone, undo the other changes."},
-	membership.EveryVoterNeeded: {"It replaces %s, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote.",
-		growFirst},
-	membership.NeededUnobserved: {"It replaces %s, and the cluster cannot be observed from here. As far as is known, the quorum needs every voter.",
-		growFirst},
-	membership.TooFewStay: {"It removes %s and adds members at the same time: fewer of today's voters than their quorum would stay.",
-		"\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that."},
-	membership.NotProbed: {"It replaces %s, and another member cannot be asked.",
-		"\n\nMake that member reachable from here (see address_map of the provider), then plan again."},
-	membership.OthersNotActive: {"It replaces %s while another member is not active.",
-		"\n\nBring that member back, or replace its machine first, then plan again."},
-	membership.LearnerSlotTaken: {"It replaces %s while the cluster has a learner, and its version accepts no second one: the new member could not be added.",
-		"\n\nPromote or remove the learner first, then plan again."},
-	membership.TwoResources: {"Two resources stand for one member: %s.",
-		"\n\nIf the resource got another key or type, add a moved block. If two blocks are for one member, remove one of them. To see what the state has, run:\n\n  terraform state list\n\n" +
-			"To remove one of two from the state, which does not change the member, run:\n\n  terraform state rm 'ADDRESS'"},
-	membership.SharedURL: {"The members %s have one peer URL. Peer URLs are unique in a cluster.",
-		"\n\nGive one of them another peer URL."},
-	membership.SecondReaddress: {"It changes the peer URLs of %s in place. The process of the first must restart with its new URLs before the next one changes.",
-		"\n\nChange the URLs of {name}, apply, restart its process, and then change the next."},
-	membership.URLsPending: {"It changes the peer URLs of %s while those of another member are pending.",
-		"\n\nRestart the process of that member so that it listens at its new peer URLs (ETCD_LISTEN_PEER_URLS), or change them back. Then plan again."},
-	membership.SecondAnnounced: {"It adds the learners %s before their machines exist, and a cluster takes one learner at a time.",
-		"\n\nAdd {name}, apply, and then add the next."},
-	membership.ClusterCreated: {"It creates the etcd_cluster of %s again: it is tainted, or was replaced or removed from the state. All nodes would be new.",
-		"\n\nIf the etcd_cluster is tainted, keep it. ADDRESS is its address:\n\n  terraform untaint 'ADDRESS'\n\nIf the state has lost it, import it by the ID of the cluster:\n\n" +
-			"  import {\n    to = ADDRESS\n    id = \"{cluster}\"\n  }"},
-	membership.CreatedUnobserved: {"It adds %s, whose node exists, and the cluster cannot be observed from here: the member may be in the cluster, and may live.",
-		"\n\nMake sure that the endpoints lead to members that answer, and plan again." + importMember},
-	membership.AlreadyMember: {"It adds %s as a new node, and the cluster has a member with its name or peer URL.",
-		importMember + "\n\nIf the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.\n\nTo have another member, give it another name and other peer URLs."},
-	membership.MachineStays: {"%s gets a new node, and its machine stays: the machine would keep the user data of the old node.",
-		"\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
-			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"},
-	membership.ProcessStays: {"It removes %s and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
-		"\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + ofMember + ":" + destroyFirst},
-	membership.OtherClusterReached: {"It adds %s to the cluster that the provider's endpoints reach, and the state has members of another cluster that it has reached there.",
-		"\n\nSet endpoints of the provider (or ETCDCTL_ENDPOINTS) to members of the right cluster. For two clusters, use a provider block for each."},
-	membership.PeersMoved: {"It gives %s a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
-		rebuildNode},
-	membership.WindowStillOpen: {"It gives %s a new machine, which would still be inside the bootstrap window: without an answer from its peers it would form a second cluster.",
-		"\n\nWait until the bootstrap window is over." + rebuildNode},
-	membership.ImportedAlone: {"It gives %s a new machine, and its node was imported: the machine does not have the user data of the node, and would not join.",
-		rebuildNode},
+var planRules = wordings{
+	membership.SecondReplacement: {{cause: "It replaces the members {names}. Only one living voter may be replaced per apply, so that the others keep the quorum.",
+		next: oneMachine + "\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."}},
+	membership.SecondUnobserved: {{cause: "It replaces the members {names}, and the cluster cannot be observed from here. Only one living voter may be replaced per apply.",
+		next: oneMachine + "\n\nTo replace {name} alone, undo the other changes."}},
+	membership.EveryVoterNeeded: {{cause: "It replaces {names}, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote.",
+		next: growFirst}},
+	membership.NeededUnobserved: {{cause: "It replaces {names}, and the cluster cannot be observed from here. As far as is known, the quorum needs every voter.",
+		next: growFirst}},
+	membership.TooFewStay: {{cause: "It removes {names} and adds members at the same time: fewer of today's voters than their quorum would stay.",
+		next: "\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that."}},
+	membership.NotProbed: {{cause: "It replaces {names}, and another member cannot be asked. {answers}",
+		next: "\n\nMake that member reachable from here (see address_map of the provider), then plan again."}},
+	membership.OthersNotActive: {{cause: "It replaces {names} while another member is not active. {answers}",
+		next: "\n\nBring that member back, or replace its machine first, then plan again."}},
+	membership.LearnerSlotTaken: {{cause: "It replaces {names} while the cluster has a learner, and its version accepts no second one: the new member could not be added.",
+		next: "\n\nPromote or remove the learner first, then plan again."}},
+	membership.TwoResources: {{cause: "Two resources stand for one member: {names}.",
+		next: "\n\nIf the resource got another key or type, add a moved block. If two blocks are for one member, remove one of them. To see what the state has, run:\n\n  terraform state list\n\n" +
+			"To remove one of two from the state, which does not change the member, run:\n\n  terraform state rm 'ADDRESS'"}},
+	membership.SharedURL: {{cause: "The members {names} have one peer URL. Peer URLs are unique in a cluster.",
+		next: "\n\nGive one of them another peer URL."}},
+	membership.SecondReaddress: {{cause: "It changes the peer URLs of {names} in place. The process of the first must restart with its new URLs before the next one changes.",
+		next: "\n\nChange the URLs of {name}, apply, restart its process, and then change the next."}},
+	membership.URLsPending: {{cause: "It changes the peer URLs of {names} while those of another member are pending. {answers}",
+		next: "\n\nRestart the process of that member so that it listens at its new peer URLs (ETCD_LISTEN_PEER_URLS), or change them back. Then plan again."}},
+	membership.SecondAnnounced: {{cause: "It adds the learners {names} before their machines exist, and a cluster takes one learner at a time.",
+		next: "\n\nAdd {name}, apply, and then add the next."}},
+	membership.ClusterCreated: {{cause: "It creates the etcd_cluster of {names} again: it is tainted, or was replaced or removed from the state. All nodes would be new.",
+		next: "\n\nIf the etcd_cluster is tainted, keep it. ADDRESS is its address:\n\n  terraform untaint 'ADDRESS'\n\nIf the state has lost it, import it by the ID of the cluster:\n\n" +
+			"  import {\n    to = ADDRESS\n    id = \"{cluster}\"\n  }"}},
+	membership.CreatedUnobserved: {{cause: "It adds {names}, whose node exists, and the cluster cannot be observed from here: the member may be in the cluster, and may live.",
+		next: "\n\nMake sure that the endpoints lead to members that answer, and plan again." + importMember}},
+	membership.AlreadyMember: {{cause: "It adds {names} as a new node, and the cluster has a member with its name or peer URL.",
+		next: importMember + "\n\nIf the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.\n\nTo have another member, give it another name and other peer URLs."}},
+	membership.MachineStays: {{cause: "{names} gets a new node, and its machine stays: the machine would keep the user data of the old node.",
+		next: "\n\nAdd this to the resource of the machine. NODE is the etcd_cluster with the key of the node, such as etcd_cluster.this.node[each.key]:\n\n" +
+			"  lifecycle {\n    replace_triggered_by = [NODE.id]\n  }"}},
+	membership.ProcessStays: {{cause: "It removes {names} and adds it again, and its machine stays: its process keeps the data of the removed member, which etcd refuses.",
+		next: "\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + ofMember + ":" + destroyFirst}},
+	membership.OtherClusterReached: {{cause: "It adds {names} to the cluster that the provider's endpoints reach, and the state has members of another cluster that it has reached there.",
+		next: "\n\nSet endpoints of the provider (or ETCDCTL_ENDPOINTS) to members of the right cluster. For two clusters, use a provider block for each."}},
+	membership.PeersMoved: {{cause: "It gives {names} a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
+		next: rebuildNode}},
+	membership.WindowStillOpen: {{cause: "It gives {names} a new machine, which would still be inside the bootstrap window: without an answer from its peers it would form a second cluster.",
+		next: "\n\nWait until the bootstrap window is over." + rebuildNode}},
+	membership.ImportedAlone: {{cause: "It gives {names} a new machine, and its node was imported: the machine does not have the user data of the node, and would not join.",
+		next: rebuildNode}},
+	membership.TurnOfAnother: {{cause: "It replaces {subject}, and another replacement is not over. {turns}",
+		next: "{finish}\n\nTo finish that replacement, undo the other change and run:\n\n  terraform apply"}},
+	membership.EveryVoterRemoved: {{summary: "This plan removes every voter",
+		cause: "It removes {others}. The cluster and its data end with the last of them. Terraform destroys whatever depends on a resource as well: " +
+			"if you named one machine or the etcd_cluster with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed."}},
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -89,11 +88,9 @@ func TestResourceTexts(t *testing.T) {
 		name string
 		text Message
 	}{
-		{"not adopted", notAdopted(unidentified(membership.AlreadyMember, d))},
+		{"not adopted", PlanRule(membership.Ruling{Code: membership.NameTaken, Names: []string{"d"}, Facts: membership.Facts{Subject: 0xd4},
+			Entry: membership.Entry{Name: "d", Effect: membership.Created, After: &membership.Side{PeerURLs: []string{peer}}}}, snap(a, d))},
 		{"loopback", LoopbackInitialMember("b", "http://127.0.0.1:1", "a")},
-		{"every voter removed", everyVoterRemoved(snap(a, d), membership.Facts{Others: []membership.MemberID{0xa1, 0xd4}})},
-		{"another replacement is not over", replacedMeanwhile(membership.Decision{Code: membership.TurnOfAnother, Facts: membership.Facts{Subject: 0xa1,
-			Turns: []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host"}}}}, snap(a, d))},
 		{"same address", SameAddress("d", "e", peer)},
 		{"no machine ID", NoMachineID("d")},
 		{"another cluster", AnotherCluster("00000000000000c9", snap(a))},
