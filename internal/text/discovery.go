@@ -37,12 +37,15 @@ var DiscoveryNoEndpoints = New("No discovery cluster to ask",
 	"The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, "+
 		"to the client URLs of the etcd that holds the token.")
 
+// asked is like [of2] for a text that ends with what each endpoint answered.
+func asked(summary, detail string) func(what string, err error) Message {
+	return func(what string, err error) Message { return New(summary, detail+" %[2]s", what, registryAnswers(err)) }
+}
+
 // DiscoveryUnreachable returns the error if no endpoint gave a usable answer.
 // doing is the attempt, such as "create the token". Nothing was written.
-func DiscoveryUnreachable(doing string, err error) Message {
-	return New("The discovery cluster does not answer",
-		"Cannot %s; nothing was changed. %s Check that the discovery cluster runs and can be reached from here, then apply again.", doing, registryAnswers(err))
-}
+var DiscoveryUnreachable = asked("The discovery cluster does not answer",
+	"Cannot %s; nothing was changed. Check that the discovery cluster runs and can be reached from here, then apply again.")
 
 // DiscoveryDenied returns the error for refused credentials. permission is the
 // required permission on the prefix, "read" or "readwrite".
@@ -57,12 +60,9 @@ var DiscoveryFailed = of2[string, error]("Discovery failed",
 	"Cannot %s: %v. Fix what the discovery cluster reports, then apply again.")
 
 // DiscoveryUnsure returns the warning that a token may or may not have been written.
-func DiscoveryUnsure(token string, err error) Message {
-	return New("Not known whether the token was written",
-		"The discovery cluster took the request for token %s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
-			"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again. %s",
-		begun(token), registryAnswers(err))
-}
+var DiscoveryUnsure = asked("Not known whether the token was written",
+	"The discovery cluster took the request for token %.8s and did not answer. The token is kept in the state, so that no second one is made: the next plan looks for it, "+
+		"and the next apply writes it if it is missing. Until then machines that start with it may exit with \"size key not found\" and start again.")
 
 // DiscoveryUnwritten returns the warning that an unsure token is missing and
 // that this apply writes it.
@@ -89,10 +89,7 @@ var DiscoverySizeBad = of2[string, string]("Discovery token has an invalid size"
 	"Token %.8s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". The plan replaces the token, unless all may have registered before.")
 
 // DiscoveryReadSkipped returns the warning that a refresh could not read the token.
-func DiscoveryReadSkipped(token string, err error) Message {
-	return New("Discovery token not checked",
-		"What the state says of token %s is kept as it is. %s", begun(token), registryAnswers(err))
-}
+var DiscoveryReadSkipped = asked("Discovery token not checked", "What the state says of token %.8s is kept as it is.")
 
 // DiscoveryCompleted returns the error for the replacement of a token that was
 // completed after the plan.

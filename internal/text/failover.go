@@ -4,6 +4,7 @@
 package text
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -31,19 +32,11 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 		return New("Standby "+name+" was not promoted",
 			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
-	voters := len(h.Snapshot.Voters())
-	alive := 0
-	for _, m := range h.Snapshot.Voters() {
-		if h.Snapshot.Alive(m.ID) {
-			alive++
-		}
-	}
-	who := shorts(h.Snapshot, h.Lost)
-	if who == "" {
-		who = "the voter that does not answer"
-	}
+	voters := ids(h.Snapshot.Voters())
+	dead := finding{s: h.Snapshot, f: membership.Facts{Others: voters}}.unhealthy()
+	who := cmp.Or(shorts(h.Snapshot, h.Lost), "the voter that does not answer")
 	return New("Standby "+name+" was not promoted",
 		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Remove %s first: replace it in the same apply "+
 			"(replace_unreachable_after, or -replace of its machine) or remove it, then apply again. %s stays a learner.",
-		name, alive, voters+1, membership.Quorum(voters+1), who, name)
+		name, len(voters)-len(dead), len(voters)+1, membership.Quorum(len(voters)+1), who, name)
 }

@@ -40,9 +40,5 @@ var NoMachineID = of1[string]("Member %[1]s has no machine_id",
 
 // AnotherCluster returns the warning for endpoints that belong to another
 // cluster than the members in the state.
-func AnotherCluster(was string, s membership.Snapshot) Message {
-	return New("The endpoints lead to another cluster",
-		"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. "+
-			"Point endpoints at the right cluster.",
-		was, s.ClusterID)
-}
+var AnotherCluster = of2[membership.ClusterID, membership.ClusterID]("The endpoints lead to another cluster",
+	"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. Point endpoints at the right cluster.")

@@ -55,16 +55,10 @@ func Maintenance(action string, err error) Message {
 	case errors.Is(err, cluster.ErrPermission):
 		t.Detail = deniedRoot(err)
 	default:
-		t.Detail = capitalize(sentence(err)) + "."
+		said := []rune(sentence(err) + ".")
+		t.Detail = strings.ToUpper(string(said[:1])) + string(said[1:])
 	}
 	return t
-}
-
-func capitalize(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func maintenanceStopped(u *reconfigure.Unfinished) string {
@@ -72,13 +66,12 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 	var bad *reconfigure.BadSnapshot
 	switch {
 	case u.Action != reconfigure.ActionSave:
-		done := "No member was defragmented before it"
-		if len(u.Done) > 0 {
-			done = shorts(u.Snapshot, u.Done) + " " + plural(len(u.Done), "was", "were") + " before it"
+		done, rest := "No member was defragmented before it", "it was the last"
+		if n := len(u.Done); n > 0 {
+			done = shorts(u.Snapshot, u.Done) + plural(n, " was", " were") + " before it"
 		}
-		rest := "it was the last"
-		if len(u.Remaining) > 0 {
-			rest = shorts(u.Snapshot, u.Remaining) + " " + plural(len(u.Remaining), "was", "were") + " not touched"
+		if n := len(u.Remaining); n > 0 {
+			rest = shorts(u.Snapshot, u.Remaining) + plural(n, " was", " were") + " not touched"
 		}
 		return sprintf("%s failed: %s. %s, %s. It may be at it still: look at its log, and see that it serves again, before you try once more.", who, answer(u.Err), done, rest)
 	case errors.As(u.Err, &bad):
@@ -122,16 +115,14 @@ func bytes(n int64) string {
 // snapshotFile returns the error for a file that already exists or has no
 // directory. err names the path.
 func snapshotFile(summary string, err error) Message {
-	var dir *reconfigure.NoDirectory
-	if errors.As(err, &dir) {
+	if dir, ok := errors.AsType[*reconfigure.NoDirectory](err); ok {
 		return New(summary, "There is no directory %s on the machine that runs Terraform. Make it first, or choose another path.", dir.Path)
 	}
 	if d, ok := errors.AsType[*reconfigure.IsDirectory](err); ok {
 		return New(summary, "%s is a directory. Choose the path of a file in it.", d.Path)
 	}
 	name := "The file"
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		name = path.Path
 	}
 	return Message{summary, name + " is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it."}

@@ -4,6 +4,7 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -48,13 +49,8 @@ func short(s membership.Snapshot, id membership.MemberID) string {
 
 // orOwn returns name if it is given, otherwise the member's name in the list or its ID.
 func orOwn(name string, s membership.Snapshot, id membership.MemberID) string {
-	if name != "" {
-		return Clean(name)
-	}
-	if m, ok := s.Member(id); ok && m.Name != "" {
-		return Clean(m.Name)
-	}
-	return id.String()
+	m, _ := s.Member(id)
+	return cmp.Or(Clean(name), Clean(m.Name), id.String())
 }
 
 func shorts(s membership.Snapshot, ids []membership.MemberID) string {
@@ -107,24 +103,14 @@ func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
 
 // because returns the endpoint and its answer, in parentheses.
 func because(a membership.Answer) string {
-	switch {
-	case a.Endpoint == "" && a.Detail == "":
+	said := slices.DeleteFunc([]string{Clean(a.Endpoint), Clean(a.Detail)}, func(s string) bool { return s == "" })
+	if len(said) == 0 {
 		return ""
-	case a.Endpoint == "":
-		return " (" + Clean(a.Detail) + ")"
-	case a.Detail == "":
-		return " (" + Clean(a.Endpoint) + ")"
-	default:
-		return " (" + Clean(a.Endpoint) + ": " + Clean(a.Detail) + ")"
 	}
+	return " (" + strings.Join(said, ": ") + ")"
 }
 
-func in(endpoint string) string {
-	if endpoint == "" {
-		return ""
-	}
-	return " (" + Clean(endpoint) + ")"
-}
+func in(endpoint string) string { return because(membership.Answer{Endpoint: endpoint}) }
 
 func capital(s string) string {
 	if strings.HasPrefix(s, "member ") || strings.HasPrefix(s, "unnamed member ") {

@@ -78,20 +78,18 @@ func MemberName(err *membership.NameError) Message {
 	return Message{"Invalid member name", memberNameDetail(err)}
 }
 
+// nameProblems are formats of a name and its length.
+var nameProblems = map[membership.NameProblem]string{
+	membership.NameEmpty:     "The member name is empty. A member needs a name that no other member of its cluster bears.",
+	membership.NameSeparator: "The member name %[1]q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.",
+	membership.NameLong:      "The member name has %[2]d bytes; at most 253 are taken. Choose a shorter name.",
+	membership.NameAlphabet: "The member name %[1]q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. " +
+		"The join script and the data directory take no other. Choose another name.",
+	membership.NameCharacter: "The member name %[1]q contains white space or a character that cannot be printed. Choose another name.",
+}
+
 func memberNameDetail(err *membership.NameError) string {
-	switch err.Problem {
-	case membership.NameEmpty:
-		return "The member name is empty. A member needs a name that no other member of its cluster bears."
-	case membership.NameSeparator:
-		return sprintf("The member name %q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.", err.Name)
-	case membership.NameLong:
-		return sprintf("The member name has %d bytes; at most 253 are taken. Choose a shorter name.", len(err.Name))
-	case membership.NameAlphabet:
-		return sprintf("The member name %q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. "+
-			"The join script and the data directory take no other. Choose another name.", err.Name)
-	default: // NameCharacter
-		return sprintf("The member name %q contains white space or a character that cannot be printed. Choose another name.", err.Name)
-	}
+	return filled("", cmp.Or(nameProblems[err.Problem], nameProblems[membership.NameCharacter]), err.Name, len(err.Name)).Detail
 }
 
 // InitialCluster returns the error for an error of [membership.ParseInitialCluster].

@@ -47,31 +47,29 @@ var TwoPasswords = New("Two passwords in the environment",
 	"ETCDCTL_USER holds a password after its colon, and ETCDCTL_PASSWORD is set as well. Leave one of them out; "+
 		"or set username and password in the provider block, which win.")
 
+// tlsProblems are formats of the source of a value, the original error, and the date on
+// which a certificate becomes valid or expires.
+var tlsProblems = map[connection.TLSProblem]Message{
+	connection.CertWithoutKey: {"Client certificate without its key", "%[1]s is set, and its private key is not. Set key as well, next to the certificate."},
+	connection.KeyWithoutCert: {"Private key without its certificate", "%[1]s is set, and the client certificate is not. Set cert as well, next to the key."},
+	connection.Unreadable: {"Cannot read TLS file", "%[1]s: %[2]v. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. " +
+		"For a certificate that is created in the same apply, give its PEM text."},
+	connection.NoPEM:           {"Invalid TLS material", "%[1]s holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."},
+	connection.EncryptedKey:    {"Encrypted private key", "%[1]s is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."},
+	connection.KeyMismatch:     {"Private key of another certificate", "%[1]s is not the key of the client certificate. Give the certificate and the key that were made together."},
+	connection.CertExpired:     {"Client certificate expired", "%[1]s expired on %[3]s; no server accepts it. Issue a new one."},
+	connection.CertNotYetValid: {"Client certificate not valid yet", "%[1]s becomes valid on %[3]s. Check the clock of this machine and the certificate's dates."},
+}
+
 // TLSMaterial returns the error for an invalid CA, client certificate or key.
 // source is the origin of err.Argument.
 func TLSMaterial(source string, err *connection.TLSError) Message {
-	source = sprintf("%s", source)
 	if path, ok := membership.Shown(err.Path); ok && path != "" {
-		source += sprintf(" (%s)", path)
+		source = sprintf("%s (%s)", source, path)
 	}
-	switch err.Problem {
-	case connection.CertWithoutKey:
-		return Message{"Client certificate without its key", source + " is set, and its private key is not. Set key as well, next to the certificate."}
-	case connection.KeyWithoutCert:
-		return Message{"Private key without its certificate", source + " is set, and the client certificate is not. Set cert as well, next to the key."}
-	case connection.Unreadable:
-		return New("Cannot read TLS file", "%s: %v. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. "+
-			"For a certificate that is created in the same apply, give its PEM text.", source, err.Err)
-	case connection.EncryptedKey:
-		return Message{"Encrypted private key", source + " is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."}
-	case connection.KeyMismatch:
-		return Message{"Private key of another certificate", source + " is not the key of the client certificate. Give the certificate and the key that were made together."}
-	case connection.CertExpired:
-		return New("Client certificate expired", "%s expired on %s; no server accepts it. Issue a new one.", source, err.When.UTC().Format(time.RFC1123))
-	case connection.CertNotYetValid:
-		return New("Client certificate not valid yet", "%s becomes valid on %s. Check the clock of this machine and the certificate's dates.",
-			source, err.When.UTC().Format(time.RFC1123))
-	default: // NoPEM
-		return Message{"Invalid TLS material", source + " holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."}
+	t, ok := tlsProblems[err.Problem]
+	if !ok {
+		t = tlsProblems[connection.NoPEM]
 	}
+	return filled(t.Summary, t.Detail, source, err.Err, err.When.UTC().Format(time.RFC1123))
 }

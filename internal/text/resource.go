@@ -41,17 +41,11 @@ func GoneUnconfirmed(name string, err error) Message {
 // NotRefreshed returns the warning for a cluster that cannot be read at
 // refresh: its endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Message {
-	step := noLogin(err)
-	if step == "" {
-		step = " Make the members reachable from here, then plan again. If the cluster is gone permanently, " + recoverySteps
-	}
-	t := New("State not refreshed: the cluster does not answer",
-		"What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
+	problem, step := "does not answer", cmp.Or(noLogin(err), " Make the members reachable from here, then plan again. If the cluster is gone permanently, "+recoverySteps)
 	if cluster.TurnedAway(err) {
-		t.Summary = "State not refreshed: the cluster refuses the provider"
-		t.Detail = "What is in state is kept as it was, so that plan and destroy remain possible." + remedy(err) + answers(err)
+		problem, step = "refuses the provider", remedy(err)
 	}
-	return t
+	return New("State not refreshed: the cluster "+problem, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 }
 
 func ids(members []membership.Member) []membership.MemberID {
@@ -138,13 +132,10 @@ func noCluster(none *reconfigure.NoCluster) string {
 
 // ImportNotFound returns the error for an import ID that matches no member, or several.
 func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Message {
-	t := Message{Summary: "Cannot import member " + wanted}
 	if len(found) > 1 {
-		t.Detail = sprintf("%q means %s. Import by the ID of the one you mean.", wanted, members(s, ids(found)))
-		return t
+		return New("Cannot import member "+wanted, "%q means %s. Import by the ID of the one you mean.", wanted, members(s, ids(found)))
 	}
-	t.Detail = sprintf("Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, ids(s.Members)))
-	return t
+	return New("Cannot import member "+wanted, "Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, ids(s.Members)))
 }
 
 // adoptLearner says how an etcd_member adopts a learner that is in the cluster.

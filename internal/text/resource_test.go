@@ -93,7 +93,7 @@ func TestResourceTexts(t *testing.T) {
 		{"loopback", LoopbackInitialMember("b", "http://127.0.0.1:1", "a")},
 		{"same address", SameAddress("d", "e", peer)},
 		{"no machine ID", NoMachineID("d")},
-		{"another cluster", AnotherCluster("00000000000000c9", snap(a))},
+		{"another cluster", AnotherCluster(0xc9, snap(a).ClusterID)},
 		{"last voter", LastVoterForgotten("d", 0xd4)},
 		{"forgotten", MemberForgotten("d", 0xd4, gone)},
 		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,

@@ -4,7 +4,6 @@
 package text
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -16,13 +15,9 @@ func NotTrusted(unnamed, plain []string) Message {
 	var b strings.Builder
 	b.WriteString("The provider does not ask members at the addresses below. If a member has no other address, a change that needs its answer is refused.")
 	if len(unnamed) > 0 {
-		var list []string
-		for _, u := range unnamed {
-			list = append(list, strconv.Quote(u))
-		}
 		b.WriteString("\n\nOnly the members themselves name these URLs. The provider sends credentials to what its configuration names. " +
 			"If the URLs belong to the cluster, add them to endpoints, in the provider block or where a resource has its own:\n\n" +
-			"  endpoints = [..., " + strings.Join(list, ", ") + "]")
+			"  endpoints = [..., " + quoted(unnamed) + "]")
 	}
 	if len(plain) > 0 {
 		b.WriteString(sprintf("\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).",

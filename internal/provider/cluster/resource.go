@@ -119,7 +119,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		return unseen
 	case id != 0 && snap.ClusterID != id:
 		if c.FirstTime("other cluster") {
-			report.Warn(diags, text.AnotherCluster(id.String(), snap))
+			report.Warn(diags, text.AnotherCluster(id, snap.ClusterID))
 		}
 		return unseen
 	}
