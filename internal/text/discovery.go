@@ -5,6 +5,7 @@ package text
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
@@ -95,17 +96,22 @@ var DiscoveryReadSkipped = asked("Discovery token not checked", "What the state 
 // completed after the plan.
 func DiscoveryCompleted(token string, names []string) Message {
 	return New("The discovery token is complete",
-		"Token %s was incomplete when this plan was made; since then %d %s registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
+		"Token %s was incomplete when this plan was made; since then %s. Their cluster has formed, so the token is not replaced, and nothing was changed. "+
 			"Plan again:\n\n  terraform plan",
-		begun(token), len(names), plural(len(names), "has", "have"), sorted(names))
+		begun(token), registered(names))
+}
+
+// registered says which initial members have registered.
+func registered(names []string) own {
+	return own(sprintf("%d %s registered: %s", len(names), plural(len(names), "has", "have"), listed(slices.Sorted(slices.Values(names)))))
 }
 
 // DiscoveryDestroyIncomplete returns the warning that members had registered
 // with a token that is removed.
 func DiscoveryDestroyIncomplete(token string, size int, names []string) Message {
 	return New("Removed an incomplete discovery token",
-		"Token %s waited for %d %s, of which %d %s registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
-		begun(token), size, plural(size, "initial member", "initial members"), len(names), plural(len(names), "has", "have"), sorted(names))
+		"Token %s waited for %d %s, of which %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+		begun(token), size, plural(size, "initial member", "initial members"), registered(names))
 }
 
 // DiscoveryForgotten returns the warning for a token that could not be removed.

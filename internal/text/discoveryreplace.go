@@ -6,19 +6,16 @@ package text
 // DiscoveryBootstrapped returns the error for the replacement (or change) of a
 // token whose cluster has formed. doing is "replace" or "change".
 func DiscoveryBootstrapped(doing string, names []string) Message {
+	who := registered(names)
+	if len(names) == 0 {
+		who = "all initial members have registered"
+	}
 	return New("Cannot "+doing+" the discovery token",
 		"The bootstrap is complete: %s. A token serves one cluster. With another token, initial members would form a second cluster. "+
 			"Nothing was changed.\n\n"+untaint+"\n\n"+
 			"Otherwise plan without -replace for this resource, and with a refresh. A change of its arguments has no effect then:\n\n  terraform plan\n\n"+
 			"If the cluster is gone for good"+startOver,
-		own(registeredNames(names)))
-}
-
-func registeredNames(names []string) string {
-	if len(names) == 0 {
-		return "all initial members have registered"
-	}
-	return sprintf("its %s registered (%s)", plural(len(names), "initial member has", "initial members have"), sorted(names))
+		who)
 }
 
 // DiscoveryMayHaveFormed returns the error for the replacement (or change) of a
@@ -37,7 +34,7 @@ var DiscoveryTokenGone = "The discovery cluster answers and does not have the to
 
 // DiscoverySizeDoubtful explains why the registrations are not evidence.
 func DiscoverySizeDoubtful(least int, names []string) string {
-	return sprintf("The size of the token was changed in the discovery cluster. It was %d before, and %d %s registered: %s.", least, len(names), plural(len(names), "has", "have"), sorted(names))
+	return sprintf("The size of the token was changed in the discovery cluster. It was %d before, and %s.", least, registered(names))
 }
 
 // DiscoverySilent explains that there is no usable answer.

@@ -55,5 +55,5 @@ func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
 	return New("No member has the learner_id",
 		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
 			"Give the id of the etcd_learner to promote, or leave learner_id out."+destroyInstead,
-		id, s.ClusterID, members(s, ids(s.Members)))
+		id, s.ClusterID, members(s, membership.IDs(s.Members)))
 }

@@ -32,7 +32,7 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 		return New("Standby "+name+" was not promoted",
 			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
-	voters := ids(h.Snapshot.Voters())
+	voters := membership.IDs(h.Snapshot.Voters())
 	dead := finding{s: h.Snapshot, f: membership.Facts{Others: voters}}.unhealthy()
 	who := cmp.Or(shorts(h.Snapshot, h.Lost), "the voter that does not answer")
 	return New("Standby "+name+" was not promoted",

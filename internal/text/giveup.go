@@ -43,7 +43,7 @@ func kept(n *reconfigure.NotGivenUp) finding {
 		d.Code = membership.NotStated
 	}
 	return finding{d: d, f: d.Facts, s: s, more: map[string]any{
-		"lost": n.Request.Cluster, "members": members(s, ids(s.Members)), "heard": own(heard(n.Evidence)),
+		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": own(heard(n.Evidence)),
 		"stated": own(strings.Join(stating(n), ",")), "quoted": own(quoted(stating(n))),
 	}}
 }
@@ -105,10 +105,7 @@ func lastResort(err error) string {
 // stating returns the voters to state as gone: those that are stated, and those of
 // which nothing is known.
 func stating(n *reconfigure.NotGivenUp) []string {
-	out := []string{}
-	for _, name := range slices.Concat(n.Request.Gone, n.Decision.Facts.Names) {
-		out = append(out, Clean(name))
-	}
+	out := cleaned(slices.Concat(n.Request.Gone, n.Decision.Facts.Names))
 	slices.Sort(out)
 	return slices.Compact(out)
 }

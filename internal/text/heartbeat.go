@@ -30,30 +30,25 @@ var HeartbeatInterval = of2[string, string]("Interval too long",
 
 // HeartbeatHeld returns the error for a name that another owner uses.
 func HeartbeatHeld(name string, e claim.Entry) Message {
-	t := Message{Summary: "Another owner beats as " + name}
 	if e.Forever {
-		t.Detail = sprintf("%s holds %q, without a time to live: its owner does not let it expire. Nothing was changed. Choose another name; "+
+		return New("Another owner beats as "+name, "%s holds %q, without a time to live: its owner does not let it expire. Nothing was changed. Choose another name; "+
 			"or, if that value is stale, delete the key (etcdctl del %s), or set takeover = true.", e.Key, e.Value, e.Key)
-		return t
 	}
-	t.Detail = sprintf("%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
+	return New("Another owner beats as "+name, "%s holds %q for another %s, unless it is renewed. Nothing was changed. If its owner is gone, as after a run that was killed, "+
 		"try again when that time is over; to take the name from an owner that is alive, set takeover = true, which takes effect in a plan too; otherwise choose another name.", e.Key, e.Value, e.Left)
-	return t
 }
 
 // HeartbeatLost returns the error for a claim that was lost while it was needed.
 func HeartbeatLost(name, key string, lost *claim.LostError) Message {
-	t := Message{Summary: "The heartbeat of " + name + " was lost"}
+	why := "is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted"
 	switch {
 	case lost.Err != nil:
-		t.Detail = sprintf("%s could not be renewed for %s, longer than its time to live (%s). ", key, seconds(lost.Late), sentence(lost.Err))
+		why = sprintf("could not be renewed for %s, longer than its time to live (%s)", seconds(lost.Late), lost.Err)
 	case lost.Now != nil:
-		t.Detail = sprintf("%s holds %q now: another owner has taken the name. ", key, lost.Now.Value)
-	default:
-		t.Detail = sprintf("%s is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. ", key)
+		why = sprintf("holds %q now: another owner has taken the name", lost.Now.Value)
 	}
-	t.Detail += "From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed."
-	return t
+	return New("The heartbeat of "+name+" was lost",
+		"%s %s. From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed.", key, own(why))
 }
 
 // HeartbeatLeft returns the warning for a key that could not be deleted at the end.

@@ -19,7 +19,7 @@ func notOurs(u *reconfigure.Unidentified) string {
 	}
 	c := finding{name: u.Name, f: u.Identity.Facts, s: u.Snapshot, d: membership.Decision{Code: u.Identity.Code}, held: true}
 	c.more = map[string]any{
-		"given": strings.Join(u.PeerURLs, ", "), "members": members(u.Snapshot, ids(u.Snapshot.Members)), "initial": u.InitialMembers,
+		"given": strings.Join(u.PeerURLs, ", "), "members": members(u.Snapshot, membership.IDs(u.Snapshot.Members)), "initial": u.InitialMembers,
 		"version": version, "clusters": formed(u), "rebuild": own(rebuild(u.Name)),
 	}
 	c.more["import"] = own(c.fill(importIt))

@@ -6,51 +6,41 @@ package text
 import (
 	"strings"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // joinIncomplete returns the error for a join that did not finish in time.
 func joinIncomplete(i *reconfigure.Incomplete) Message {
-	r := i.Request
-	who := sprintf("%s (%s)", r.Name, i.Member.ID)
-	t := Message{Summary: "Member " + r.Name + " did not join in time"}
+	r, late, state := i.Request, "Member "+i.Request.Name+" did not join in time", ""
+	who := own(sprintf("%s (%s)", r.Name, i.Member.ID))
+	last := func(action reconfigure.Action, answer, why string) string {
+		if i.Decision.Code == "" {
+			return answer + sentence(i.Cause) + "."
+		}
+		return why + reason(action, r.Name, i.Decision, i.Snapshot)
+	}
 	switch {
 	case i.Unsure:
-		t.Detail = "The request to add the member was sent, and timed out before its outcome was known. The intent is recorded in the cluster: " +
-			"apply again to continue, or remove the member from the configuration."
-		return t
+		return New(late, "The request to add the member was sent, and timed out before its outcome was known. The intent is recorded in the cluster: "+
+			"apply again to continue, or remove the member from the configuration.")
 	case i.Member.ID == 0:
-		t.Summary = "Member " + r.Name + " could not be added in time"
-		t.Detail = "Nothing was changed in the cluster. "
-		if i.Decision.Code != "" {
-			t.Detail += reason(reconfigure.ActionAdd, r.Name, i.Decision, i.Snapshot)
-		} else {
-			t.Detail += "The last answer was: " + sentence(i.Cause) + "."
-		}
-		return t
+		return New("Member "+r.Name+" could not be added in time", "Nothing was changed in the cluster. %s", own(last(reconfigure.ActionAdd, "The last answer was: ", "")))
 	case !i.Member.Learner:
-		t.Detail = sprintf("%s is a voter according to the member list, and did not answer as one", who)
-		if d := i.Decision.Facts.Detail; d != "" {
-			t.Detail += sprintf(" (%s)", d)
-		}
-		t.Detail += ". Look at its log, and at what its client URLs answer from here; then apply again."
-		t.Detail += replaceIts("is gone, or lost its data")
-		return t
+		return New(late, "%s is a voter according to the member list, and did not answer as one%s. Look at its log, and at what its client URLs answer from here; then apply again.%s",
+			who, own(because(membership.Answer{Detail: i.Decision.Facts.Detail})), own(replaceIts("is gone, or lost its data")))
 	case i.Reached == reconfigure.Announced:
-		t.Detail = sprintf("%s was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
-			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, who, strings.Join(r.PeerURLs, ", "))
+		state = sprintf("was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
+			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, strings.Join(r.PeerURLs, ", "))
 	case i.Stalled:
-		t.Detail = sprintf("%s has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
-			"Look at its log, its disk and its network.", who, reconfigure.StallTimeout, i.Decision.Facts.Lag)
-	case i.Decision.Code == "":
-		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The time allowed for it ran out before the members had answered: %s.", who, sentence(i.Cause))
+		state = sprintf("has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
+			"Look at its log, its disk and its network.", reconfigure.StallTimeout, i.Decision.Facts.Lag)
 	default:
-		t.Detail = sprintf("%s has started and was not promoted; it stays a learner. The last reason: %s", who,
-			reason(reconfigure.ActionPromote, r.Name, i.Decision, i.Snapshot))
+		state = "has started and was not promoted; it stays a learner. " +
+			last(reconfigure.ActionPromote, "The time allowed for it ran out before the members had answered: ", "The last reason: ")
 	}
-	t.Detail += "\n\nIt is recorded as added by this configuration: apply again to continue, or remove it from the configuration. " +
-		"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update)." + replaceIts("is gone, or has the data of another member")
-	return t
+	return New(late, "%s %s\n\nIt is recorded as added by this configuration: apply again to continue, or remove it from the configuration. "+
+		"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update).%s", who, own(state), own(replaceIts("is gone, or has the data of another member")))
 }
 
 // replaceIts is advice about the machine of a member.

@@ -26,7 +26,7 @@ var ImportClusterID = of1[string]("Invalid import ID",
 func ImportOtherCluster(want string, s membership.Snapshot) Message {
 	return New("Cannot import cluster "+want,
 		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
-		s.ClusterID, members(s, ids(s.Members)), s.ClusterID)
+		s.ClusterID, members(s, membership.IDs(s.Members)), s.ClusterID)
 }
 
 // ImportClusterSilent returns the error for importing a cluster that does not answer.

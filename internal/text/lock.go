@@ -57,14 +57,15 @@ func lockLost(l *reconfigure.LockLost) string {
 	case lost != nil && lost.Now != nil:
 		why = holderOf(*lost.Now) + " holds it now"
 	}
-	now := "The member list could not be read afterwards."
+	now, role := "The member list could not be read afterwards.", "voter"
+	if l.Member.Learner {
+		role = "learner"
+	}
 	switch {
 	case l.Checked && !l.Listed:
 		now = l.Name + " is not in the member list now."
-	case l.Checked && l.Member.Learner:
-		now = sprintf("According to the member list %s (%s) is a learner now.", l.Name, l.Member.ID)
 	case l.Checked:
-		now = sprintf("According to the member list %s (%s) is a voter now.", l.Name, l.Member.ID)
+		now = sprintf("According to the member list %s (%s) is a %s now.", l.Name, l.Member.ID, role)
 	}
 	return sprintf("This run lost the lock on membership changes: %s. That happens when its process or its machine stands still. "+
 		"It stopped before its next step. %s Apply again: it carries on from there.", why, now)

@@ -131,9 +131,9 @@ func snapshotFile(summary string, err error) Message {
 // MaintenanceMember returns the error for a text that matches no member, or several.
 func MaintenanceMember(attribute, text string, found []membership.Member, s membership.Snapshot) Message {
 	if len(found) > 1 {
-		return New("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, ids(found)))
+		return New("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, membership.IDs(found)))
 	}
-	return New("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, ids(s.ByName())))
+	return New("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, membership.IDs(s.ByName())))
 }
 
 // UnknownProvider returns the error for an action, an import or a list if the

@@ -65,9 +65,6 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// sorted lists names in alphabetical order.
-func sorted(names []string) string { return listed(slices.Sorted(slices.Values(names))) }
-
 // MemberAnswer returns a sentence about what a member answered, or why it could
 // not be asked.
 func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {

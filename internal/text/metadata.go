@@ -33,16 +33,13 @@ func deleteKey(key string) string {
 // TurnLeft returns the warning for a removed node if the record of
 // its member's replacement cannot be deleted.
 func TurnLeft(name string, err error) Message {
-	t := Message{Summary: "Replacement of member " + name + " is still on record"}
-	t.Detail = "The node was removed. The record of a replacement of " + Clean(name) + " that has not ended, if there is one, could not be deleted (" + sentence(err) + "). " +
-		"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  "
-	var left *cluster.NotDeleted
-	if errors.As(err, &left) && left.Key != "" {
-		t.Detail += "etcdctl del " + shellWord(left.Key)
-		return t
+	commands := "etcdctl get --prefix --keys-only " + membership.MetadataPrefix + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + Clean(name) + "."
+	if left, ok := errors.AsType[*cluster.NotDeleted](err); ok && left.Key != "" {
+		commands = "etcdctl del " + shellWord(left.Key)
 	}
-	t.Detail += "etcdctl get --prefix --keys-only " + membership.MetadataPrefix + "\n  etcdctl del KEY\n\nKEY is the one that ends in /turns/" + Clean(name) + "."
-	return t
+	return New("Replacement of member "+name+" is still on record",
+		"The node was removed. The record of a replacement of %s that has not ended, if there is one, could not be deleted (%s). "+
+			"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  %s", name, err, own(commands))
 }
 
 // shown returns a key in displayable form.

@@ -48,14 +48,6 @@ func NotRefreshed(err error) Message {
 	return New("State not refreshed: the cluster "+problem, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 }
 
-func ids(members []membership.Member) []membership.MemberID {
-	var out []membership.MemberID
-	for _, m := range members {
-		out = append(out, m.ID)
-	}
-	return out
-}
-
 // cause says why a removal could not be decided.
 func cause(err error) string {
 	var refusal *reconfigure.Refusal
@@ -133,9 +125,9 @@ func noCluster(none *reconfigure.NoCluster) string {
 // ImportNotFound returns the error for an import ID that matches no member, or several.
 func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Message {
 	if len(found) > 1 {
-		return New("Cannot import member "+wanted, "%q means %s. Import by the ID of the one you mean.", wanted, members(s, ids(found)))
+		return New("Cannot import member "+wanted, "%q means %s. Import by the ID of the one you mean.", wanted, members(s, membership.IDs(found)))
 	}
-	return New("Cannot import member "+wanted, "Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, ids(s.Members)))
+	return New("Cannot import member "+wanted, "Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, membership.IDs(s.Members)))
 }
 
 // adoptLearner says how an etcd_member adopts a learner that is in the cluster.
