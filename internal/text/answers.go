@@ -15,10 +15,13 @@ import (
 )
 
 // unreachable returns the error if no endpoint can be used: what each answered
-// and what to do. action completes "Cannot ...". Use it only if nothing has
-// been changed.
-func unreachable(action string, err error) Message {
-	return Message{"Cannot " + action, "No endpoint can be used. Nothing was changed. " + wayOut(err) + answers(err)}
+// and what to do. Use it only if nothing has been changed.
+func unreachable(summary string, err error) Message {
+	said := "The cluster does not answer."
+	if cluster.TurnedAway(err) {
+		said = "No endpoint can be used."
+	}
+	return Message{summary, said + nothingChanged + wayOut(err) + cmp.Or(lastResort(err), answers(err))}
 }
 
 // endpointsOf returns what each endpoint answered, or nil if err did not come
@@ -81,23 +84,7 @@ func wayOut(err error) string {
 			sentences = append(sentences, s)
 		}
 	}
-	return cmp.Or(strings.Join(sentences, " "), kindRemedy(connection.KindOf(err)))
-}
-
-// unusable reports in a sentence whether the endpoints answered at all.
-func unusable(err error) string {
-	if cluster.TurnedAway(err) {
-		return "No endpoint can be used."
-	}
-	return "The cluster does not answer."
-}
-
-// remedy says what to do about the answers of the endpoints.
-func remedy(err error) string {
-	if cluster.TurnedAway(err) {
-		return " " + wayOut(err)
-	}
-	return noLogin(err) + " " + checkMachines
+	return " " + cmp.Or(strings.Join(sentences, " "), kindRemedy(connection.KindOf(err)))
 }
 
 // noLogin explains that members answered but completed no login, or returns "".

@@ -86,13 +86,13 @@ func TestAdvice(t *testing.T) {
 // Every kind of answer has advice, and no advice is given twice.
 func TestUnreachable(t *testing.T) {
 	all := []named{
-		{"none", unreachable("read the member list", &connection.Unreachable{})},
-		{"all silent, each in its way", unreachable("read the member list", answering(connection.Timeout, connection.NoRoute))},
-		{"two causes", unreachable("read the member list", answering(connection.Refused, connection.WrongPassword))},
-		{"no login", unreachable("read the member list", answering(connection.NoLogin, connection.Refused))},
+		{"none", unreachable("Cannot read the member list", &connection.Unreachable{})},
+		{"all silent, each in its way", unreachable("Cannot read the member list", answering(connection.Timeout, connection.NoRoute))},
+		{"two causes", unreachable("Cannot read the member list", answering(connection.Refused, connection.WrongPassword))},
+		{"no login", unreachable("Cannot read the member list", answering(connection.NoLogin, connection.Refused))},
 	}
 	for _, kind := range append(constants(t, "../connection", "Kind"), "something new") {
-		all = append(all, named{kind, unreachable("read the member list", answering(connection.Kind(kind)))})
+		all = append(all, named{kind, unreachable("Cannot read the member list", answering(connection.Kind(kind)))})
 	}
 	mustBeTexts(t, "answers.txt", all)
 }

@@ -3,12 +3,7 @@
 
 package text
 
-import (
-	"errors"
-	"slices"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-)
+import "slices"
 
 // DiscoveryTokenExists returns the error for a token that already exists. size
 // is 0 if it is not a number.
@@ -40,7 +35,7 @@ var DiscoveryNoEndpoints = New("No discovery cluster to ask",
 
 // asked is like [of2] for a text that ends with what each endpoint answered.
 func asked(summary, detail string) func(what string, err error) Message {
-	return func(what string, err error) Message { return New(summary, detail+" %[2]s", what, registryAnswers(err)) }
+	return func(what string, err error) Message { return New(summary, detail+"%[2]s", what, own(answers(err))) }
 }
 
 // DiscoveryUnreachable returns the error if no endpoint gave a usable answer.
@@ -117,8 +112,8 @@ func DiscoveryDestroyIncomplete(token string, size int, names []string) Message 
 // DiscoveryForgotten returns the warning for a token that could not be removed.
 func DiscoveryForgotten(token, prefix string, err error) Message {
 	return New("Discovery token forgotten, not removed",
-		"The discovery cluster does not answer, so token %s is only removed from the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand. %s",
-		begun(token), prefix, begun(token), registryAnswers(err))
+		"The discovery cluster does not answer, so token %s is only removed from the state. What is left of it is under %s/%s/ and does no harm; it can be removed by hand.%s",
+		begun(token), prefix, begun(token), own(answers(err)))
 }
 
 // DiscoveryImportID returns the error for an invalid import ID, which may be a token.
@@ -129,11 +124,3 @@ var DiscoveryImportID = of1[string]("Invalid import ID",
 // DiscoveryImportMissing returns the error for the import of a missing token.
 var DiscoveryImportMissing = of2[string, string]("No such discovery token",
 	"The discovery cluster answers and has no token %.8s under %s. Nothing was imported.")
-
-// registryAnswers lists the endpoints and their answers.
-func registryAnswers(err error) own {
-	if gone, ok := errors.AsType[*connection.Unreachable](err); ok && len(gone.Answers) == 0 {
-		return "The provider has no endpoints."
-	}
-	return own("What each endpoint answered: " + answered(err) + ".")
-}

@@ -39,5 +39,5 @@ func DiscoverySizeDoubtful(least int, names []string) string {
 
 // DiscoverySilent explains that there is no usable answer.
 func DiscoverySilent(err error) string {
-	return "The discovery cluster gave no usable answer. " + string(registryAnswers(err))
+	return "The discovery cluster gave no usable answer: " + answered(err) + "."
 }

@@ -71,7 +71,7 @@ func HeartbeatFailed(doing, permission, prefix string, err error) Message {
 		return New(summary, "The user may not do this. Nothing was changed.\n\n%s", own(grantPrefix(permission, prefix+"/")))
 	}
 	if len(endpointsOf(err)) > 0 {
-		return unreachable(doing, err)
+		return unreachable(summary, err)
 	}
 	return New(summary, "etcd answered: %s.", sentence(err))
 }

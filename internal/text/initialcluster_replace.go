@@ -32,5 +32,5 @@ func ImportOtherCluster(want string, s membership.Snapshot) Message {
 // ImportClusterSilent returns the error for importing a cluster that does not answer.
 func ImportClusterSilent(want string, err error) Message {
 	return New("Cannot import cluster "+want,
-		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(remedy(err)), own(answers(err)))
+		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(wayOut(err)), own(answers(err)))
 }

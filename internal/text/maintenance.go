@@ -49,7 +49,7 @@ func Maintenance(action string, err error) Message {
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints
 	case errors.As(err, &gone):
-		t.Detail = unusable(err) + " Nothing was changed. " + wayOut(err) + answers(err)
+		return unreachable(t.Summary, err)
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."
 	case errors.Is(err, cluster.ErrPermission):

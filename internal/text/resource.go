@@ -43,7 +43,7 @@ func GoneUnconfirmed(name string, err error) Message {
 func NotRefreshed(err error) Message {
 	problem, step := "does not answer", cmp.Or(noLogin(err), " Make the members reachable from here, then plan again. If the cluster is gone permanently, "+recoverySteps)
 	if cluster.TurnedAway(err) {
-		problem, step = "refuses the provider", remedy(err)
+		problem, step = "refuses the provider", wayOut(err)
 	}
 	return New("State not refreshed: the cluster "+problem, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 }
@@ -98,7 +98,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &gone):
-		return New(summary, "%s Nothing was changed.%s%s", own(unusable(err)), own(remedy(err)), own(cmp.Or(lastResort(err), answers(err))))
+		return unreachable(summary, err)
 	case errors.Is(err, cluster.ErrPermission):
 		return Message{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
@@ -112,7 +112,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 func noCluster(none *reconfigure.NoCluster) string {
 	switch {
 	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
-		return "No endpoint gave a member list. Nothing was changed." + remedy(none.Cause) + answers(none.Cause)
+		return "No endpoint gave a member list. Nothing was changed." + wayOut(none.Cause) + answers(none.Cause)
 	case none.Forming:
 		return "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
 			"Check the logs of their processes, fix what they report, and apply again." + answers(none.Cause)

@@ -175,7 +175,7 @@ check "web_servers_beat" {
 	found := false
 	for _, w := range warnings {
 		found = found || w.Summary == "Cannot see who beats under /running" &&
-			w.Detail == "No endpoint can be used. Nothing was changed. Check that its machines run and can be reached from here.\n\nThe endpoints answered:\n  - http://127.0.0.1:1: connection refused"
+			w.Detail == "The cluster does not answer. Nothing was changed. Check that its machines run and can be reached from here.\n\nThe endpoints answered:\n  - http://127.0.0.1:1: connection refused"
 	}
 	if !found {
 		t.Errorf("without a cluster: %v", warnings)
