@@ -181,74 +181,6 @@ func (b *bench) leaveRequest(t *testing.T, name string) reconfigure.LeaveRequest
 	return reconfigure.LeaveRequest{Owner: "name:" + name, ID: m.ID, Cluster: snap.ClusterID, Name: name, PeerURLs: m.PeerURLs}
 }
 
-// A member joins, and then the leader is removed, on every version.
-func TestJoinThenTheLeaderLeaves(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			b := start(t, 3, etcdtest.Options{Version: v})
-			d := b.NewJoiner(t, "d")
-			d.Supervise(100 * time.Millisecond)
-			got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Member.Learner || got.Member.Name != "d" || got.Answer.State != membership.Answered || len(got.Members) != 4 {
-				t.Errorf("joined as %+v, answering %+v, of %d members", got.Member, got.Answer, len(got.Members))
-			}
-			leader := b.Leader(t)
-			r := b.leaveRequest(t, leader.Name)
-			if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
-				t.Fatal(err)
-			}
-			if _, still := named(b.members(t), leader.Name); still {
-				t.Errorf("%s is still in the list", leader.Name)
-			}
-			// A second call succeeds: the member is already removed.
-			if _, err := b.engine.Leave(etcdtest.WaitContext(t), r); err != nil {
-				t.Errorf("leaving twice: %v", err)
-			}
-		})
-	}
-}
-
-func TestJoinOverTLSWithPassword(t *testing.T) {
-	t.Parallel()
-	b := start(t, 3, etcdtest.Options{Version: etcdtest.V36, TLS: etcdtest.NewPKI(t), Password: "kept-to-itself"})
-	d := b.NewJoiner(t, "d")
-	d.Supervise(100 * time.Millisecond)
-	got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Answer.Version == "" || got.Member.Learner {
-		t.Errorf("joined as %+v, answering %+v", got.Member, got.Answer)
-	}
-}
-
-// Learners do not issue tokens: their status is requested with a voter's token.
-func TestJoinWithPasswordAlone(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Maintained() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			opts := etcdtest.Options{Version: v, Password: "kept-to-itself"}
-			b := start(t, 1, opts)
-			d := b.NewJoiner(t, "d")
-			b.engine = engineFor(t, opts, append(b.Endpoints(), d.ClientURL())) // in clear text only named URLs are asked
-			d.Supervise(100 * time.Millisecond)
-			got, err := b.engine.Join(etcdtest.WaitContext(t), request(d, reconfigure.Voting))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Answer.State != membership.Answered || got.Member.Learner {
-				t.Errorf("joined as %+v, answering %+v", got.Member, got.Answer)
-			}
-		})
-	}
-}
-
 func TestLeaveWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	b := start(t, 3, etcdtest.Options{})
@@ -268,57 +200,6 @@ func TestLeaveWithoutQuorum(t *testing.T) {
 		kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
 		if lost := stated.Cluster == r.Cluster && len(stated.Gone) == 2; lost != (err == nil && left.Forgotten != nil) || !lost && (!refused || kept.Decision.Code != membership.NotStated) {
 			t.Errorf("%+v is stated, the cluster is %s: %+v, %v", stated, r.Cluster, left, err)
-		}
-	}
-}
-
-// Without a cluster, a join fails soon, with the answer of each endpoint.
-func TestNoClusterToJoin(t *testing.T) {
-	t.Parallel()
-	p := etcdtest.NewProcess(t, etcdtest.Options{})
-	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
-	_, err := e.Join(etcdtest.WaitContext(t), reconfigure.JoinRequest{Owner: "name:d", Name: "d", PeerURLs: []string{p.PeerURL()}})
-	var none *reconfigure.NoCluster
-	var gone *connection.Unreachable
-	if !errors.As(err, &none) || !errors.As(err, &gone) || len(gone.Answers) != 1 {
-		t.Fatalf("joining no cluster: %v", err)
-	}
-}
-
-// An initial member waits for its cluster to form, until its timeout or an
-// interruption.
-func TestNoClusterYet(t *testing.T) {
-	t.Parallel()
-	p := etcdtest.NewProcess(t, etcdtest.Options{})
-	e := engineFor(t, etcdtest.Options{}, []string{p.ClientURL()})
-	r := reconfigure.JoinRequest{Owner: "name:a", Name: "a", PeerURLs: []string{p.PeerURL()}, Bootstrap: membership.InitialMember}
-	_, err := e.Join(within(t, 7*time.Second), r) // longer than healthInterval
-	var none *reconfigure.NoCluster
-	if !errors.As(err, &none) || !none.Forming {
-		t.Errorf("out of time: %v", err)
-	}
-	ctx, cancel := context.WithCancel(etcdtest.WaitContext(t))
-	time.AfterFunc(time.Second, cancel)
-	if _, err := e.Join(ctx, r); !errors.Is(err, context.Canceled) || errors.As(err, new(*reconfigure.NoCluster)) {
-		t.Errorf("interrupted: %v", err)
-	}
-}
-
-// The endpoints are of two clusters: nothing is changed.
-func TestMixedClusters(t *testing.T) {
-	t.Parallel()
-	one, two := start(t, 1, etcdtest.Options{}), start(t, 1, etcdtest.Options{})
-	e := engineFor(t, etcdtest.Options{}, append(one.Endpoints(), two.Endpoints()...))
-	_, err := e.Join(etcdtest.WaitContext(t), reconfigure.JoinRequest{
-		Owner: "name:d", Name: "d", PeerURLs: []string{"http://127.0.0.1:1"}, Goal: reconfigure.Announced,
-	})
-	var refused *reconfigure.Refusal
-	if !errors.As(err, &refused) || refused.Decision.Code != membership.MixedClusters {
-		t.Fatalf("joining two clusters: %v", err)
-	}
-	for _, b := range []*bench{one, two} {
-		if m := b.members(t); len(m) != 1 {
-			t.Errorf("%d members after a refusal", len(m))
 		}
 	}
 }

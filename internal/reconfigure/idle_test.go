@@ -158,3 +158,12 @@ func beforePeer(t *testing.T, p *etcdtest.Process) *peerProxy {
 // proposal is the beginning of a raft message that forwards a proposal to the
 // leader: field 1, the type, is MsgProp.
 var proposal = []byte{0x08, 0x02}
+
+// shortLog makes etcd send snapshots early.
+func shortLog(v etcdtest.Version) map[string]string {
+	catchUp := "ETCD_SNAPSHOT_CATCHUP_ENTRIES"
+	if v == etcdtest.V34 || v == etcdtest.V35 {
+		catchUp = "ETCD_EXPERIMENTAL_SNAPSHOT_CATCHUP_ENTRIES"
+	}
+	return map[string]string{"ETCD_SNAPSHOT_COUNT": "20", catchUp: "5"}
+}
