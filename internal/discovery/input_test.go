@@ -6,8 +6,6 @@ package discovery
 import (
 	"strings"
 	"testing"
-
-	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
 func TestNewToken(t *testing.T) {
@@ -59,11 +57,7 @@ func TestProblems(t *testing.T) {
 
 // Test that revisions have 64 bits even if an int has 32 (386, arm).
 func TestOrderOfDistantRevisions(t *testing.T) {
-	member := func(id, name string, revision int64) *mvccpb.KeyValue {
-		return &mvccpb.KeyValue{Key: []byte("/r/t/members/" + id), Value: []byte(name + "=http://h:1"), CreateRevision: revision}
-	}
-	size := []*mvccpb.KeyValue{{Value: []byte("3")}}
-	s, err := statusOfV3(size, []*mvccpb.KeyValue{member("1", "c", 5+1<<33), member("2", "b", 5+1<<32), member("3", "a", 5), member("4", "late", 6+1<<33)})
+	s, err := statusOf([]registration{{"1", "c=http://h:1", 5 + 1<<33}, {"2", "b=http://h:1", 5 + 1<<32}, {"3", "a=http://h:1", 5}, {"4", "late=http://h:1", 6 + 1<<33}}, new("3"))
 	if err != nil || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[1].Name != "b" || s.Members[2].Name != "c" {
 		t.Errorf("got %+v, %v", s, err)
 	}

@@ -79,7 +79,7 @@ func mustStatus(t *testing.T, r Registry, token string) Status {
 }
 
 // newV3 returns a registry with its own connections.
-func newV3(t *testing.T, s connection.Settings, prefix string) *V3 {
+func newV3(t *testing.T, s connection.Settings, prefix string) *Cluster {
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })

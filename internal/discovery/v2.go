@@ -14,23 +14,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// V2 is a [Registry] in the v2 keys of an etcd up to 3.5, for members up to 3.6.
-// The zero value is not usable: see [NewV2].
-//
-// Layout, as members expect it (_config is hidden from listings):
-//
-//	<prefix>/<token>/_config/size   3
-//	<prefix>/<token>/<hex id>       name=url[,name=url…]
-type V2 struct {
-	attempts
-	prefix string
-}
-
-// NewV2 returns the [Registry] under prefix at the endpoints of settings, which
-// are tried in order. It connects on first use and keeps no connection open
-// between calls.
-func NewV2(settings connection.Settings, prefix string) *V2 {
-	return &V2{attempts: newAttempts(settings), prefix: prefix}
+// NewV2 returns the [Registry] under prefix at the endpoints of settings, in the v2 keys
+// of an etcd up to 3.5, for members up to 3.6. It connects on first use and keeps no
+// connection open between calls.
+func NewV2(settings connection.Settings, prefix string) *Cluster {
+	return &Cluster{settings, settings.Time().Sleep, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
+		return settings.V2(ctx, endpoint, func(ctx context.Context, api clientv2.KeysAPI) error { return do(ctx, keysV2{api, prefix}) })
+	}}
 }
 
 // V2URL returns the --discovery URL of a token under prefix in the discovery
@@ -39,159 +29,136 @@ func V2URL(endpoint, prefix, token string) string {
 	return endpoint + "/v2/keys" + path.Join(prefix, token)
 }
 
-func (r *V2) key(token string) string     { return path.Join(r.prefix, token) }
-func (r *V2) sizeKey(token string) string { return r.key(token) + "/_config/size" }
-
-// Create implements [Registry]. It writes the token only if it does not exist,
-// without a time to live, because members may wait for a long time. It reads
-// the directory first, because the API has no condition on two keys.
-func (r *V2) Create(ctx context.Context, token string, size int) (Place, error) {
-	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (sent bool, err error) {
-		err = r.settings.V2(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
-			// Read first, so that a token found after a lost answer is known to
-			// come from this call.
-			if err := r.occupied(ctx, keys, token); err != nil {
-				return err
-			}
-			_, err := keys.Set(ctx, r.sizeKey(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
-			if connection.CodeV2(err) == clientv2.ErrorCodeNodeExist {
-				// Another call was faster. If the size cannot be read, it is unknown.
-				found, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
-				if err != nil {
-					return &ExistsError{}
-				}
-				return existsFor(found.Node.Value)
-			}
-			sent = err != nil && !isRefusedV2(err)
-			return err
-		})
-		return sent, err
-	})
+// keysV2 has the layout that members expect (_config is hidden from listings):
+//
+//	<prefix>/<token>/_config/size   3
+//	<prefix>/<token>/<hex id>       name=url[,name=url…]
+type keysV2 struct {
+	clientv2.KeysAPI
+	prefix string
 }
 
-// Status implements [Registry].
-func (r *V2) Status(ctx context.Context, token string) (Status, error) {
-	var s Status
-	err := r.first(ctx, func(endpoint string) error {
-		return r.settings.V2(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
-			// Read the members first: if the size changes in between, a token
-			// then looks less complete than it is, never more.
-			members, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Recursive: true, Quorum: true})
-			switch {
-			case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
-				return ErrNotFound
-			case err != nil:
-				return err
-			}
-			var all []registration
-			for _, node := range members.Node.Nodes {
-				if !node.Dir {
-					all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
-				}
-			}
-			var value *string
-			size, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
-			switch {
-			case err == nil:
-				value = &size.Node.Value
-			case connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound:
-				return err
-			}
-			s, err = statusOf(all, value)
-			return err
-		})
-	})
-	s.log(ctx, err)
-	return s, err
+func (k keysV2) dir(token string) string  { return path.Join(k.prefix, token) }
+func (k keysV2) size(token string) string { return k.dir(token) + "/_config/size" }
+
+// node returns a key, nil if there is none.
+func (k keysV2) node(ctx context.Context, key string) (*clientv2.Node, error) {
+	found, err := k.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
+	switch code := connection.CodeV2(err); {
+	case code == clientv2.ErrorCodeKeyNotFound, code == clientv2.ErrorCodeNotDir:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return found.Node, nil
 }
 
-// occupied returns an error if anything exists at the place of a token, or nil.
-// A directory without a size is occupied even if its list is empty, because
-// hidden keys are not listed.
-func (r *V2) occupied(ctx context.Context, keys clientv2.KeysAPI, token string) error {
-	found, err := keys.Get(ctx, r.key(token), &clientv2.GetOptions{Quorum: true})
+// occupied implements [keys]. A directory without a size is occupied even if its list is
+// empty, because hidden keys are not listed.
+func (k keysV2) occupied(ctx context.Context, token string) error {
+	found, err := k.node(ctx, k.dir(token))
+	if err != nil || found == nil {
+		return err
+	}
+	size, err := k.node(ctx, k.size(token))
 	switch {
-	case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
-		return nil
 	case err != nil:
 		return err
-	}
-	size, err := keys.Get(ctx, r.sizeKey(token), &clientv2.GetOptions{Quorum: true})
-	switch {
-	case err == nil:
-		return existsFor(size.Node.Value)
-	case connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound && connection.CodeV2(err) != clientv2.ErrorCodeNotDir:
-		return err
+	case size != nil:
+		return existsFor(size.Value)
 	}
 	var others []string
-	for _, node := range found.Node.Nodes {
+	for _, node := range found.Nodes {
 		others = append(others, node.Key)
 	}
 	if len(others) == 0 {
-		others = []string{r.key(token)}
+		others = []string{k.dir(token)}
 	}
 	return othersOf(others, len(others))
 }
 
-// Delete implements [Registry]. It deletes the size first, as with v3. It
-// deletes only empty directories, which the server checks.
-func (r *V2) Delete(ctx context.Context, token string) error {
-	tried := false
-	return r.first(ctx, func(endpoint string) error {
-		return r.settings.V2(ctx, endpoint, func(ctx context.Context, keys clientv2.KeysAPI) error {
-			d := v2Deletion{ctx: ctx, keys: keys, deleted: tried}
-			tried = true
-			return d.token(r.key(token), r.sizeKey(token))
-		})
-	})
+// put implements [keys]. The API has no condition on two keys: other keys that appear
+// after the call of occupied do not count.
+func (k keysV2) put(ctx context.Context, token string, size int) (sent bool, err error) {
+	_, err = k.Set(ctx, k.size(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
+	if connection.CodeV2(err) != clientv2.ErrorCodeNodeExist {
+		return err != nil && !isRefusedV2(err), err
+	}
+	// Another call was faster. If the size cannot be read, it is unknown.
+	found, err := k.node(ctx, k.size(token))
+	if err != nil || found == nil {
+		return false, &ExistsError{}
+	}
+	return false, existsFor(found.Value)
 }
 
-// v2Deletion deletes the keys of one token individually.
-type v2Deletion struct {
+// read implements [keys]. It reads the members first: if the size changes in between, a
+// token then looks less complete than it is, never more.
+func (k keysV2) read(ctx context.Context, token string) (all []registration, size *string, err error) {
+	members, err := k.node(ctx, k.dir(token))
+	if err != nil || members == nil {
+		return nil, nil, err
+	}
+	for _, node := range members.Nodes {
+		if !node.Dir {
+			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
+		}
+	}
+	found, err := k.node(ctx, k.size(token))
+	if err != nil || found == nil {
+		return all, nil, err
+	}
+	return all, &found.Value, nil
+}
+
+// remove implements [keys]. It deletes only empty directories, which the server checks.
+func (k keysV2) remove(ctx context.Context, token string) (deleted bool, err error) {
+	d := deletionV2{keysV2: k, ctx: ctx}
+	err = d.token(k.dir(token), k.size(token))
+	return d.deleted, err
+}
+
+// deletionV2 deletes the keys of one token individually.
+type deletionV2 struct {
+	keysV2
 	ctx     context.Context
-	keys    clientv2.KeysAPI
 	deleted bool
 	others  []string
 }
 
-func (d *v2Deletion) token(dir, size string) error {
-	if err := d.remove(size, false); err != nil {
+func (d *deletionV2) token(dir, size string) error {
+	if err := d.key(size, false); err != nil {
 		return err
 	}
-	found, err := d.keys.Get(d.ctx, dir, &clientv2.GetOptions{Quorum: true})
+	found, err := d.node(d.ctx, dir)
 	switch {
-	case connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound:
-		if d.deleted {
-			return nil
-		}
-		return ErrNotFound
-	case err != nil:
+	case err != nil || found == nil:
 		return err
-	case !found.Node.Dir:
+	case !found.Dir:
 		return othersOf([]string{dir}, 1)
 	}
-	for _, node := range found.Node.Nodes {
+	for _, node := range found.Nodes {
 		if node.Dir || !isRegistration(path.Base(node.Key), node.Value) {
 			d.others = append(d.others, node.Key)
 			continue
 		}
-		if err := d.remove(node.Key, false); err != nil {
+		if err := d.key(node.Key, false); err != nil {
 			return err
 		}
 	}
 	for _, empty := range []string{path.Dir(size), dir} {
-		if err := d.remove(empty, true); err != nil {
+		if err := d.key(empty, true); err != nil {
 			return err
 		}
 	}
 	return othersOf(d.others, len(d.others))
 }
 
-// remove deletes one key or empty directory. It ignores a key that no longer
+// key deletes one key or empty directory. It ignores a key that no longer
 // exists or has changed its type. It records a directory that stays because it
 // contains hidden keys.
-func (d *v2Deletion) remove(key string, dir bool) error {
-	_, err := d.keys.Delete(d.ctx, key, &clientv2.DeleteOptions{Dir: dir})
+func (d *deletionV2) key(key string, dir bool) error {
+	_, err := d.Delete(d.ctx, key, &clientv2.DeleteOptions{Dir: dir})
 	switch connection.CodeV2(err) {
 	case clientv2.ErrorCodeKeyNotFound, clientv2.ErrorCodeNotFile, clientv2.ErrorCodeNotDir:
 		return nil
@@ -201,7 +168,7 @@ func (d *v2Deletion) remove(key string, dir bool) error {
 		}
 		return nil
 	}
-	d.deleted = d.deleted || err == nil
+	d.deleted = true
 	return err
 }
 

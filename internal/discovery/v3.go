@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
@@ -22,75 +21,64 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// V3 is a [Registry] in the key space of an etcd of any version. Members of 3.6
-// or later register themselves, and the join script registers members of every
-// version. The zero value is not usable: see [NewV3].
-//
-// Layout, as members expect it:
+// NewV3 returns the [Registry] under prefix at the endpoints of settings, in the key space
+// of an etcd of any version. Members of 3.6 or later register themselves, and the join
+// script registers members of every version. Its connections come from pool, so
+// concurrent requests for many tokens share one connection.
+func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
+	return &Cluster{settings, settings.Time().Sleep, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
+		client, err := pool.Client(ctx, settings, endpoint)
+		if err != nil {
+			return err
+		}
+		return client.Do(ctx, func(ctx context.Context) error { return do(ctx, keysV3{client.KV, prefix}) })
+	}}
+}
+
+// keysV3 has the layout that members expect:
 //
 //	<prefix>/<token>/_config/size       3
 //	<prefix>/<token>/members/<hex id>   name=url[,name=url…]
-type V3 struct {
-	attempts
+type keysV3 struct {
+	clientv3.KV
 	prefix string
-	pool   *connection.Pool
 }
 
-// NewV3 returns the [Registry] under prefix at the endpoints of settings, which
-// are tried in order. Its connections come from pool, so concurrent requests
-// for many tokens share one connection.
-func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *V3 {
-	return &V3{attempts: newAttempts(settings), prefix: prefix, pool: pool}
+func (k keysV3) dir(token string) string  { return path.Join(k.prefix, token) + "/" }
+func (k keysV3) size(token string) string { return k.dir(token) + "_config/size" }
+
+// occupied implements [keys].
+func (k keysV3) occupied(ctx context.Context, token string) error {
+	found, err := k.Txn(ctx).Then(k.occupants(token)...).Commit()
+	if err != nil {
+		return err
+	}
+	return occupied(found)
 }
 
-func (r *V3) key(token string) string     { return path.Join(r.prefix, token) + "/" }
-func (r *V3) sizeKey(token string) string { return r.key(token) + "_config/size" }
-
-// Create implements [Registry]. It writes the token in one transaction, only if
-// no key exists below its name.
-func (r *V3) Create(ctx context.Context, token string, size int) (Place, error) {
-	return r.create(ctx, Place{Token: token}, size, func(ctx context.Context, endpoint string) (bool, error) {
-		return r.createAt(ctx, endpoint, token, size)
-	})
-}
-
-// createAt tries to create the token at one endpoint. sent reports whether a
-// failed attempt may have written it anyway.
-func (r *V3) createAt(ctx context.Context, endpoint, token string, size int) (sent bool, err error) {
-	err = r.at(ctx, endpoint, func(ctx context.Context, kv clientv3.KV) error {
-		// Read first, so that a token found after a lost answer is known to
-		// come from this call. This also shows whether the endpoint answers
-		// before anything is written.
-		found, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
-		if err != nil {
-			return err
-		}
-		if err := occupied(found); err != nil {
-			return err
-		}
-		made, err := kv.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(r.key(token)), "=", 0).WithPrefix()).
-			Then(clientv3.OpPut(r.sizeKey(token), strconv.Itoa(size))).
-			Else(r.occupants(token)...).
-			Commit()
-		if err != nil {
-			sent = !refused(err)
-			return err
-		}
-		if made.Succeeded {
-			return nil
-		}
-		return cmp.Or(occupied(made), existsFor(""))
-	})
-	return sent, err
+// put implements [keys]. It requires in the same transaction that no key exists below the
+// token's name.
+func (k keysV3) put(ctx context.Context, token string, size int) (sent bool, err error) {
+	made, err := k.Txn(ctx).
+		If(clientv3.Compare(clientv3.CreateRevision(k.dir(token)), "=", 0).WithPrefix()).
+		Then(clientv3.OpPut(k.size(token), strconv.Itoa(size))).
+		Else(k.occupants(token)...).
+		Commit()
+	switch {
+	case err != nil:
+		return !refused(err), err
+	case made.Succeeded:
+		return false, nil
+	}
+	return false, cmp.Or(occupied(made), existsFor(""))
 }
 
 // occupants returns requests for what exists at the place of a token: its size,
 // and the first keys below its name. Pass the answer to [occupied].
-func (r *V3) occupants(token string) []clientv3.Op {
+func (k keysV3) occupants(token string) []clientv3.Op {
 	return []clientv3.Op{
-		clientv3.OpGet(r.sizeKey(token)),
-		clientv3.OpGet(r.key(token), clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(maxNamed)),
+		clientv3.OpGet(k.size(token)),
+		clientv3.OpGet(k.dir(token), clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(maxNamed)),
 	}
 }
 
@@ -120,81 +108,64 @@ func othersIn(got *etcdserverpb.RangeResponse) error {
 	return othersOf(keys, int(got.GetCount()))
 }
 
-// Status implements [Registry]. It reads size and members at one revision.
-func (r *V3) Status(ctx context.Context, token string) (Status, error) {
-	var s Status
-	err := r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
-		got, err := kv.Txn(ctx).Then(
-			clientv3.OpGet(r.sizeKey(token)),
-			clientv3.OpGet(r.key(token)+"members/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1)),
-		).Commit()
-		if err != nil {
-			return err
-		}
-		members := rangeAt(got, 1).GetKvs()
-		if len(members) > connection.MaxKeys {
-			return fmt.Errorf("more than %d members are registered", connection.MaxKeys)
-		}
-		s, err = statusOfV3(rangeAt(got, 0).GetKvs(), members)
-		return err
-	})
-	s.log(ctx, err)
-	return s, err
-}
-
-// statusOfV3 returns the Status for the keys of a token. Registrations are
+// read implements [keys]. It reads size and members at one revision. Registrations are
 // ordered by create revision, not by key.
-func statusOfV3(size, members []*mvccpb.KeyValue) (Status, error) {
-	var all []registration
+func (k keysV3) read(ctx context.Context, token string) (all []registration, size *string, err error) {
+	got, err := k.Txn(ctx).Then(
+		clientv3.OpGet(k.size(token)),
+		clientv3.OpGet(k.dir(token)+"members/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1)),
+	).Commit()
+	if err != nil {
+		return nil, nil, err
+	}
+	members := rangeAt(got, 1).GetKvs()
+	if len(members) > connection.MaxKeys {
+		return nil, nil, fmt.Errorf("more than %d members are registered", connection.MaxKeys)
+	}
 	for _, kv := range members {
 		all = append(all, registration{path.Base(string(kv.Key)), string(kv.Value), uint64(kv.CreateRevision)}) //nolint:gosec // never negative
 	}
-	if len(size) == 0 {
-		return statusOf(all, nil)
+	for _, kv := range rangeAt(got, 0).GetKvs() {
+		size = new(string(kv.Value))
 	}
-	return statusOf(all, new(string(size[0].Value)))
+	return all, size, nil
 }
 
 // perDelete is the maximum number of keys that one transaction deletes and one
 // request reads. By default a server accepts 128 operations.
 const perDelete = 100
 
-// Delete implements [Registry]. It deletes the size first, and with it the
-// token: if the rest fails, what is left never looks like a token with fewer
-// registrations.
-func (r *V3) Delete(ctx context.Context, token string) error {
-	tried := false
-	return r.anywhere(ctx, func(ctx context.Context, kv clientv3.KV) error {
-		registrations, err := r.registrations(ctx, kv, token)
+// remove implements [keys].
+func (k keysV3) remove(ctx context.Context, token string) (deleted bool, err error) {
+	registrations, err := k.registrations(ctx, token)
+	if err != nil {
+		return false, err
+	}
+	for some := range slices.Chunk(append([]string{k.size(token)}, registrations...), perDelete) {
+		var ops []clientv3.Op
+		for _, key := range some {
+			ops = append(ops, clientv3.OpDelete(key))
+		}
+		got, err := k.Txn(ctx).Then(ops...).Commit()
 		if err != nil {
-			return err
+			return true, err
 		}
-		deleted := tried
-		for keys := range slices.Chunk(append([]string{r.sizeKey(token)}, registrations...), perDelete) {
-			n, err := deleteKeys(ctx, kv, keys)
-			if err != nil {
-				tried = true
-				return err
-			}
-			deleted = deleted || n > 0
+		for _, one := range got.Responses {
+			deleted = deleted || one.GetResponseDeleteRange().GetDeleted() > 0
 		}
-		left, err := kv.Txn(ctx).Then(r.occupants(token)...).Commit()
-		if err != nil {
-			return err
-		}
-		others := othersIn(rangeAt(left, 1))
-		if others == nil && !deleted {
-			return ErrNotFound
-		}
-		return others
-	})
+	}
+	left, err := k.Txn(ctx).Then(k.occupants(token)...).Commit()
+	if err != nil {
+		return deleted, err
+	}
+	return deleted, othersIn(rangeAt(left, 1))
 }
 
 // registrations returns the keys of all registrations.
-func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string) (keys []string, err error) {
-	prefix := r.key(token) + "members/"
+func (k keysV3) registrations(ctx context.Context, token string) (keys []string, err error) {
+	prefix := k.dir(token) + "members/"
 	for from, more := prefix, true; more; {
-		got, err := kv.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
+		got, err := k.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
 		if err != nil {
 			return nil, err
 		}
@@ -208,37 +179,6 @@ func (r *V3) registrations(ctx context.Context, kv clientv3.KV, token string) (k
 		more = got.More && len(got.Kvs) > 0
 	}
 	return keys, nil
-}
-
-// deleteKeys deletes keys in one transaction and returns the number deleted.
-func deleteKeys(ctx context.Context, kv clientv3.KV, keys []string) (int64, error) {
-	var ops []clientv3.Op
-	for _, key := range keys {
-		ops = append(ops, clientv3.OpDelete(key))
-	}
-	got, err := kv.Txn(ctx).Then(ops...).Commit()
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	for _, one := range got.Responses {
-		n += one.GetResponseDeleteRange().GetDeleted()
-	}
-	return n, nil
-}
-
-// anywhere calls do with the key space at the first endpoint that answers.
-func (r *V3) anywhere(ctx context.Context, do func(context.Context, clientv3.KV) error) error {
-	return r.first(ctx, func(endpoint string) error { return r.at(ctx, endpoint, do) })
-}
-
-// at calls do with the key space at one endpoint.
-func (r *V3) at(ctx context.Context, endpoint string, do func(context.Context, clientv3.KV) error) error {
-	client, err := r.pool.Client(ctx, r.settings, endpoint)
-	if err != nil {
-		return err
-	}
-	return client.Do(ctx, func(ctx context.Context) error { return do(ctx, client.KV) })
 }
 
 // refused reports whether err means that a request was not carried out. After
