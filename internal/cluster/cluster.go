@@ -86,15 +86,17 @@ type Cluster interface {
 	maintenance
 }
 
-// What a cluster has on record: the ownership records, by owner; the replacements in
-// progress, by the name of the member; the last change of peer URLs of each member, by the
-// text form of its ID; the etcd_cluster that changes its nodes, by no name.
-type (
-	Records       = Store[Record]
-	Turns         = Store[membership.Turn]
-	URLChanges    = Store[membership.URLChange]
-	ObjectRecords = Store[ObjectRecord]
-)
+// Records are the ownership records, by owner.
+type Records = Store[Record]
+
+// Turns are the replacements in progress, by the name of the member.
+type Turns = Store[membership.Turn]
+
+// URLChanges are the last changes of peer URLs, by the text form of the member's ID.
+type URLChanges = Store[membership.URLChange]
+
+// ObjectRecords is the etcd_cluster that changes the nodes, by no name.
+type ObjectRecords = Store[ObjectRecord]
 
 // maintenance contains the operations on one member that do not change the
 // membership.

@@ -81,28 +81,29 @@ func NewService(settings connection.Settings, base string) *Service {
 // even if its answer is lost. The error is a [*ServiceError].
 func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error) {
 	from := s.base + "/new?size=" + strconv.Itoa(size)
-	got, err := s.get(ctx, from, maxTokenAnswer)
+	resp, body, err := s.get(ctx, from, maxTokenAnswer) //nolint:bodyclose // get closes it
 	if err != nil {
 		return Place{}, err
 	}
-	if got.status != http.StatusOK {
-		return Place{}, &ServiceError{URL: from, Answer: got.text, Status: got.status}
-	}
-	if kind, _, _ := mime.ParseMediaType(got.contentType); kind != "" && kind != "text/plain" {
-		return Place{}, &ServiceError{URL: from, Answer: "answered with " + kind + " instead of the URL of a token"}
-	}
-	text := strings.TrimSpace(string(got.body))
-	if text == "" {
-		return Place{}, &ServiceError{URL: from, Answer: "answered with nothing"}
-	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	text := strings.TrimSpace(string(body))
 	at, err := ParseServiceURL(text)
-	if err != nil {
-		return Place{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered %q, which is not the URL of a token", shorten(text))}
+	failed := &ServiceError{URL: from, Status: resp.StatusCode}
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		failed.Answer = answered(resp)
+	case kind != "" && kind != "text/plain":
+		failed.Answer = "answered with " + kind + " instead of the URL of a token"
+	case text == "":
+		failed.Answer = "answered with nothing"
+	case err != nil:
+		failed.Answer = fmt.Sprintf("answered %q, which is not the URL of a token", shorten(text))
+	case !sameOrigin(at.Base, s.base):
+		failed.Answer = fmt.Sprintf("answered with the URL of another host (%s)", at.Base)
+	default:
+		return Place{Token: at.Token, URL: at.URL()}, nil
 	}
-	if !sameOrigin(at.Base, s.base) {
-		return Place{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with the URL of another host (%s)", at.Base)}
-	}
-	return Place{Token: at.Token, URL: at.URL()}, nil
+	return Place{}, failed
 }
 
 var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -158,16 +159,16 @@ type serviceNode struct {
 }
 
 func (s *Service) read(ctx context.Context, from string) (out serviceAnswer, err error) {
-	got, err := s.get(ctx, from, maxStatusAnswer)
+	resp, body, err := s.get(ctx, from, maxStatusAnswer) //nolint:bodyclose // get closes it
 	switch {
 	case err != nil:
 		return out, err
-	case got.status == http.StatusBadRequest && strings.Contains(string(got.body), ErrNoToken.Error()):
+	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
 		return out, &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
-	case got.status != http.StatusOK:
-		return out, &ServiceError{URL: from, Answer: got.text, Status: got.status}
+	case resp.StatusCode != http.StatusOK:
+		return out, &ServiceError{URL: from, Answer: answered(resp), Status: resp.StatusCode}
 	}
-	if err := json.Unmarshal(got.body, &out); err != nil {
+	if err := json.Unmarshal(body, &out); err != nil {
 		return out, &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
 	}
 	return out, nil
@@ -176,37 +177,27 @@ func (s *Service) read(ctx context.Context, from string) (out serviceAnswer, err
 // Delete implements [Registry]. It always returns [ErrKept].
 func (s *Service) Delete(context.Context, string) error { return ErrKept }
 
-// httpAnswer holds the parts of an answer in use. text describes its status.
-type httpAnswer struct {
-	status      int
-	text        string
-	contentType string
-	body        []byte
-}
-
 // get sends one request and reads at most limit bytes of its answer.
-func (s *Service) get(outer context.Context, from string, limit int64) (httpAnswer, error) {
+func (s *Service) get(outer context.Context, from string, limit int64) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(outer, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return httpAnswer{}, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
+		return nil, nil, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
 	}
 	resp, err := s.do(req)
 	if err != nil {
-		return httpAnswer{}, s.failed(outer, from, err)
+		return nil, nil, s.failed(outer, from, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:
-		return httpAnswer{}, s.failed(outer, from, err)
+		return nil, nil, s.failed(outer, from, err)
 	case int64(len(body)) > limit:
-		return httpAnswer{}, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
+		return nil, nil, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
 	}
-	return httpAnswer{
-		status: resp.StatusCode, text: answered(resp), contentType: resp.Header.Get("Content-Type"), body: body,
-	}, nil
+	return resp, body, nil
 }
 
 // failed returns the error for a request without an answer, which had until
