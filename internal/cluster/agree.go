@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -66,17 +67,16 @@ func (w owners) named(endpoint string) bool {
 	return mapped || slices.Contains(w.configured, endpoint)
 }
 
-// votes are the voters on a list that gave this list, and those that gave
-// another list.
-type votes struct{ given, against []membership.MemberID }
-
 // ballot is a list with the evidence for it.
 type ballot struct {
 	memberList
-	votes
 	who       owners
 	confirmed bool
 	endpoints int // the number that gave it
+	// given is the number of voters on it that gave it, against are those that gave
+	// another list.
+	given   int
+	against []membership.MemberID
 }
 
 // maxLists limits the different lists that are counted. If there are more, none
@@ -104,12 +104,7 @@ func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool
 	if len(all) <= maxLists {
 		confirm(all, probes)
 	}
-	best := all[0]
-	for _, b := range all[1:] {
-		if b.before(best, want) {
-			best = b
-		}
-	}
+	best := slices.MinFunc(all, func(a, b ballot) int { return a.compare(b, want) })
 	for _, b := range all {
 		if best.confirmed && b.confirmed && b.cluster == best.cluster && !b.same(best.memberList) {
 			best.confirmed = false
@@ -125,7 +120,8 @@ func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool
 func confirm(all []ballot, probes []probe) {
 	trusted := slices.DeleteFunc(slices.Clone(all), func(b ballot) bool {
 		return !slices.ContainsFunc(probes, func(p probe) bool {
-			return len(p.lists) > 0 && b.who.named(p.endpoint) && p.lists[0].quorum && b.same(p.lists[0])
+			l, ok := p.strong()
+			return ok && b.who.named(p.endpoint) && b.same(l)
 		})
 	})
 	if len(trusted) == 0 {
@@ -133,8 +129,8 @@ func confirm(all []ballot, probes []probe) {
 	}
 	for i := range all {
 		if b := &all[i]; b.quorum {
-			b.votes = b.count(probes, trusted)
-			b.confirmed = len(b.given) >= membership.Snapshot{Members: b.members}.Quorum()
+			b.count(probes, trusted)
+			b.confirmed = b.given >= membership.Snapshot{Members: b.members}.Quorum()
 		}
 	}
 }
@@ -144,36 +140,33 @@ func (l memberList) same(other memberList) bool {
 	return l.cluster == other.cluster && sameMembers(l.members, other.members)
 }
 
-// count returns the voters on the list that gave it. A voter that gave different
+// count counts the voters on the list that gave it. A voter that gave different
 // lists at several addresses counts against it. An address counts if the operator
 // named it, or if every list from an endpoint that the operator named (every
 // list, if no such endpoint answers) has it for the voter. Otherwise one endpoint
 // could invent a cluster with an endpoint for each member.
-func (b ballot) count(probes []probe, trusted []ballot) votes {
-	var v votes
-	for _, m := range b.members {
-		gave, other := false, false
-		for _, p := range probes {
-			if l, ok := p.gave(m.ID); !ok || l.cluster != b.cluster || !b.who.own(p.endpoint, m.ID) ||
-				!b.who.named(p.endpoint) && slices.ContainsFunc(trusted, func(t ballot) bool {
-					return t.quorum && t.cluster == b.cluster && !slices.Contains(t.who.at(p.endpoint), m.ID)
-				}) {
-				continue
-			} else if l.same(b.memberList) {
-				gave = true
-			} else {
-				other = true
-			}
+func (b *ballot) count(probes []probe, trusted []ballot) {
+	gave := map[membership.MemberID]bool{} // false if it gave another list, too
+	for _, p := range probes {
+		l, ok := p.strong()
+		if !ok || l.cluster != b.cluster || !b.who.own(p.endpoint, l.from) ||
+			!b.who.named(p.endpoint) && slices.ContainsFunc(trusted, func(t ballot) bool {
+				return t.quorum && t.cluster == b.cluster && !slices.Contains(t.who.at(p.endpoint), l.from)
+			}) {
+			continue
 		}
-		switch {
-		case m.Learner:
-		case other:
-			v.against = append(v.against, m.ID)
-		case gave:
-			v.given = append(v.given, m.ID)
+		before, again := gave[l.from]
+		gave[l.from] = l.same(b.memberList) && (before || !again)
+	}
+	for _, m := range b.members {
+		switch agrees, counts := gave[m.ID]; {
+		case m.Learner, !counts:
+		case agrees:
+			b.given++
+		default:
+			b.against = append(b.against, m.ID)
 		}
 	}
-	return v
 }
 
 // others returns the voters on the list in whose name another list was given.
@@ -181,8 +174,8 @@ func (b ballot) others(probes []probe) []membership.MemberID {
 	var out []membership.MemberID
 	for _, m := range b.members {
 		if !m.Learner && slices.ContainsFunc(probes, func(p probe) bool {
-			l, ok := p.gave(m.ID)
-			return ok && l.cluster == b.cluster && !l.same(b.memberList)
+			l, ok := p.strong()
+			return ok && l.from == m.ID && l.cluster == b.cluster && !l.same(b.memberList)
 		}) {
 			out = append(out, m.ID)
 		}
@@ -190,29 +183,34 @@ func (b ballot) others(probes []probe) []membership.MemberID {
 	return out
 }
 
-// gave returns the linearizable list that an endpoint gave in the name of a
-// member.
-func (p probe) gave(id membership.MemberID) (memberList, bool) {
-	if len(p.lists) == 0 || !p.lists[0].quorum || p.lists[0].from != id {
-		return memberList{}, false
+// strong returns the linearizable list that an endpoint gave.
+func (p probe) strong() (l memberList, ok bool) {
+	if len(p.lists) > 0 {
+		l = p.lists[0]
 	}
-	return p.lists[0], true
+	return l, l.quorum
 }
 
-// before reports whether a list is preferred to another one.
-func (b ballot) before(other ballot, want membership.ClusterID) bool {
+// compare is negative if a list is preferred to another one.
+func (b ballot) compare(other ballot, want membership.ClusterID) int {
+	return cmp.Or(
+		first(b.cluster == want, other.cluster == want),
+		first(b.confirmed, other.confirmed),
+		first(b.quorum, other.quorum),
+		cmp.Compare(other.endpoints, b.endpoints),
+		cmp.Compare(b.cluster, other.cluster),
+	)
+}
+
+// first compares two conditions: what is true comes first.
+func first(a, b bool) int {
 	switch {
-	case (b.cluster == want) != (other.cluster == want):
-		return b.cluster == want
-	case b.confirmed != other.confirmed:
-		return b.confirmed
-	case b.quorum != other.quorum:
-		return b.quorum
-	case b.endpoints != other.endpoints:
-		return b.endpoints > other.endpoints
-	default:
-		return b.cluster < other.cluster
+	case a == b:
+		return 0
+	case a:
+		return -1
 	}
+	return 1
 }
 
 func sameMembers(a, b []membership.Member) bool {

@@ -52,53 +52,52 @@ func others(probes []probe, cluster membership.ClusterID) map[membership.Cluster
 	return out
 }
 
+// What is known of a member from the answer at one address, the least first.
+const (
+	byAnother     = iota + 1 // a load balancer answered, so nothing is known about the member
+	unanswered               // nothing answers there, or another cluster
+	atAnothersURL            // an answer and its address name different members
+	notAsked                 // the member may be alive there, so it is not Silent
+)
+
 // answerOf returns the answer of member m: an answer with its ID from one of
-// its own addresses. An answer at its address with the ID of another member
-// comes from a load balancer, so nothing is known about m. The same holds for
-// an answer with its ID from the address of another member, unless m itself
-// answers. asked is false if the member has not published a client URL.
+// its own addresses, or else the first of those that say most. asked is false if the
+// member has not published a client URL.
 func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe, who owners) (a membership.Answer, asked bool) {
-	var silent, load, wrong *membership.Answer
+	known := 0
+	note := func(as int, answer membership.Answer) {
+		if as > known {
+			known, a = as, answer
+		}
+	}
 	urls := askable(m.ClientURLs)
 	for _, p := range probes {
 		id, ours := p.speaker(cluster)
-		at := slices.Contains(urls, p.endpoint)
-		switch {
-		case ours && id == m.ID && who.own(p.endpoint, id):
+		own := who.own(p.endpoint, id)
+		switch at := slices.Contains(urls, p.endpoint); {
+		case ours && id == m.ID && own:
 			return answered(p), true
 		case ours && id == m.ID && len(who.at(p.endpoint)) > 0:
-			wrong = &membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id,
-				Detail: fmt.Sprintf("answered with the ID of member %s at a URL of member %s", id, who.at(p.endpoint)[0])}
+			note(atAnothersURL, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id,
+				Detail: fmt.Sprintf("answered with the ID of member %s at a URL of member %s", id, who.at(p.endpoint)[0])})
 		case !at:
+		case p.status == nil && connection.KindOf(p.err) == connection.NotAsked:
+			note(notAsked, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, Detail: brief(p.err)})
 		case p.status == nil:
-			if silent == nil {
-				silent = &membership.Answer{State: membership.Silent, Endpoint: p.endpoint, Detail: brief(p.err)}
-			}
+			note(unanswered, membership.Answer{State: membership.Silent, Endpoint: p.endpoint, Detail: brief(p.err)})
 		case !ours:
-			if silent == nil {
-				silent = &membership.Answer{
-					State: membership.WrongCluster, Endpoint: p.endpoint,
-					ClusterID: membership.ClusterID(p.status.Header.ClusterId),
-					MemberID:  membership.MemberID(p.status.Header.MemberId),
-					Detail:    "answers for cluster " + membership.ClusterID(p.status.Header.ClusterId).String(),
-				}
-			}
+			other := membership.ClusterID(p.status.Header.ClusterId)
+			note(unanswered, membership.Answer{State: membership.WrongCluster, Endpoint: p.endpoint, ClusterID: other,
+				MemberID: membership.MemberID(p.status.Header.MemberId), Detail: "answers for cluster " + other.String()})
 		default:
-			other := &membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id, Detail: "answered by member " + id.String()}
-			if load = other; !who.own(p.endpoint, id) {
-				wrong = other
+			as := byAnother
+			if !own {
+				as = atAnothersURL
 			}
+			note(as, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id, Detail: "answered by member " + id.String()})
 		}
 	}
-	if a, found := notAsked(urls, probes); found {
-		return a, true
-	}
-	for _, found := range []*membership.Answer{wrong, silent, load} {
-		if found != nil {
-			return *found, true
-		}
-	}
-	return membership.Answer{}, false
+	return a, known > 0
 }
 
 func answered(p probe) membership.Answer {

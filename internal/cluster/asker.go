@@ -26,7 +26,6 @@ var errTooMany = fmt.Errorf("the members list more than %d addresses", maxLearne
 // asker asks endpoints, each of them once.
 type asker struct {
 	ctx     context.Context
-	over    <-chan struct{}
 	slots   chan struct{}
 	asked   map[string]bool
 	learned int
@@ -36,15 +35,10 @@ type asker struct {
 	answers chan probe
 }
 
-// asker returns an asker; stop ends the requests that it has started.
+// asker returns an asker, whose answers must all be received; stop ends its requests.
 func (c *Client) asker(ctx context.Context) (a *asker, stop func()) {
-	limited, cancel := context.WithTimeout(ctx, maxTimeouts*c.settings.RequestLimit())
-	over := make(chan struct{})
-	a = &asker{ctx: limited, over: over, slots: make(chan struct{}, maxAtOnce), asked: map[string]bool{}, answers: make(chan probe)}
-	return a, func() {
-		close(over)
-		cancel()
-	}
+	ctx, stop = context.WithTimeout(ctx, maxTimeouts*c.settings.RequestLimit())
+	return &asker{ctx: ctx, slots: make(chan struct{}, maxAtOnce), asked: map[string]bool{}, answers: make(chan probe)}, stop
 }
 
 // ask asks an endpoint, if it was not asked before.
@@ -62,10 +56,7 @@ func (a *asker) ask(endpoint string, f func(context.Context, string) probe) {
 			<-a.slots
 		case <-a.ctx.Done():
 		}
-		select {
-		case a.answers <- p:
-		case <-a.over:
-		}
+		a.answers <- p
 	}()
 }
 

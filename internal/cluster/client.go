@@ -208,17 +208,6 @@ func (c *Client) allowed(ctx context.Context, route []string) []string {
 	return out
 }
 
-// notAsked returns the answer of a member if one of its URLs was not asked: the
-// member may be alive there, so it is not Silent. found is false if all were asked.
-func notAsked(urls []string, probes []probe) (a membership.Answer, found bool) {
-	for _, p := range probes {
-		if p.status == nil && connection.KindOf(p.err) == connection.NotAsked && slices.Contains(urls, p.endpoint) {
-			return membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, Detail: brief(p.err)}, true
-		}
-	}
-	return membership.Answer{}, false
-}
-
 // final reports whether the error is an answer of the cluster that no other
 // endpoint would change.
 func final(err error) bool {

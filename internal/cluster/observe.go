@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
+	"sync"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -90,17 +90,14 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	var strongErr, localErr error
 	led, cut := context.WithCancel(ctx)
 	defer cut()
-	done := make(chan struct{}, 3)
-	go func() {
+	var requests sync.WaitGroup
+	requests.Go(func() {
 		p.status, p.err = c.status(ctx, endpoint)
 		c.cutShort(led, p.status, cut)
-		done <- struct{}{}
-	}()
-	go func() { strong, strongErr = c.list(led, endpoint, true); done <- struct{}{} }()
-	go func() { local, localErr = c.list(ctx, endpoint, false); done <- struct{}{} }()
-	for range 3 {
-		<-done
-	}
+	})
+	requests.Go(func() { strong, strongErr = c.list(led, endpoint, true) })
+	requests.Go(func() { local, localErr = c.list(ctx, endpoint, false) })
+	requests.Wait()
 	if strongErr == nil {
 		p.readOK = true
 		p.lists = append(p.lists, strong)
@@ -184,7 +181,7 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID, always b
 			a.askMembers(l.members, c.ask, c.askStatus)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].endpoint < out[j].endpoint })
+	slices.SortFunc(out, func(a, b probe) int { return cmp.Compare(a.endpoint, b.endpoint) })
 	return out
 }
 
