@@ -6,6 +6,10 @@ package discovery
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // ErrNotFound means that the discovery cluster answered and has no such token.
@@ -54,3 +58,49 @@ type BadSizeError struct {
 
 // Error implements error.
 func (e *BadSizeError) Error() string { return fmt.Sprintf("the size of the token is %q", e.Value) }
+
+// A token owns its size, its registrations, and nothing else below its name.
+// Create therefore requires that no key exists there, and Delete deletes the
+// keys individually: a prefix or a directory may hold another program's data.
+
+// maxNamed is the maximum number of keys that an [OthersError] names.
+const maxNamed = 5
+
+// OthersError means that keys exist below a token that do not belong to it.
+// Create has written nothing. Delete has deleted the token and kept them.
+type OthersError struct {
+	// Keys are the first such keys.
+	Keys []string
+	// More is the number of further keys, as far as it is known.
+	More int
+}
+
+// Error implements error.
+func (e *OthersError) Error() string {
+	named := make([]string, len(e.Keys))
+	for i, key := range e.Keys {
+		named[i] = connection.Quote(key)
+	}
+	text := "there are keys that are not the token's: " + strings.Join(named, ", ")
+	if e.More > 0 {
+		text += fmt.Sprintf(" and %d more", e.More)
+	}
+	return text
+}
+
+// othersOf returns an [*OthersError] for keys, or nil if there are none.
+func othersOf(keys []string, count int) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	named := keys[:min(len(keys), maxNamed)]
+	return &OthersError{Keys: named, More: max(count-len(named), 0)}
+}
+
+// isRegistration reports whether the last part of a key and its value have the
+// form that a member writes when it registers.
+func isRegistration(id, value string) bool {
+	n, err := strconv.ParseUint(id, 16, 64)
+	_, ok := parseMember(id, value)
+	return ok && err == nil && strconv.FormatUint(n, 16) == id
+}
