@@ -118,18 +118,12 @@ var (
 	// ErrUnhealthy: a voter was not connected for the last five seconds (etcd's
 	// HealthInterval). Wait, observe again, retry.
 	ErrUnhealthy = errors.New("the cluster is not healthy enough for a change")
-	// errNotEnoughStarted: a member that was added and never started blocks the
-	// change. etcd also answers this if the last voter is to be removed.
-	errNotEnoughStarted = errors.New("not enough started members")
+	// errRefused: an added member that never started blocks the change, or the last
+	// voter is to be removed; the learner has not caught up, or already votes; the peer
+	// URLs or the computed ID are in the list. Read the list before trying again.
+	errRefused = errors.New("the cluster refuses the change")
 	// ErrLearnerSlotTaken: the cluster accepts no more learners now.
 	ErrLearnerSlotTaken = errors.New("the learner slot is taken")
-	// errNotInSync: the learner has not caught up, or was already promoted:
-	// read the list before trying again.
-	errNotInSync = errors.New("the learner is not in sync with the leader")
-	// errNotLearner: the member already has a vote.
-	errNotLearner = errors.New("the member is not a learner")
-	// errExists: the peer URLs or the computed ID are already in the list.
-	errExists = errors.New("a member with these peer URLs exists")
 	// ErrNotFound: the member is not in the list. An add can also answer this
 	// if the same URL was removed within the same second.
 	ErrNotFound = errors.New("the member is not in the list")

@@ -38,11 +38,11 @@ func sentinel(err error) error {
 		is  []error
 	}{
 		{ErrUnhealthy, []error{rpctypes.ErrUnhealthy}},
-		{errNotEnoughStarted, []error{rpctypes.ErrMemberNotEnoughStarted}},
 		{ErrLearnerSlotTaken, []error{rpctypes.ErrTooManyLearners}},
-		{errNotInSync, []error{rpctypes.ErrMemberLearnerNotReady}},
-		{errNotLearner, []error{rpctypes.ErrMemberNotLearner}},
-		{errExists, []error{rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist}},
+		{errRefused, []error{
+			rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrMemberNotLearner,
+			rpctypes.ErrMemberExist, rpctypes.ErrPeerURLExist,
+		}},
 		{ErrNotFound, []error{rpctypes.ErrMemberNotFound}},
 		{ErrBadURL, []error{rpctypes.ErrMemberBadURLs}},
 		{ErrAlarm, []error{rpctypes.ErrNoSpace, rpctypes.ErrCorrupt}},
@@ -65,25 +65,17 @@ func sentinel(err error) error {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "not enough started members"):
-		return errNotEnoughStarted
+		return errRefused
 	case strings.Contains(text, "unhealthy cluster"):
 		return ErrUnhealthy
 	case strings.Contains(text, "raft proposal dropped"):
 		return ErrAmbiguous
 	}
-	switch connection.KindOf(err) {
-	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied:
-		return ErrPermission
-	case connection.Timeout, connection.Interrupted, connection.Refused, connection.NoRoute,
-		connection.StaleToken, connection.NoLogin, connection.Learner:
-		return ErrAmbiguous
-	case connection.Server:
-		// gRPC itself reports a broken stream this way.
-		if status.Code(err) == codes.Internal {
-			return ErrAmbiguous
-		}
+	kind := connection.KindOf(err)
+	if kind == connection.Server && status.Code(err) == codes.Internal {
+		return ErrAmbiguous // gRPC itself reports a broken stream this way
 	}
-	return nil
+	return meanings[kind].sentinel
 }
 
 // unsure returns err as the answer to a change. etcd uses the code Unknown for
@@ -114,29 +106,42 @@ const (
 	noQuorum
 )
 
+// meanings are what the kinds of error say about a server, and their sentinels.
+var meanings = map[connection.Kind]struct {
+	said     said
+	sentinel error
+}{
+	connection.Refused:          {nothing, ErrAmbiguous},
+	connection.NoRoute:          {nothing, ErrAmbiguous},
+	connection.Timeout:          {nothing, ErrAmbiguous},
+	connection.DNS:              {nothing, nil},
+	connection.NotAsked:         {notAskedThere, nil},
+	connection.WrongPassword:    {refusesUs, ErrPermission},
+	connection.AuthRequired:     {refusesUs, ErrPermission},
+	connection.PermissionDenied: {refusesUs, ErrPermission},
+	connection.UnknownCA:        {refusesUs, nil},
+	connection.Expired:          {refusesUs, nil},
+	connection.HostMismatch:     {refusesUs, nil},
+	connection.ClientCert:       {refusesUs, nil},
+	connection.PlainServer:      {refusesUs, nil},
+	connection.Learner:          {aLearner, ErrAmbiguous},
+	connection.NoLogin:          {noQuorum, ErrAmbiguous},
+	connection.Interrupted:      {aServer, ErrAmbiguous},
+	connection.StaleToken:       {aServer, ErrAmbiguous},
+}
+
 // saidBy classifies the error of an endpoint.
 func saidBy(err error) said {
-	switch connection.KindOf(err) {
-	case connection.Refused, connection.NoRoute, connection.Timeout, connection.DNS:
-		return nothing
-	case connection.NotAsked:
-		return notAskedThere
-	case connection.WrongPassword, connection.AuthRequired, connection.PermissionDenied,
-		connection.UnknownCA, connection.Expired, connection.HostMismatch, connection.ClientCert, connection.PlainServer:
-		return refusesUs
-	case connection.Learner:
-		return aLearner
-	case connection.NoLogin:
-		return noQuorum
-	}
-	switch {
+	kind := connection.KindOf(err)
+	switch said := meanings[kind].said; {
+	case said != aServer:
+		return said
 	case errors.Is(err, ErrPermission), errors.Is(err, ErrBadURL):
 		return refusesUs
-	case connection.KindOf(err) == "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+	case kind == "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		return nothing // the time was over before anything was sent
-	default:
-		return aServer
 	}
+	return aServer
 }
 
 // isSilent reports whether an error of an endpoint shows no server.

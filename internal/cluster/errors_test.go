@@ -51,17 +51,17 @@ func TestUnsure(t *testing.T) {
 // The answers of servers, as clients receive them, map to these sentinels.
 func TestTranslate(t *testing.T) {
 	sentinels := []error{
-		ErrUnhealthy, errNotEnoughStarted, ErrLearnerSlotTaken, errNotInSync, errNotLearner, errExists, ErrNotFound, ErrBadURL, ErrAlarm, ErrPermission, ErrAmbiguous,
+		ErrUnhealthy, errRefused, ErrLearnerSlotTaken, ErrNotFound, ErrBadURL, ErrAlarm, ErrPermission, ErrAmbiguous,
 	}
 	for _, tt := range []struct{ err, want error }{
 		{rpctypes.ErrUnhealthy, ErrUnhealthy},
-		{rpctypes.ErrMemberNotEnoughStarted, errNotEnoughStarted},
-		{status.Error(codes.Unknown, "etcdserver: re-configuration failed due to not enough started members"), errNotEnoughStarted},
+		{rpctypes.ErrMemberNotEnoughStarted, errRefused},
+		{status.Error(codes.Unknown, "etcdserver: re-configuration failed due to not enough started members"), errRefused},
 		{rpctypes.ErrTooManyLearners, ErrLearnerSlotTaken},
-		{rpctypes.ErrMemberLearnerNotReady, errNotInSync},
-		{rpctypes.ErrMemberNotLearner, errNotLearner},
-		{rpctypes.ErrPeerURLExist, errExists},
-		{rpctypes.ErrMemberExist, errExists},
+		{rpctypes.ErrMemberLearnerNotReady, errRefused},
+		{rpctypes.ErrMemberNotLearner, errRefused},
+		{rpctypes.ErrPeerURLExist, errRefused},
+		{rpctypes.ErrMemberExist, errRefused},
 		{rpctypes.ErrMemberNotFound, ErrNotFound},
 		{rpctypes.ErrMemberBadURLs, ErrBadURL},
 		{rpctypes.ErrPermissionDenied, ErrPermission},
