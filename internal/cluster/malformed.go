@@ -79,17 +79,15 @@ func (n *NotDeleted) Unwrap() error { return n.Err }
 // malformed returns the error for the value at a key.
 func malformed(kind, key string, value []byte, err error) *Malformed {
 	m := &Malformed{Kind: kind, Key: key, Value: connection.Quote(string(value)), Err: errors.New(connection.Cut(err.Error()))}
-	var head struct {
-		Format int `json:"format"`
-	}
-	_ = json.Unmarshal(value, &head) // the value is malformed in any case
-	m.Format, m.Newer = head.Format, head.Format > format
 	var hint struct {
+		Format   int      `json:"format"`
 		Name     string   `json:"name"`
 		PeerURLs []string `json:"peer_urls"`
 		MemberID string   `json:"member_id"`
 	}
-	if json.Unmarshal(value, &hint) == nil && bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
+	err = json.Unmarshal(value, &hint) // an error leaves out what it is about
+	m.Format, m.Newer = hint.Format, hint.Format > format
+	if err == nil && bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
 		m.hint = Record{Name: hint.Name, PeerURLs: hint.PeerURLs, MemberID: hint.MemberID}
 		m.legible = hint.MemberID == "" || m.hint.ID() != 0
 	}

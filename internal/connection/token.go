@@ -6,6 +6,7 @@ package connection
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -117,4 +118,48 @@ func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (t
 		return err
 	})
 	return token, loginError(err, c.answered.Load())
+}
+
+// shared is work that concurrent callers do once, and whose result they share. The zero
+// value is ready for use.
+type shared[T any] struct {
+	mu  sync.Mutex
+	now *attempt[T]
+}
+
+// attempt is the work of one caller. done is closed when the result is set.
+type attempt[T any] struct {
+	done   chan struct{}
+	result T
+	err    error
+	cut    bool // err is due to the end of that caller's context
+}
+
+// do calls f, or waits for the result of another caller's f.
+func (s *shared[T]) do(ctx context.Context, f func() (T, error)) (T, error) {
+	for {
+		s.mu.Lock()
+		a := s.now
+		if a == nil {
+			a = &attempt[T]{done: make(chan struct{})}
+			s.now = a
+			s.mu.Unlock()
+			a.result, a.err = f()
+			a.cut = a.err != nil && ctx.Err() != nil
+			s.mu.Lock()
+			s.now = nil
+			s.mu.Unlock()
+			close(a.done)
+			return a.result, a.err
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return *new(T), ctx.Err()
+		case <-a.done:
+		}
+		if !a.cut {
+			return a.result, a.err
+		}
+	}
 }

@@ -18,16 +18,19 @@ type Map[K cmp.Ordered, V any] struct {
 	all map[K]V
 }
 
-// Set stores a value, and returns the previous value and all keys, sorted.
-func (m *Map[K, V]) Set(key K, value V) (before V, keys []K) {
+// Set stores a value.
+func (m *Map[K, V]) Set(key K, value V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.set(key, value)
+}
+
+// set stores a value. m.mu must be held.
+func (m *Map[K, V]) set(key K, value V) {
 	if m.all == nil {
 		m.all = map[K]V{}
 	}
-	before = m.all[key]
 	m.all[key] = value
-	return before, slices.Sorted(maps.Keys(m.all))
 }
 
 // Keep stores a value until end is called.
@@ -57,10 +60,7 @@ func (m *Map[K, V]) GetOrMake(key K, create func() V) V {
 	value, ok := m.all[key]
 	if !ok {
 		value = create()
-		if m.all == nil {
-			m.all = map[K]V{}
-		}
-		m.all[key] = value
+		m.set(key, value)
 	}
 	return value
 }
