@@ -4,6 +4,7 @@
 package claim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -27,13 +28,6 @@ type Options struct {
 	// AtExit registers a function that runs before the process ends, unless
 	// forget is called first. If AtExit is nil, nothing is registered.
 	AtExit func(func(context.Context)) (forget func())
-}
-
-func (o Options) interval() time.Duration {
-	if o.Interval > 0 {
-		return o.Interval
-	}
-	return o.TTL / 3
 }
 
 // takeOverTries limits the attempts to delete a claim that changes its value
@@ -72,6 +66,7 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 		return nil, errors.New("a claim needs a value")
 	}
 	o.TTL = roundUp(o.TTL)
+	o.Interval = cmp.Or(max(o.Interval, 0), o.TTL/3)
 	sent := clock.Now()
 	e, err := store.Create(ctx, o.Key, o.Value, o.TTL)
 	var held *HeldError
@@ -160,33 +155,27 @@ func (c *Claim) Stop(ctx context.Context) error {
 	}
 	c.cancel()
 	<-c.ended
-	c.stopErr = c.stop(ctx)
-	log.Debug(ctx, log.Claim, "claim released", "key", c.options.Key, "error", c.stopErr)
-	return c.stopErr
-}
-
-func (c *Claim) stop(ctx context.Context) error {
 	c.mu.Lock()
 	entry, lost := c.entry, c.err
 	c.mu.Unlock()
-	if why, ok := errors.AsType[*LostError](lost); ok && why.Err == nil {
-		return lost
+	if why, ok := errors.AsType[*LostError](lost); !ok || why.Err != nil {
+		c.stopErr = c.store.Delete(ctx, entry)
 	}
-	err := c.store.Delete(ctx, entry)
 	if lost != nil {
-		return lost
+		c.stopErr = lost
 	}
-	return err
+	log.Debug(ctx, log.Claim, "claim released", "key", c.options.Key, "error", c.stopErr)
+	return c.stopErr
 }
 
 // renew beats until life ends or the claim is lost.
 func (c *Claim) renew(life context.Context) {
 	defer close(c.ended)
 	// A failed beat is repeated before the next regular one.
-	retry := min(c.options.interval(), c.options.TTL/10)
-	pause := c.options.interval()
+	retry := min(c.options.Interval, c.options.TTL/10)
+	pause := c.options.Interval
 	for c.clock.Sleep(life, pause) == nil {
-		pause = c.options.interval()
+		pause = c.options.Interval
 		if err := c.beat(life); err != nil {
 			pause = retry
 		}

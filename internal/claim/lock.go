@@ -120,14 +120,25 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 	}
 	w := &wait{Lock: l, key: key, begin: l.Clock.Now(), pause: minPoll}
 	for {
-		claim, err := l.try(ctx, key, doing)
+		self := l.Self
+		self.Since, self.Doing = l.Clock.Now().UTC(), doing
+		value, err := json.Marshal(self)
+		if err != nil {
+			return nil, err
+		}
+		claim, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL, AtExit: l.AtExit})
 		held, taken := errors.AsType[*HeldError](err)
 		switch {
 		case err == nil:
 			return claim, nil
 		case taken:
-			if now := (&BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}); w.sees(ctx, now) && waiting != nil {
-				waiting(now.Holder)
+			isNew := w.busy == nil || w.busy.Entry.Value != held.Entry.Value
+			w.busy = &BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}
+			if isNew {
+				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", w.busy.name(), "key", key)
+			}
+			if isNew && waiting != nil {
+				waiting(w.busy.Holder)
 			}
 		case ctx.Err() == nil || w.busy == nil:
 			return nil, err
@@ -147,15 +158,6 @@ type wait struct {
 	pause time.Duration
 	// orphaned is since when the lock is an orphan, zero if it is not.
 	orphaned time.Time
-}
-
-// sees records the holder of the lock, and reports whether it is a new one.
-func (w *wait) sees(ctx context.Context, now *BusyError) bool {
-	isNew := w.busy == nil || w.busy.Entry.Value != now.Entry.Value
-	if w.busy = now; isNew {
-		log.Debug(ctx, log.Lock, "waiting for the lock", "holder", now.name(), "key", w.key)
-	}
-	return isNew
 }
 
 // untilChange waits until the lock may be free. A read costs the cluster less than an
@@ -188,21 +190,6 @@ func (w *wait) untilChange(ctx context.Context) error {
 func (w *wait) ended(why error) error {
 	w.busy.Waited, w.busy.Err = w.Clock.Now().Sub(w.begin), why
 	return w.busy
-}
-
-// try takes the lock if it is free.
-func (l *Lock) try(ctx context.Context, key, doing string) (Hold, error) {
-	self := l.Self
-	self.Since, self.Doing = l.Clock.Now().UTC(), doing
-	value, err := json.Marshal(self)
-	if err != nil {
-		return nil, err
-	}
-	c, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL, AtExit: l.AtExit})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // HolderOf returns the holder of a lock. It returns the zero value if a [Lock] did

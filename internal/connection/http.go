@@ -19,18 +19,15 @@ import (
 // followed.
 var ErrRedirect = errors.New("redirects are not followed")
 
-// RedirectError describes a redirect that is not followed. It matches
-// [ErrRedirect].
-type RedirectError struct {
-	// Answer completes the sentence "The server ...".
-	Answer string
-}
+// RedirectError describes a redirect that is not followed; it completes the sentence
+// "The server ...". It matches [ErrRedirect].
+type RedirectError string
 
 // Error implements error.
-func (e *RedirectError) Error() string { return e.Answer }
+func (e RedirectError) Error() string { return string(e) }
 
 // Is reports whether target is [ErrRedirect].
-func (*RedirectError) Is(target error) bool { return target == ErrRedirect }
+func (RedirectError) Is(target error) bool { return target == ErrRedirect }
 
 // maxRedirects is how many redirects of a discovery service are followed.
 const maxRedirects = 5
@@ -104,11 +101,11 @@ func (s Settings) WebClient(base string) *http.Client {
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch from := via[len(via)-1].URL; {
 			case len(via) > maxRedirects:
-				return &RedirectError{fmt.Sprintf("redirects more than %d times", maxRedirects)}
+				return RedirectError(fmt.Sprintf("redirects more than %d times", maxRedirects))
 			case from.Scheme == "https" && req.URL.Scheme != "https":
-				return &RedirectError{"redirects to plain http: " + Quote(req.URL.Redacted())}
+				return RedirectError("redirects to plain http: " + Quote(req.URL.Redacted()))
 			case !strings.EqualFold(from.Hostname(), req.URL.Hostname()):
-				return &RedirectError{"redirects to another host: " + Quote(req.URL.Redacted())}
+				return RedirectError("redirects to another host: " + Quote(req.URL.Redacted()))
 			}
 			return nil
 		},

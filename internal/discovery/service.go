@@ -97,7 +97,7 @@ func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error)
 	case text == "":
 		failed.Answer = "answered with nothing"
 	case err != nil:
-		failed.Answer = fmt.Sprintf("answered %q, which is not the URL of a token", shorten(text))
+		failed.Answer = fmt.Sprintf("answered %q, which is not the URL of a token", connection.Cut(text))
 	case !sameOrigin(at.Base, s.base):
 		failed.Answer = fmt.Sprintf("answered with the URL of another host (%s)", at.Base)
 	default:
@@ -203,11 +203,11 @@ func (s *Service) get(outer context.Context, from string, limit int64) (*http.Re
 // failed returns the error for a request without an answer, which had until
 // s.timeout or the end of ctx.
 func (s *Service) failed(ctx context.Context, from string, err error) error {
-	var redirect *connection.RedirectError
+	var redirect connection.RedirectError
 	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
 	switch {
 	case errors.As(err, &redirect):
-		answer = redirect.Answer
+		answer = redirect.Error()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		answer = "has not answered in the time allowed for it"
 	case errors.Is(err, context.DeadlineExceeded):
@@ -220,16 +220,7 @@ func (s *Service) failed(ctx context.Context, from string, err error) error {
 func answered(resp *http.Response) string {
 	text := "answered " + resp.Status
 	if after := resp.Header.Get("Retry-After"); after != "" {
-		text += " (Retry-After: " + shorten(after) + ")"
+		text += " (Retry-After: " + connection.Cut(after) + ")"
 	}
 	return text
-}
-
-// shorten truncates text from outside for display.
-func shorten(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "…"
 }

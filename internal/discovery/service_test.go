@@ -106,7 +106,7 @@ func TestServiceAnswers(t *testing.T) {
 		"empty":            {text(""), "answered with nothing"},
 		"10 MB":            {text(strings.Repeat("x", 10<<20)), "answered with more than 1024 bytes"},
 		"words":            {text("try again later"), `answered "try again later", which is not the URL of a token`},
-		"many words":       {text(strings.Repeat("no ", 50)), `answered "` + strings.Repeat("no ", 26) + `no…", which is not the URL of a token`},
+		"many words":       {text(strings.Repeat("no ", 70)), `answered "` + strings.Repeat("no ", 66) + `no", which is not the URL of a token`},
 		"no token":         {text("https://host/new"), `answered "https://host/new", which is not the URL of a token`},
 		"upper case":       {text("https://host/" + strings.ToUpper(token3)), `answered "https://host/` + strings.ToUpper(token3) + `", which is not the URL of a token`},
 		"other scheme":     {text("file:///" + token3), `answered "file:///` + token3 + `", which is not the URL of a token`},
