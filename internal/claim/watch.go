@@ -77,29 +77,25 @@ const watchRetry = 250 * time.Millisecond
 // everywhere keeps f running at each endpoint, and returns nil when ctx ends.
 // It returns early if f returns an error other than [again].
 func everywhere(ctx context.Context, s connection.Settings, f func(ctx context.Context, endpoint string) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	watches, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	var wg sync.WaitGroup
-	var once sync.Once
-	var final error
 	for _, endpoint := range s.Endpoints {
 		wg.Go(func() {
-			for ctx.Err() == nil {
-				err := f(ctx, endpoint)
-				if ctx.Err() != nil {
+			for watches.Err() == nil {
+				if err := f(watches, endpoint); !errors.As(err, new(again)) {
+					end(err)
 					return
 				}
-				if !errors.As(err, new(again)) {
-					once.Do(func() { final = err })
-					cancel()
-					return
-				}
-				_ = s.Time().Sleep(ctx, watchRetry)
+				_ = s.Time().Sleep(watches, watchRetry)
 			}
 		})
 	}
 	wg.Wait()
-	return final
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(watches)
 }
 
 // relay merges the events of several watches. It emits each event once and in

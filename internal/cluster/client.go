@@ -70,13 +70,18 @@ func (c *Client) ObjectRecords(id membership.ClusterID) ObjectRecords {
 	return newStore(c, id, objectKind)
 }
 
-// call sends one request to one endpoint, within the request timeout.
-func (c *Client) call(ctx context.Context, endpoint string, f func(context.Context, *clientv3.Client) error) error {
-	conn, err := c.pool.Client(ctx, c.settings, endpoint)
+// send sends one request to one endpoint, within limit.
+func (c *Client) send(ctx context.Context, s connection.Settings, endpoint string, limit time.Duration, f func(context.Context, *connection.Client) error) error {
+	conn, err := c.pool.Client(ctx, s, endpoint)
 	if err != nil {
 		return err
 	}
-	return conn.DoLong(ctx, c.limit(ctx), func(ctx context.Context) error { return f(ctx, conn.Client) })
+	return conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) })
+}
+
+// call sends one request to one endpoint, within the request timeout.
+func (c *Client) call(ctx context.Context, endpoint string, f func(context.Context, *clientv3.Client) error) error {
+	return c.send(ctx, c.settings, endpoint, c.limit(ctx), func(ctx context.Context, conn *connection.Client) error { return f(ctx, conn.Client) })
 }
 
 // leaderFraction is the divisor of the request timeout that gives the limit of a
@@ -115,13 +120,8 @@ func isPatient(ctx context.Context) bool { return ctx.Value(patience{}) != nil }
 
 // status requests the status of the server at the endpoint. Learners serve it,
 // but do not issue tokens: the pool lends this client the token of a voter.
-func (c *Client) status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
-	conn, err := c.pool.Client(ctx, c.settings.WithoutCredentials(), endpoint)
-	if err != nil {
-		return nil, err
-	}
-	var resp *clientv3.StatusResponse
-	err = conn.DoLong(ctx, c.limit(ctx), func(ctx context.Context) (err error) {
+func (c *Client) status(ctx context.Context, endpoint string) (resp *clientv3.StatusResponse, err error) {
+	err = c.send(ctx, c.settings.WithoutCredentials(), endpoint, c.limit(ctx), func(ctx context.Context, conn *connection.Client) error {
 		if resp, err = conn.Status(ctx, endpoint); err != nil {
 			return err
 		}
@@ -284,11 +284,7 @@ func (c *Client) long(ctx context.Context, id membership.MemberID, limit time.Du
 		return err
 	}
 	for _, settings := range []connection.Settings{c.settings, c.settings.WithoutCredentials()} {
-		var conn *connection.Client
-		if conn, err = c.pool.Client(ctx, settings, endpoint); err == nil {
-			err = conn.DoLong(ctx, limit, func(ctx context.Context) error { return f(ctx, conn) })
-		}
-		if connection.KindOf(err) != connection.Learner {
+		if err = c.send(ctx, settings, endpoint, limit, f); connection.KindOf(err) != connection.Learner {
 			break
 		}
 	}

@@ -40,45 +40,35 @@ func (p probe) log(ctx context.Context) {
 // list reads the member list through one endpoint.
 func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (memberList, error) {
 	var out memberList
-	err := c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) (err error) {
-		if linearizable {
-			// Before 3.5 the list itself is always served locally and may be
-			// stale; a linearizable read through the same member just before
-			// brings it up to date (etcd-io/etcd#18929).
-			if err := readOnce(ctx, cl); err != nil {
-				return err
-			}
+	err := c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
+		var opts []clientv3.OpOption
+		if !linearizable {
+			opts = append(opts, clientv3.WithSerializable())
+		} else if err := readOnce(ctx, cl); err != nil {
+			return err
 		}
-		out, err = listOnce(ctx, cl, linearizable)
+		resp, err := cl.MemberList(ctx, opts...)
+		if err != nil {
+			return err
+		}
+		out, err = listFrom((*pb.MemberListResponse)(resp))
+		out.quorum = linearizable
 		return err
 	})
 	return out, err
 }
 
-// readOnce makes a linearizable read. It also succeeds for a user without
-// permission to read the key: a server confirms with the quorum first and checks
-// the permission afterwards (3.4 to 3.7: TestPermissionIsDeniedAfterTheRead).
+// readOnce makes a linearizable read. Before 3.5 the list itself is always served locally
+// and may be stale; this read through the same member just before brings it up to date
+// (etcd-io/etcd#18929). It also succeeds for a user without permission to read the key: a
+// server confirms with the quorum first and checks the permission afterwards (3.4 to 3.7:
+// TestPermissionIsDeniedAfterTheRead).
 func readOnce(ctx context.Context, cl *clientv3.Client) error {
 	_, err := cl.Get(ctx, membership.MetadataPrefix, clientv3.WithCountOnly())
 	if errors.Is(err, rpctypes.ErrPermissionDenied) {
 		return nil
 	}
 	return err
-}
-
-// listOnce requests only the member list.
-func listOnce(ctx context.Context, cl *clientv3.Client, linearizable bool) (memberList, error) {
-	var opts []clientv3.OpOption
-	if !linearizable {
-		opts = append(opts, clientv3.WithSerializable())
-	}
-	resp, err := cl.MemberList(ctx, opts...)
-	if err != nil {
-		return memberList{}, err
-	}
-	out, err := listFrom((*pb.MemberListResponse)(resp))
-	out.quorum = linearizable
-	return out, err
 }
 
 // ask probes one endpoint: its status, a linearizable list and, in case there
