@@ -5,11 +5,14 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -66,4 +69,61 @@ func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
 		o.Imported = false
 		private.Keep(ctx, kept, objectKey, o, diags)
 	}
+}
+
+// objectKey is the key of the [object].
+const objectKey = "object"
+
+// object is what tells this resource from others.
+type object struct {
+	// ID is an ID of the resource within a plan. Terraform plans a replacement a second
+	// time without the state.
+	ID string `json:"id,omitempty"`
+	// Imported is true after an import that no update has put on record yet.
+	Imported bool `json:"imported,omitempty"`
+}
+
+// claim refuses a second etcd_cluster of the plan with one of the peer URLs.
+func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, plan model) {
+	if r.Backend == nil {
+		return
+	}
+	diags := &resp.Diagnostics
+	o := private.Kept[object](ctx, req.Private, objectKey, diags)
+	if o.ID == "" {
+		o.ID = "object-" + r.Backend.Run.ID()
+		private.Keep(ctx, resp.Private, objectKey, o, diags)
+	}
+	want, _ := plan.wants(ctx, diags)
+	var urls []string
+	for _, w := range want {
+		if !w.unknown {
+			urls = append(urls, w.PeerURLs...)
+		}
+	}
+	if taken := r.Backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: urls}); len(taken) > 0 {
+		report.ErrorOn(diags, "members", twoClusters(taken))
+	}
+}
+
+// NoteOf returns what the state of a resource has of an etcd_cluster. Terraform reads the
+// state of each object before it plans the object, also of a tainted one without a refresh.
+func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
+	var m struct {
+		Cluster  string `json:"cluster_id"`
+		Complete bool   `json:"complete"`
+		Node     map[string]struct {
+			ID       string   `json:"id"`
+			PeerURLs []string `json:"peer_urls"`
+		} `json:"node"`
+	}
+	if typ != "etcd_cluster" || json.Unmarshal(state, &m) != nil {
+		return s, false
+	}
+	s.Formed = m.Complete
+	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
+	for _, n := range m.Node {
+		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, attribute.NormalURLs(n.PeerURLs)...)
+	}
+	return s, true
 }

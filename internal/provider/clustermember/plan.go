@@ -11,7 +11,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -233,4 +236,26 @@ func (r *Resource) planPromotion(ctx context.Context, evidence string, resp *res
 	for attribute, unknown := range map[string]any{"role": types.StringUnknown(), "version": types.StringUnknown(), "client_urls": types.SetUnknown(types.StringType)} {
 		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(attribute), unknown)...)
 	}
+}
+
+// NoteOf returns what the state of a resource has of a member. Terraform reads the state
+// of each object before it plans the object, also of a tainted one without a refresh.
+func NoteOf(ctx context.Context, typ string, state *tfprotov6.RawState) (e membership.Entry, ok bool) {
+	for _, r := range []role{roleVoter, roleLearner} {
+		if typ != r.typeName("etcd") {
+			continue
+		}
+		var of resource.SchemaResponse
+		newResource(r).Schema(ctx, resource.SchemaRequest{}, &of)
+		raw, err := state.UnmarshalWithOpts(of.Schema.Type().TerraformType(ctx), tfprotov6.UnmarshalOpts{
+			ValueFromJSONOpts: tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true},
+		})
+		if err != nil {
+			return e, false // the framework reports it
+		}
+		var diags diag.Diagnostics
+		e = noteOf(r.model(ctx, tfsdk.State{Schema: of.Schema, Raw: raw}, &diags))
+		return e, !diags.HasError() && e.ID != 0 && e.Cluster != 0
+	}
+	return e, false
 }
