@@ -87,22 +87,12 @@ func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources 
 		material.InsecureSkipVerify = m.InsecureSkipTLSVerify.ValueBool()
 	case value != "":
 		sources[skipVerify] = envInsecure
-		material.InsecureSkipVerify = r.boolean(envInsecure, skipVerify)
+		var err error
+		if material.InsecureSkipVerify, err = strconv.ParseBool(value); err != nil {
+			r.fail(path.Empty(), text.InvalidBool(envInsecure, value, skipVerify))
+		}
 	}
 	return material, sources
-}
-
-// boolean reads an environment variable that corresponds to an argument.
-func (r *reader) boolean(variable, argument string) bool {
-	value := r.getenv(variable)
-	if value == "" {
-		return false
-	}
-	b, err := strconv.ParseBool(value)
-	if err != nil {
-		r.fail(path.Empty(), text.InvalidBool(variable, value, argument))
-	}
-	return b
 }
 
 // clusterLost returns the voters that the environment of this run states are gone for

@@ -115,19 +115,18 @@ func areSameURLs(a, b types.Set) bool {
 	return membership.SameURLs(Texts(a), Texts(b))
 }
 
-// NormalURLs returns the URLs in the form that etcd gets, in order. They are
+// NormalURLs returns the URLs in the form that etcd gets, in order, nil for none. They are
 // URLs at which other processes reach the member, or URLs that its process
 // listens on. [Advertised] and [Listened] have already refused any URL that
 // cannot be normalised; NormalURLs returns such a URL unchanged.
-func NormalURLs(urls []string) []string {
-	out := make([]string, len(urls))
-	for i, u := range urls {
-		out[i] = u
+func NormalURLs(urls []string) (out []string) {
+	for _, u := range urls {
 		if n, err := membership.NormalizeURL(u); err == nil {
-			out[i] = n
+			u = n
 		} else if n, err := membership.NormalizeListenURL(u); err == nil {
-			out[i] = n
+			u = n
 		}
+		out = append(out, u)
 	}
 	slices.Sort(out)
 	return out

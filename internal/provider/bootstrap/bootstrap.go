@@ -131,14 +131,8 @@ func InputAttribute() schema.SingleNestedAttribute {
 // describe returns the attributes of the object, either computed or optional.
 func describe(computed bool) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"size": schema.Int64Attribute{
-			Computed: computed, Optional: !computed,
-			MarkdownDescription: "Number of initial members.",
-		},
-		"complete": schema.BoolAttribute{
-			Computed: computed, Optional: !computed,
-			MarkdownDescription: "Whether all initial members have registered.",
-		},
+		"size":     schema.Int64Attribute{Computed: computed, Optional: !computed, MarkdownDescription: "Number of initial members."},
+		"complete": schema.BoolAttribute{Computed: computed, Optional: !computed, MarkdownDescription: "Whether all initial members have registered."},
 		"environment": schema.MapAttribute{
 			Computed: computed, Optional: !computed, ElementType: types.StringType, Sensitive: true,
 			MarkdownDescription: "The `ETCD_*` variables with which an initial member finds the others.",

@@ -18,6 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
@@ -83,7 +84,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	slices.Sort(endpoints)
 	start := node.Start{
 		NodeID: types.StringValue(id), Format: types.Int64Value(userdata.Format),
-		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: setOf(endpoints), Peers: setOf(peers),
+		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),
 		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild),
 	}
 	if b.initial > 0 {

@@ -32,8 +32,8 @@ func TestURLsOfMember(t *testing.T) {
 	}{
 		"address":       {member{Address: types.StringValue("10.0.0.1")}, peerOf("10.0.0.1"), clientOf("10.0.0.1"), true},
 		"IPv6":          {member{Address: types.StringValue("fd00::1")}, peerOf("[fd00::1]"), clientOf("[fd00::1]"), true},
-		"peer URLs":     {member{PeerURLs: setOf([]string{"http://a:12380"})}, []string{"http://a:12380"}, []string{"http://a:2379"}, true},
-		"both":          {member{PeerURLs: setOf(peerOf("a")), ClientURLs: setOf(clientOf("b"))}, peerOf("a"), clientOf("b"), true},
+		"peer URLs":     {member{PeerURLs: attribute.SetOf([]string{"http://a:12380"})}, []string{"http://a:12380"}, []string{"http://a:2379"}, true},
+		"both":          {member{PeerURLs: attribute.SetOf(peerOf("a")), ClientURLs: attribute.SetOf(clientOf("b"))}, peerOf("a"), clientOf("b"), true},
 		"machine knows": {member{}, nil, nil, true},
 		"unknown":       {member{Address: types.StringUnknown()}, []string{unknownURL}, []string{unknownURL}, false},
 		"unknown set":   {member{PeerURLs: types.SetUnknown(types.StringType)}, []string{unknownURL}, []string{unknownURL}, false},
@@ -81,7 +81,7 @@ func TestBuild(t *testing.T) {
 		}
 		v := membership.NodeValues{PeerURLs: peerOf("a"), ClientURLs: clientOf("a"), Version: "3.6.16", Revision: map[string]string{"image": "x"}, Rebuild: "1"}
 		n := b.build(t.Context(), "a", v, []string{"node-0"}, tt.initial, tt.first, &diags)
-		env, s := texts(n.Environment), startOf(t.Context(), n, &diags)
+		env, s := texts(n.Environment), node.StartOf(t.Context(), n.Start, &diags)
 		if diags.HasError() {
 			t.Fatalf("%s: %v", name, diags)
 		}
@@ -167,7 +167,7 @@ func TestRenewedEndpoints(t *testing.T) {
 	} {
 		var diags diag.Diagnostics
 		n := node.Node{Environment: mapOf(map[string]string{clientURLsVariable: "a"}), Start: objectOf(t.Context(), node.Start{
-			Endpoints: setOf(tt.had), Peers: setOf(nil), Replaces: listOf(nil),
+			Endpoints: attribute.SetOf(tt.had), Peers: attribute.SetOf(nil), Replaces: listOf(nil),
 		}, &diags)}
 		s := node.StartOf(t.Context(), renewed(t.Context(), n, tt.present, &diags), &diags)
 		want := tt.had

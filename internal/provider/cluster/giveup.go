@@ -269,4 +269,4 @@ func (r *restore) same(other *restore) bool {
 	return r.Snapshot.Equal(other.Snapshot) && r.SHA256.Equal(other.SHA256) && r.RevisionBump.Equal(other.RevisionBump)
 }
 
-func (r *restore) gone() []string { return listed(r.Gone) }
+func (r *restore) gone() []string { return slices.Sorted(slices.Values(attribute.Texts(r.Gone))) }

@@ -105,7 +105,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		if owner := nodeOwned(records, it.ID); owner != "" {
 			n = renamed(n, owner)
 		}
-		start := startOf(ctx, n, diags)
+		start := node.StartOf(ctx, n.Start, diags)
 		start.NodeID, start.Imported = n.ID, types.BoolValue(true)
 		n.Start = objectOf(ctx, start, diags)
 		nodes[name] = n
@@ -114,7 +114,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 		if it.Learner {
 			learner, status[name] = types.BoolValue(true), string(membership.NodeLearner)
 		}
-		members[name] = member{Address: types.StringNull(), PeerURLs: setOf(b.peers[name]), ClientURLs: setOf(b.endpoints[name]), Learner: learner}
+		members[name] = member{Address: types.StringNull(), PeerURLs: attribute.SetOf(b.peers[name]), ClientURLs: attribute.SetOf(b.endpoints[name]), Learner: learner}
 	}
 	m.setNodes(ctx, nodes, slices.Concat(slices.Collect(maps.Values(b.endpoints))...), diags)
 	m.Status = mapOf(status)

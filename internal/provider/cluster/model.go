@@ -78,15 +78,7 @@ func (m member) urls() (peer, client []string, known bool) {
 			}
 		}
 	}
-	return orNil(peer), orNil(client), true
-}
-
-// orNil returns nil for no URLs: only the machine knows them.
-func orNil(urls []string) []string {
-	if len(urls) == 0 {
-		return nil
-	}
-	return urls
+	return peer, client, true
 }
 
 // at returns the URL at an address. It is empty for an address that the validator refuses.
@@ -145,11 +137,11 @@ func (m model) inState(ctx context.Context, diags *diag.Diagnostics) (out []memb
 	nodes := m.nodes(ctx, diags)
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[name]
-		s := startOf(ctx, n, diags)
+		s := node.StartOf(ctx, n.Start, diags)
 		out = append(out, membership.Node{
 			ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
 			NodeValues: membership.NodeValues{
-				PeerURLs: listed(n.PeerURLs), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
+				PeerURLs: slices.Sorted(slices.Values(attribute.Texts(n.PeerURLs))), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
 				Revision: texts(n.Revision), Rebuild: s.Rebuild.ValueString(),
 			},
 		})
@@ -164,29 +156,6 @@ func clientURLs(n node.Node) []string {
 		return strings.Split(urls, ",")
 	}
 	return nil
-}
-
-func startOf(ctx context.Context, n node.Node, diags *diag.Diagnostics) node.Start {
-	if s := node.StartOf(ctx, n.Start, diags); s != nil {
-		return *s
-	}
-	return node.Start{}
-}
-
-// listed returns the texts of a set, nil for a null set.
-func listed(s types.Set) []string {
-	if s.IsNull() {
-		return nil
-	}
-	return slices.Sorted(slices.Values(attribute.Texts(s)))
-}
-
-// setOf returns texts as a set, and null for none.
-func setOf(texts []string) types.Set {
-	if len(texts) == 0 {
-		return types.SetNull(types.StringType)
-	}
-	return attribute.SetOf(texts)
 }
 
 func listOf(texts []string) types.List {
@@ -220,7 +189,7 @@ func textOf(s string) types.String {
 // planned is a node that the plan builds, as far as it is known.
 func planned(name string, v membership.NodeValues, unknownURLs bool) node.Node {
 	n := node.Node{
-		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: setOf(v.PeerURLs),
+		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: attribute.SetOf(v.PeerURLs),
 		Version: textOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
 		JoinScriptBase64Gzip: types.StringUnknown(), Start: types.ObjectUnknown(node.StartTypes),
 	}

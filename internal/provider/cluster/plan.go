@@ -278,13 +278,13 @@ func (p nodesPlan) presentURLs() (urls []string) {
 // them belongs to another present node: through them the member would be unreachable once
 // it is dead.
 func renewed(ctx context.Context, n node.Node, present []string, diags *diag.Diagnostics) types.Object {
-	s := startOf(ctx, n, diags)
+	s := node.StartOf(ctx, n.Start, diags)
 	own := clientURLs(n)
 	left := slices.ContainsFunc(attribute.Texts(s.Endpoints), func(u string) bool { return !slices.Contains(own, u) && slices.Contains(present, u) })
 	others := slices.ContainsFunc(present, func(u string) bool { return !slices.Contains(own, u) && u != unknownURL })
 	if left || !others || slices.Contains(present, unknownURL) {
 		return n.Start
 	}
-	s.Endpoints = setOf(slices.Sorted(slices.Values(present)))
+	s.Endpoints = attribute.SetOf(slices.Sorted(slices.Values(present)))
 	return objectOf(ctx, s, diags)
 }

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,21 +167,14 @@ func rebuilding(p membership.NodesPlan, reason, evidence string) (t text.Message
 	switch {
 	case p.Failed:
 		return text.New("Node "+p.Rebuilt+" has failed and is rebuilt",
-			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.", evidence, orNone(waiting)), true
+			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.", evidence, cmp.Or(waiting, "none")), true
 	case p.Rebuilt != "":
-		return text.New("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", orNone(waiting)), true
+		return text.New("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", cmp.Or(waiting, "none")), true
 	case len(p.Pending) > 0:
 		return text.New("No node is rebuilt", "Pending: %s. Reason: %s.", waiting, reason), true
 	default:
 		return t, false
 	}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 func stillAnswers(id membership.ClusterID) text.Message {

@@ -143,11 +143,9 @@ func configOf(o types.Object) config {
 // start returns what the member must know of its node, and whether it is known.
 func (m model) start(ctx context.Context) (node.Start, bool) {
 	var unread diag.Diagnostics // the schema holds the types
-	s := node.StartOf(ctx, configOf(m.Config).start, &unread)
-	if s == nil || unread.HasError() {
-		return node.Start{}, false
-	}
-	return *s, true
+	of := configOf(m.Config).start
+	s := node.StartOf(ctx, of, &unread)
+	return s, attribute.IsGiven(of) && !unread.HasError()
 }
 
 // nodeID is the ID of the node, "" if the member has none.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -42,7 +41,11 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 		}
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.TargetState.Set(ctx, m.stored())...)
-			m.moved(ctx, from.owner(), req, resp)
+			resp.Diagnostics.Append(m.setIdentity(ctx, resp.TargetIdentity)...)
+			// A resource that was moved before, but not updated since, keeps its original owner.
+			if was := cmp.Or(keptOf(ctx, req.SourcePrivate, &resp.Diagnostics).Moved, from.owner()); was != m.owner() {
+				private.Keep(ctx, resp.TargetPrivate, keptKey, kept{Moved: was}, &resp.Diagnostics)
+			}
 		}
 	}}}
 }
@@ -54,22 +57,4 @@ func movesFrom(resourceType string, req resource.MoveStateRequest) bool {
 	from := req.SourceProviderAddress
 	return req.SourceState != nil && req.SourceTypeName == resourceType &&
 		(from == "etcd" || from == ownAddress || strings.HasSuffix(from, "/"+ownAddress))
-}
-
-// moved sets the identity and, if the owner changes, stores the previous owner.
-func (m model) moved(ctx context.Context, was string, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
-	resp.Diagnostics.Append(m.setIdentity(ctx, resp.TargetIdentity)...)
-	// A resource that was moved before, but not updated since, keeps its original owner.
-	was = cmp.Or(keptOf(ctx, req.SourcePrivate, &resp.Diagnostics).Moved, was)
-	if was != m.owner() {
-		private.Keep(ctx, resp.TargetPrivate, keptKey, kept{Moved: was}, &resp.Diagnostics)
-	}
-}
-
-// planMoved plans an update for a moved member whose record must get the new owner. A
-// move alone does not plan an update.
-func (r *Resource) planMoved(ctx context.Context, owner string, resp *resource.ModifyPlanResponse) {
-	if owner != "" {
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
-	}
 }

@@ -72,15 +72,19 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	var e membership.Entry
 	var endpoints []string
+	if !req.State.Raw.IsNull() {
+		e, endpoints = noteOf(state), r.endpoints(ctx, state)
+		e.Object = r.Backend.Table.Object()
+	}
 	switch {
 	case req.Plan.Raw.IsNull():
-		e, endpoints = r.entryOf(state), r.endpoints(ctx, state)
 		e.Effect = membership.Removed
 	case !req.State.Raw.IsNull():
-		e, endpoints = r.entryOf(state), r.endpoints(ctx, state)
 		e.Readdressed = !attribute.SomeUnknown(plan.PeerURLs) && e.Before.Node == plan.nodeID() && !slices.Equal(plan.peers(), state.peers())
 		r.planPromotion(ctx, before.Failover.Evidence, resp, state, plan)
-		r.planMoved(ctx, before.Moved, resp)
+		if before.Moved != "" { // a move alone plans no update, which records the new owner
+			diags.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
+		}
 	case before.Entry != nil:
 		e, endpoints = *before.Entry, before.Endpoints
 		e.Effect = membership.Replaced
@@ -101,13 +105,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	lost := membership.GivenUp(r.Backend.Table.Clusters())
 	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, lost, before.Moved, before.Failover}, diags)
 	r.enter(ctx, e, plan, endpoints, resp)
-}
-
-// entryOf returns the entry of a member in the state.
-func (r *Resource) entryOf(m model) membership.Entry {
-	e := noteOf(m)
-	e.Object = r.Backend.Table.Object()
-	return e
 }
 
 // noteOf returns what a state has of a member.

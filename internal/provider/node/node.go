@@ -85,14 +85,12 @@ var (
 	ConfigTypes = map[string]attr.Type{"name": Types["name"], "peer_urls": Types["peer_urls"], "start": Types["start"]}
 )
 
-// StartOf reads [Node.Start]. It returns nil if the object is null or unknown.
-func StartOf(ctx context.Context, o types.Object, diags *diag.Diagnostics) *Start {
-	if o.IsNull() || o.IsUnknown() {
-		return nil
+// StartOf reads [Node.Start]. It returns the zero value if the object is null or unknown.
+func StartOf(ctx context.Context, o types.Object, diags *diag.Diagnostics) (s Start) {
+	if attribute.IsGiven(o) {
+		diags.Append(o.As(ctx, &s, basetypes.ObjectAsOptions{})...)
 	}
-	var s Start
-	diags.Append(o.As(ctx, &s, basetypes.ObjectAsOptions{})...)
-	return &s
+	return s
 }
 
 // Attribute returns the attribute node of etcd_cluster.
