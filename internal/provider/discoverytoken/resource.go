@@ -148,31 +148,27 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	var bad *discovery.BadSizeError
 	switch {
 	case err == nil:
-		made := state.size()
-		if status.Size != made {
+		if made := state.size(); status.Size != made {
 			report.Warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
 			k.Least = min(k.least(&state), status.Size)
 		}
 		k.Unsure, k.Unwritten = false, false
-		k.store(ctx, resp.Private, &resp.Diagnostics)
 	case errors.As(err, &bad):
 		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
 		k.Least = k.least(&state)
-		k.store(ctx, resp.Private, &resp.Diagnostics)
 	case errors.Is(err, discovery.ErrNotFound) && k.Unsure:
 		k.Unwritten = true
-		k.store(ctx, resp.Private, &resp.Diagnostics)
-		return
 	case errors.Is(err, discovery.ErrNotFound):
 		// It may have been complete before, so it stays in the state.
 		report.Warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
-		return
 	case errors.Is(err, discovery.ErrNoToken):
 		report.Warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
-		return
 	default:
 		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, err))
-		return
+	}
+	k.store(ctx, resp.Private, &resp.Diagnostics)
+	if err != nil && bad == nil {
+		return // nothing is known of the token
 	}
 	before := state
 	state.fromStatus(ctx, status, &resp.Diagnostics)

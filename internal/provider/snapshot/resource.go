@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -94,7 +95,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 	for _, w := range saved.Warnings {
 		report.Warn(diags, text.SnapshotStale(w, saved.Member, saved.Snapshot))
 	}
-	plan.fromSaved(saved)
+	plan.file = fileOf(saved)
 	private.Keep(ctx, to, keptKey, kept{SHA256: saved.SHA256, Size: saved.Size}, diags)
 	return saved.Backup
 }
@@ -123,7 +124,7 @@ func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, r
 		report.Warn(&resp.Diagnostics, text.SnapshotUnread(name, err))
 		return
 	}
-	state.setFile(sum, size)
+	state.SHA256, state.Size = types.StringValue(sum), types.Int64Value(size)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 }
 
@@ -245,11 +246,8 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	file := identity(plan.Path.ValueString())
 	moves := !attribute.IsGiven(plan.Path) || !exists || file != identity(state.Path.ValueString())
 	changed := exists && state.SHA256.ValueString() != was.SHA256
-	switch {
-	case moves || changed || !plan.Triggers.Equal(state.Triggers):
-		plan.setUnknown()
-	default:
-		plan.keep(state)
+	if plan.file = state.file; moves || changed || !plan.Triggers.Equal(state.Triggers) {
+		plan.file = unknownFile()
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 	if !attribute.IsGiven(plan.Path) || r.Backend == nil {

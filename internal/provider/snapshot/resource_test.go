@@ -35,7 +35,7 @@ func TestRemoveMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		was := model{ClusterID: types.StringValue("2a"), Revision: types.Int64Value(10), Path: types.StringValue(path)}
+		was := model{Path: types.StringValue(path), file: file{ClusterID: types.StringValue("2a"), Revision: types.Int64Value(10)}}
 		warning := removeMoved(t.Context(), was, c.now, kept{SHA256: sum})
 		if _, err := os.Stat(path); os.IsNotExist(err) != c.goes || (warning == nil) != c.goes {
 			t.Errorf("%s: the file is there: %v, warning %v", c.name, err == nil, warning)

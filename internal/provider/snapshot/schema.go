@@ -75,7 +75,11 @@ type model struct {
 	RequireFile types.Bool     `tfsdk:"require_file"`
 	DeleteFile  types.Bool     `tfsdk:"delete_file"`
 	Timeouts    timeouts.Value `tfsdk:"timeouts"`
+	file
+}
 
+// file describes the snapshot in the file.
+type file struct {
 	SHA256     types.String `tfsdk:"sha256"`
 	Size       types.Int64  `tfsdk:"size"`
 	Revision   types.Int64  `tfsdk:"revision"`
@@ -85,22 +89,10 @@ type model struct {
 	MemberName types.String `tfsdk:"member_name"`
 }
 
-// setUnknown plans a new snapshot.
-func (m *model) setUnknown() {
+// unknownFile is the file of a snapshot that is planned.
+func unknownFile() file {
 	text, number := types.StringUnknown(), types.Int64Unknown()
-	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = text, text, text, text, text
-	m.Size, m.Revision = number, number
-}
-
-// keep plans the existing snapshot.
-func (m *model) keep(state model) {
-	m.SHA256, m.Version, m.ClusterID, m.MemberID, m.MemberName = state.SHA256, state.Version, state.ClusterID, state.MemberID, state.MemberName
-	m.Size, m.Revision = state.Size, state.Revision
-}
-
-// setFile sets the attributes of the file.
-func (m *model) setFile(sum string, size int64) {
-	m.SHA256, m.Size = types.StringValue(sum), types.Int64Value(size)
+	return file{text, number, number, text, text, text, text}
 }
 
 // backup returns what the resource's file holds.
@@ -109,11 +101,12 @@ func (m *model) backup() *membership.Backup {
 	return &membership.Backup{Cluster: cluster, Most: m.Revision.ValueInt64()}
 }
 
-// fromSaved sets the attributes of the saved snapshot.
-func (m *model) fromSaved(s reconfigure.Saved) {
-	m.setFile(s.SHA256, s.Size)
+// fileOf describes a snapshot that was saved.
+func fileOf(s reconfigure.Saved) file {
 	of, _ := s.Snapshot.Member(s.Member)
-	m.Revision = types.Int64Value(s.Backup.Most)
-	m.Version, m.ClusterID = types.StringValue(s.Snapshot.Answer(s.Member).Version), types.StringValue(s.Snapshot.ClusterID.String())
-	m.MemberID, m.MemberName = types.StringValue(s.Member.String()), types.StringValue(of.Name)
+	return file{
+		SHA256: types.StringValue(s.SHA256), Size: types.Int64Value(s.Size), Revision: types.Int64Value(s.Backup.Most),
+		Version: types.StringValue(s.Snapshot.Answer(s.Member).Version), ClusterID: types.StringValue(s.Snapshot.ClusterID.String()),
+		MemberID: types.StringValue(s.Member.String()), MemberName: types.StringValue(of.Name),
+	}
 }
