@@ -53,10 +53,7 @@ func reference(s membership.Snapshot, id membership.MemberID) string {
 
 // ClusterUnreachable returns the advice if no endpoint gave a member list.
 func ClusterUnreachable(err error) string {
-	if len(endpointsOf(err)) == 0 {
-		return "The cluster could not be read: " + answer(err) + "."
-	}
-	return "No endpoint gave a member list. " + answered(err) + "."
+	return "The cluster could not be read: " + answered(err) + "."
 }
 
 // LookRefused returns the error for a cluster that refuses the provider's credentials
@@ -64,15 +61,6 @@ func ClusterUnreachable(err error) string {
 func LookRefused(err error) Message {
 	return New("Cannot read the cluster", "The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", own(answers(err)))
 }
-
-// LookUnknown is the error for an observation before the provider's
-// configuration is known.
-var LookUnknown = New("Cannot read the cluster yet",
-	"The provider's configuration is known after apply only, and a data source is read while the plan is made. "+
-		"Give it depends_on with what the endpoints come from, or its own endpoints: then it is read during the apply.")
-
-// NobodyToLookAt is the error for an observation without endpoints.
-var NobodyToLookAt = New("No endpoints", "Neither the provider nor the data source has endpoints. Set them in one of the two, such as [\"https://10.0.1.10:2379\"].")
 
 // versions lists which members run which version, as in "3.5.35 (a), 3.6.16 (b and c)".
 func versions(s membership.Snapshot) string {

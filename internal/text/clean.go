@@ -117,7 +117,8 @@ type Own = own
 // own is a text from this package. [sprintf] keeps its line breaks.
 type own string
 
-// sprintf is like fmt.Sprintf, but cleans every text and error among its arguments.
+// sprintf is like fmt.Sprintf, but cleans every text and error among its arguments. A list
+// of texts has commas in it.
 func sprintf(format string, args ...any) string {
 	for i, arg := range args {
 		args[i] = argument(arg)
@@ -134,11 +135,11 @@ func argument(arg any) any {
 	case string:
 		return outside(a)
 	case []string:
-		out := make([]outside, len(a))
+		shown := make([]string, len(a))
 		for i, s := range a {
-			out[i] = outside(s)
+			shown[i] = fmt.Sprint(outside(s))
 		}
-		return out
+		return strings.Join(shown, ", ")
 	case fmt.Stringer:
 		if v := reflect.ValueOf(arg); v.Kind() == reflect.String || v.Kind() == reflect.Struct {
 			return outside(a.String())

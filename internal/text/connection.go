@@ -6,7 +6,7 @@ package text
 // NoEndpoints is the error if no endpoints are configured. There is no default:
 // a plaintext localhost:2379 could be another cluster.
 var NoEndpoints = New("No etcd endpoints",
-	"Neither the provider nor this resource says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
+	"Neither the provider block nor this block says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
 		"or the environment variable ETCDCTL_ENDPOINTS.")
 
 // InvalidDuration returns the error for a text that is not a positive duration.

@@ -67,13 +67,10 @@ var DiscoveryUnwritten = of1[string]("The token was not written last time",
 
 // DiscoveryVanished returns the warning for a token that was removed before it
 // was known to be complete.
-func DiscoveryVanished(token, prefix string, size int) Message {
-	return New("Discovery token removed from the discovery cluster",
-		"Token %s is no longer under %s. At the last refresh its %d initial %s had not all registered. It is kept in the state, because the cluster may have formed since then. "+
-			"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
-			"If the cluster never formed, or is gone for good"+startOver,
-		begun(token), prefix, size, plural(size, "member", "members"))
-}
+var DiscoveryVanished = of3[string, string, int]("Discovery token removed from the discovery cluster",
+	"Token %.8s is no longer under %s. At the last refresh it was not complete (size %d). It is kept in the state, because the cluster may have formed since then. "+
+		"If it has formed, no action is needed. If it has not, members that wait on the token cannot form it.\n\n"+
+		"If the cluster never formed, or is gone for good"+startOver)
 
 // DiscoverySizeOverwritten returns the warning for a changed size.
 var DiscoverySizeOverwritten = of3[string, int, int]("The size of the discovery token was changed",
@@ -121,6 +118,5 @@ var DiscoveryImportID = of1[string]("Invalid import ID",
 	"The ID %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
 		"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.")
 
-// DiscoveryImportMissing returns the error for the import of a missing token.
-var DiscoveryImportMissing = of2[string, string]("No such discovery token",
-	"The discovery cluster answers and has no token %.8s under %s. Nothing was imported.")
+// DiscoveryMissing returns the error for a token that does not exist.
+var DiscoveryMissing = of2[string, string]("No such discovery token", "The discovery cluster answers and has no token %.8s under %s.")

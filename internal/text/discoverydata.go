@@ -19,11 +19,7 @@ var DiscoveryURLInvalid = of1[string]("Invalid discovery URL",
 // EndpointsUnknown is the error for a data source that is read too early.
 var EndpointsUnknown = New("The provider's endpoints are not known yet",
 	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
-		"so that it is read during apply.")
-
-// DiscoveryDataMissing returns the error for a token that does not exist.
-var DiscoveryDataMissing = of2[string, string]("No such discovery token",
-	"The discovery cluster answers and has no token %.8s under %s.")
+		"so that it is read during apply. If the data source has endpoints, set them instead.")
 
 // DiscoveryDataSizeBad returns the error for a size that is not a number.
 var DiscoveryDataSizeBad = of2[string, string]("Discovery token has an invalid size",

@@ -21,9 +21,7 @@ var DiscoveryPrefixUnusual = of1[string]("Members look for the token elsewhere",
 
 // DiscoverySizeEven returns the warning for an even number of initial members.
 func DiscoverySizeEven(size int) Message {
-	return New("Even number of initial members",
-		"A cluster of %d survives the loss of %d %s, as one of %d does, and has one member more that can fail. Prefer %d or %d.",
-		size, (size-1)/2, plural((size-1)/2, "member", "members"), size-1, size-1, size+1)
+	return New("Even number of initial members", "%d members tolerate the failure of %d, the same as %d. Prefer %d or %d.", size, (size-1)/2, size-1, size-1, size+1)
 }
 
 // DiscoverySizeLarge returns the warning for more initial members than etcd recommends.

@@ -4,38 +4,24 @@
 package text
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// summary returns the summary of a failed action. Only actions that do not read
-// as "Cannot ... member" need their own words.
-func summary(action reconfigure.Action, name string) string {
-	switch action {
-	case reconfigure.ActionReach:
-		return "Cannot reach the cluster of member " + name
-	case reconfigure.ActionRecord:
-		return "Cannot write the record of member " + name
-	default:
-		return "Cannot " + string(action) + " member " + name
-	}
-}
+// longer are the actions that do not read as "Cannot ... member".
+var longer = map[reconfigure.Action]string{reconfigure.ActionReach: "reach the cluster of", reconfigure.ActionRecord: "write the record of"}
 
-// agreed returns the action that a refusal is about: for a member that is
-// already in the list, joining means promoting it.
-func agreed(action, refused reconfigure.Action) reconfigure.Action {
-	if action == reconfigure.ActionPromote && refused == reconfigure.ActionAdd {
-		return action
-	}
-	return refused
+// summary returns the summary of a failed action.
+func summary(action reconfigure.Action, name string) string {
+	return "Cannot " + cmp.Or(longer[action], string(action)) + " member " + name
 }
 
 // otherCluster describes endpoints of another cluster than that in the state.
 func otherCluster(o *reconfigure.OtherCluster) string {
 	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
-		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, strings.Join(o.Endpoints, ", "), o.Want)
+		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, o.Endpoints, o.Want)
 }
 
 // OtherClusterSeen returns the warning for a refresh whose endpoints belong to

@@ -19,7 +19,7 @@ func notOurs(u *reconfigure.Unidentified) string {
 	}
 	c := finding{name: u.Name, f: u.Identity.Facts, s: u.Snapshot, d: membership.Decision{Code: u.Identity.Code}, held: true}
 	c.more = map[string]any{
-		"given": strings.Join(u.PeerURLs, ", "), "members": members(u.Snapshot, membership.IDs(u.Snapshot.Members)), "initial": u.InitialMembers,
+		"given": u.PeerURLs, "members": members(u.Snapshot, membership.IDs(u.Snapshot.Members)), "initial": u.InitialMembers,
 		"version": version, "clusters": formed(u), "rebuild": own(rebuild(u.Name)),
 	}
 	c.more["import"] = own(c.fill(importIt))
@@ -64,7 +64,7 @@ var unidentified = wordings{
 func formed(u *reconfigure.Unidentified) string {
 	shown := []string{strings.TrimSpace(sprintf("%s cluster %s", u.Snapshot.Answer(u.Identity.Facts.Subject).Endpoint, u.Snapshot.ClusterID))}
 	for id, at := range u.Snapshot.Others {
-		shown = append(shown, sprintf("%s cluster %s", strings.Join(at, ", "), id))
+		shown = append(shown, sprintf("%s cluster %s", at, id))
 	}
 	slices.Sort(shown)
 	return listed(shown)

@@ -4,8 +4,6 @@
 package text
 
 import (
-	"strings"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -31,7 +29,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 			who, own(because(membership.Answer{Detail: i.Decision.Facts.Detail})), own(replaceIts("is gone, or lost its data")))
 	case i.Reached == reconfigure.Announced:
 		state = sprintf("was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
-			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, strings.Join(r.PeerURLs, ", "))
+			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, r.PeerURLs)
 	case i.Stalled:
 		state = sprintf("has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
 			"Look at its log, its disk and its network.", reconfigure.StallTimeout, i.Decision.Facts.Lag)

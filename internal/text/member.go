@@ -19,7 +19,7 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 	case !ok:
 		return sprintf("member %s", id)
 	case m.Name == "":
-		return sprintf("unnamed member (%s) at %s", id, strings.Join(m.PeerURLs, ", "))
+		return sprintf("unnamed member (%s) at %s", id, m.PeerURLs)
 	default:
 		return sprintf("%s (%s)", m.Name, id)
 	}

@@ -15,16 +15,13 @@ import (
 
 // InvalidEndpoint returns the error for an invalid client URL.
 func InvalidEndpoint(source string, err *connection.EndpointError) Message {
-	return New("Invalid endpoint",
-		"%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
+	return New("Invalid endpoint", "%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
 }
 
 // InvalidAddressMap returns the error for an invalid pair of address_map.
 func InvalidAddressMap(source string, err *connection.EndpointError) Message {
-	return New("Invalid address map",
-		"%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
-			"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".",
-		source, err.Endpoint, err.Reason)
+	return New("Invalid address map", "%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
+		"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".", source, err.Endpoint, err.Reason)
 }
 
 // InvalidBool returns the error for an environment variable that is not true or false.

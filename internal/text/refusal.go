@@ -291,7 +291,7 @@ func mixed(s membership.Snapshot, ids []membership.MemberID) string {
 	}
 	var others []string
 	for _, id := range slices.Sorted(maps.Keys(s.Others)) {
-		others = append(others, sprintf("%s answers for cluster %s", strings.Join(s.Others[id], ", "), id))
+		others = append(others, sprintf("%s answers for cluster %s", s.Others[id], id))
 	}
 	return sprintf("The endpoints do not lead to one cluster: this one is %s, but %s.", s.ClusterID, strings.Join(others, ", and "))
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -16,12 +15,10 @@ import (
 )
 
 // MemberID returns the error for an invalid member ID.
-var MemberID = of1[error]("Invalid member ID",
-	"%s.")
+var MemberID = of1[error]("Invalid member ID", "%s.")
 
 // ClusterID returns the error for an invalid cluster ID.
-var ClusterID = of1[error]("Invalid cluster ID",
-	"%s.")
+var ClusterID = of1[error]("Invalid cluster ID", "%s.")
 
 // LastVoterForgotten returns the warning for the last voter of a cluster that
 // is being destroyed.
@@ -41,11 +38,12 @@ func GoneUnconfirmed(name string, err error) Message {
 // NotRefreshed returns the warning for a cluster that cannot be read at
 // refresh: its endpoints do not answer, or refuse the provider.
 func NotRefreshed(err error) Message {
-	problem, step := "does not answer", cmp.Or(noLogin(err), " Make the members reachable from here, then plan again. If the cluster is gone permanently, "+recoverySteps)
+	summary := "State not refreshed: the cluster does not answer"
+	step := cmp.Or(noLogin(err), " Make the members reachable from here, then plan again. If the cluster is gone permanently, "+recoverySteps)
 	if cluster.TurnedAway(err) {
-		problem, step = "refuses the provider", wayOut(err)
+		summary, step = "State not refreshed: the cluster refuses the provider", wayOut(err)
 	}
-	return New("State not refreshed: the cluster "+problem, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
+	return New(summary, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
 }
 
 // cause says why a removal could not be decided.
@@ -81,7 +79,10 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case errors.As(err, &unidentified):
 		return Message{summary, notOurs(unidentified)}
 	case errors.As(err, &refusal):
-		t := refused(agreed(action, refusal.Action), refusal.Name, refusal.Decision, refusal.Snapshot)
+		if action != reconfigure.ActionPromote || refusal.Action != reconfigure.ActionAdd {
+			action = refusal.Action // to join a member that is in the list is to promote it
+		}
+		t := refused(action, refusal.Name, refusal.Decision, refusal.Snapshot)
 		if refusal.Timeout {
 			t.Detail += " The time allowed for it ran out while waiting."
 		}
@@ -146,12 +147,9 @@ func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
 }
 
 // RestartNow returns the warning after an update of peer URLs.
-func RestartNow(name string, urls []string) Message {
-	return New("Restart member "+name+" with its new peer URLs",
-		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
-			"the others cannot reach it. Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.",
-		name, strings.Join(urls, ", "))
-}
+var RestartNow = of2[string, []string]("Restart member %[1]s with its new peer URLs",
+	"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
+		"the others cannot reach it. Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.")
 
 // Renamed returns the warning for a member whose name differs from that in the
 // state.

@@ -95,7 +95,7 @@ var facts = map[string]func(finding) any{
 	"subject": func(c finding) any { return Member(c.s, c.f.Subject) },
 	"Subject": func(c finding) any { return capital(Member(c.s, c.f.Subject)) },
 	"short":   func(c finding) any { return capital(short(c.s, c.f.Subject)) },
-	"urls":    func(c finding) any { return strings.Join(c.member().PeerURLs, ", ") },
+	"urls":    func(c finding) any { return c.member().PeerURLs },
 	"bears":   func(c finding) any { return c.member().Name },
 	"answer":  func(c finding) any { return MemberAnswer(c.s, c.f.Subject) },
 	"view":    func(c finding) any { return capital(view(c.s, c.f.Subject)) },

@@ -133,7 +133,7 @@ func TestAccEndpoints(t *testing.T) {
 	for _, c := range []struct{ arguments, text string }{
 		{`endpoints = []`, `Attribute endpoints list must contain at least 1 elements`},
 		{`endpoints = ["ftp://h"]`, `endpoints: "ftp://h" has the scheme "ftp"`},
-		{``, `Neither the provider nor the data source has endpoints.`},
+		{``, `Neither the provider block nor this block says where the cluster is.`},
 	} {
 		steps = append(steps, resource.TestStep{Config: "data \"etcd_cluster\" \"this\" {\n" + c.arguments + "\n}\n", ExpectError: message(c.text)})
 	}

@@ -67,7 +67,7 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 // provider's.
 func clusterAt(b *backend.Backend, endpoints types.List, diags *diag.Diagnostics) *backend.Cluster {
 	if b.Unknown {
-		report.Error(diags, text.LookUnknown)
+		report.Error(diags, text.EndpointsUnknown)
 		return nil
 	}
 	c, err := b.At(attribute.Texts(endpoints), diags)
@@ -76,7 +76,7 @@ func clusterAt(b *backend.Backend, endpoints types.List, diags *diag.Diagnostics
 	case errors.As(err, &invalid):
 		report.ErrorOn(diags, "endpoints", text.InvalidEndpoint("endpoints", invalid))
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		report.Error(diags, text.NobodyToLookAt)
+		report.Error(diags, text.NoEndpoints)
 	case err != nil:
 		diags.AddError("Invalid endpoints", err.Error())
 	}

@@ -270,10 +270,8 @@ func failure(doing string, m model, err error) text.Message {
 	var bad *discovery.BadSizeError
 	token, prefix := m.Token.ValueString(), m.Prefix.ValueString()
 	switch {
-	case doing == reading && errors.Is(err, discovery.ErrNotFound):
-		return text.DiscoveryDataMissing(token, prefix)
-	case doing == importing && errors.Is(err, discovery.ErrNotFound):
-		return text.DiscoveryImportMissing(token, prefix)
+	case (doing == reading || doing == importing) && errors.Is(err, discovery.ErrNotFound):
+		return text.DiscoveryMissing(token, prefix)
 	case doing == reading && errors.As(err, &bad):
 		return text.DiscoveryDataSizeBad(token, bad.Value)
 	case errors.As(err, &service):
