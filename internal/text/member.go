@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Member describes a member like etcdctl: its name and its ID, or its ID and
@@ -122,4 +124,87 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// FailoverEvidence says which voters are lost, and what the promotion of the
+// standby waits for.
+func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
+	text := strings.Join(each(s, f.Lost, FailureEvidence), " ")
+	if f.First {
+		text += sprintf(" The promotion waits until %s been removed from the cluster: by the same apply, if that replaces or removes it.",
+			shorts(s, f.Lost)+plural(len(f.Lost), " has", " have"))
+	}
+	return text
+}
+
+// FailoverPlanned returns the warning for the promotion of a standby.
+var FailoverPlanned = of2[string, string]("Standby %[1]s is promoted by this plan",
+	"%[2]s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.")
+
+// FailoverHeldUp returns the warning for a standby that was not promoted.
+func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
+	if h.Back {
+		return New("Standby "+name+" was not promoted",
+			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
+	}
+	voters := membership.IDs(h.Snapshot.Voters())
+	dead := finding{s: h.Snapshot, f: membership.Facts{Others: voters}}.unhealthy()
+	who := cmp.Or(shorts(h.Snapshot, h.Lost), "the voter that does not answer")
+	return New("Standby "+name+" was not promoted",
+		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Remove %s first: replace it in the same apply "+
+			"(replace_unreachable_after, or -replace of its machine) or remove it, then apply again. %s stays a learner.",
+		name, len(voters)-len(dead), len(voters)+1, membership.Quorum(len(voters)+1), who, name)
+}
+
+// FailureEvidence describes what provider and leader observe of a silent member.
+func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
+	leader, _, ok := s.MajorityLeader()
+	if !ok {
+		return MemberAnswer(s, id)
+	}
+	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
+}
+
+// QuorumIsLost returns the warning of a refresh for a cluster without a quorum.
+func QuorumIsLost(d membership.Decision, s membership.Snapshot) Message {
+	return Message{"The cluster has lost its quorum", reason(reconfigure.ActionReplace, "", d, s)}
+}
+
+func isPending(s membership.Snapshot, id membership.MemberID) bool {
+	_, is := s.Pending[id]
+	return is && s.Alive(id)
+}
+
+// pendingURLs says which change of peer URLs is not proven, and how far it has come.
+func pendingURLs(s membership.Snapshot, id membership.MemberID) string {
+	p := s.Pending[id]
+	state := sprintf("the metrics of the members do not show whether they find it there. If they do, state it for one run with ETCD_PEER_URLS_IN_USE=%s", p.Statement())
+	switch p.State {
+	case membership.URLsNotRestarted:
+		state = "its process has not been restarted since"
+	case membership.URLsNotConnected:
+		state = "since its restart, fewer than a majority of the other voters report a connection to it"
+	}
+	return sprintf("%s got the peer URLs %s at %s from %s, and %s.",
+		capital(Member(s, id)), p.PeerURLs, p.Since.UTC().Format(time.RFC3339), p.By, own(state))
+}
+
+// remedyFor says what to do about members on which no change may rely.
+func remedyFor(s membership.Snapshot, ids []membership.MemberID) string {
+	var out []string
+	gone := slices.DeleteFunc(slices.Clone(ids), func(id membership.MemberID) bool { return isPending(s, id) })
+	if len(gone) > 0 {
+		out = append(out, sprintf("Bring %s back or replace %s", shorts(s, gone), plural(len(gone), "it", "them")))
+	}
+	for _, id := range ids {
+		p, back := s.Pending[id], ""
+		if !isPending(s, id) {
+			continue
+		}
+		if len(p.Before) > 0 {
+			back = sprintf(", or change its peer URLs back to %s", p.Before)
+		}
+		out = append(out, sprintf("Restart the process of %s so that it listens at %s (ETCD_LISTEN_PEER_URLS)%s", short(s, id), p.PeerURLs, own(back)))
+	}
+	return strings.Join(out, ". ")
 }

@@ -137,3 +137,26 @@ var PeerURLsBesideConfig = of1[string]("Peer URLs in two places",
 var NoPeerURLsInConfig = of1[string]("Missing peer_urls",
 	"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
 		"If the address is known before the machine, give it to members of the etcd_cluster instead.")
+
+// NullPeerURL returns the error for a null among the peer URLs of a member.
+var NullPeerURL = of1[string]("Invalid peer URL",
+	"Member %s has a peer URL that is null. Give a URL, or leave the member out.")
+
+// EnvironmentName returns the error for an invalid variable name.
+var EnvironmentName = of1[string]("Invalid name of a variable",
+	"%q cannot be the name of a variable: expected letters, digits and \"_\", and no digit first, such as ETCD_NAME.")
+
+// EnvironmentValue returns the error for a value that must not become part of
+// user data. The message omits the value, which may be a secret.
+var EnvironmentValue = of2[string, rune]("Invalid value of a variable",
+	"The value of %[1]s holds the character %[2]U. User data must not hold control characters and line breaks, because they can end a value there. "+
+		"Remove the character from the argument that sets %[1]s.")
+
+// NoVoters returns the error for a number of voters below one.
+var NoVoters = of1[int64]("Invalid number of voters",
+	"A cluster has at least one voter; %d was given.")
+
+// LoopbackInitialMember returns the error for an initial member with a loopback URL
+// if another member has none.
+var LoopbackInitialMember = of3[string, string, string]("An initial member that the others cannot reach",
+	"%[2]s of %[1]s can be reached on its own machine only, and %[3]s is elsewhere. Give the URL at which the others reach %[1]s.")

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -158,4 +159,64 @@ func Renamed(state string, m membership.Member) Message {
 		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
 			"Start the process with its former name again; or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.",
 		m.ID, m.Name, state)
+}
+
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = sprintf("%q", w)
+	}
+	return strings.Join(out, ", ")
+}
+
+// ImportClusterID returns the error for an invalid import ID.
+var ImportClusterID = of1[string]("Invalid import ID",
+	"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.")
+
+// ImportOtherCluster returns the error for the import of a cluster other than
+// the cluster that answers.
+func ImportOtherCluster(want string, s membership.Snapshot) Message {
+	return New("Cannot import cluster "+want,
+		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
+		s.ClusterID, members(s, membership.IDs(s.Members)), s.ClusterID)
+}
+
+// ImportClusterSilent returns the error for importing a cluster that does not answer.
+func ImportClusterSilent(want string, err error) Message {
+	return New("Cannot import cluster "+want,
+		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(wayOut(err)), own(answers(err)))
+}
+
+// longer are the actions that do not read as "Cannot ... member".
+var longer = map[reconfigure.Action]string{reconfigure.ActionReach: "reach the cluster of", reconfigure.ActionRecord: "write the record of"}
+
+// summary returns the summary of a failed action.
+func summary(action reconfigure.Action, name string) string {
+	return "Cannot " + cmp.Or(longer[action], string(action)) + " member " + name
+}
+
+// otherCluster describes endpoints of another cluster than that in the state.
+func otherCluster(o *reconfigure.OtherCluster) string {
+	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
+		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, o.Endpoints, o.Want)
+}
+
+// OtherClusterSeen returns the warning for a refresh whose endpoints belong to
+// another cluster than the state.
+func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
+	return New("The endpoints answer for another cluster",
+		"The state was not refreshed. %s", own(otherCluster(o)))
+}
+
+// BadID returns the error for a member in state whose IDs cannot be parsed.
+var BadID = of2[string, error]("Cannot read the ID of member %[1]s",
+	"%[2]s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
+		"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%[1]s'")
+
+// NoSuchLearner returns the error for a learner_id that no member has.
+func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
+	return New("No member has the learner_id",
+		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
+			"Give the id of the etcd_learner to promote, or leave learner_id out."+destroyInstead,
+		id, s.ClusterID, members(s, membership.IDs(s.Members)))
 }
