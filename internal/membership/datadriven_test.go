@@ -47,9 +47,7 @@ func TestDecisions(t *testing.T) {
 				r := RemoveRequest{ID: idOf(argument(t, td, "id")), Replacement: td.HasArg("replacement")}
 				argString(t, td, "name", &r.Name)
 				argURLs(td, &r.PeerURLs)
-				for _, l := range list(td, "leaving") {
-					r.Leaving = append(r.Leaving, idOf(l))
-				}
+				r.Leaving = idList(td, "leaving")
 				return show(DecideRemove(s, r))
 			case "update":
 				r := UpdateRequest{ID: idOf(argument(t, td, "id")), PeerURLs: []string{"http://10.0.0.99:2380"}}
@@ -61,7 +59,29 @@ func TestDecisions(t *testing.T) {
 				if td.HasArg("before") {
 					earlier = before
 				}
-				return advised(s, earlier, list(td, "connected"), list(td, "cut-off"))
+				return advised(s, earlier, connections(td))
+			case "loss":
+				return [...]string{Present: "present", Unreachable: "unreachable", Vanished: "vanished", Unsettled: "unsettled"}[JudgeLoss(s, idOf(argument(t, td, "id")), connections(td))]
+			case "failover":
+				f := JudgeFailover(s, connections(td))
+				return fmt.Sprintf("lost=%s first=%t unsettled=%t", letters(f.Lost), f.First, f.Unsettled)
+			case "survivor":
+				id, left := s.Survivor()
+				if left == (id == 0) {
+					t.Errorf("%s: %s, %t", td.Pos, id, left)
+				}
+				return map[bool]string{true: letter(id), false: "none"}[left]
+			case "save": // before: as for advise
+				earlier := s
+				if td.HasArg("before") {
+					earlier = before
+				}
+				d := DecideSave(s, earlier, 0, nil)
+				return show(d) + " of " + letter(d.Facts.Subject)
+			case "identify":
+				return identified(td, s)
+			case "versions":
+				return versions(t, td, s)
 			case "etcd":
 				return besideEtcd(t, td, s)
 			default:
@@ -150,12 +170,16 @@ func sceneMember(t *testing.T, words []string) (Member, Answer) {
 			a.Applied = n
 		case "version":
 			a.Version = value
+		case "downgrade":
+			a.Downgrade = value
 		case "no-space": // the member raised the alarm itself
 			a.Alarms = append(a.Alarms, Alarm{Member: id, Kind: AlarmNoSpace})
 		case "corrupt": // another member raised it, or a removed one
 			a.Alarms = append(a.Alarms, Alarm{Member: idOf(value), Kind: AlarmCorrupt})
 		case "url":
 			m.PeerURLs = []string{value}
+		case "name":
+			m.Name = value
 		default:
 			t.Fatalf("unknown word %q", w)
 		}
@@ -192,19 +216,80 @@ func show(d Decision) string {
 	return out
 }
 
-// advised shows what an observer is told. connected and cutOff are the connections of
-// one member to the others, if they are known.
-func advised(s, before Snapshot, connected, cutOff []string) string {
-	var seen map[MemberID]bool
-	if len(connected)+len(cutOff) > 0 {
-		seen = map[MemberID]bool{}
+// connections are those of one member to the others, nil if they are not known.
+func connections(td *datadriven.TestData) (seen map[MemberID]bool) {
+	for _, key := range []string{"connected", "cut-off"} {
+		for _, id := range idList(td, key) {
+			if seen == nil {
+				seen = map[MemberID]bool{}
+			}
+			seen[id] = key == "connected"
+		}
 	}
-	for _, l := range connected {
-		seen[idOf(l)] = true
+	return seen
+}
+
+// versions shows what is wrong with a step of the nodes a, b, … from versions to others.
+// When the plan is applied, the first member is removed already. A step that passed the
+// plan must not be refused then: that is too late.
+func versions(t *testing.T, td *datadriven.TestData, s Snapshot) string {
+	from, to := map[string]string{}, map[string]string{}
+	for i, v := range list(td, "from") {
+		from[letter(MemberID(i+1))] = v
 	}
-	for _, l := range cutOff {
-		seen[idOf(l)] = false
+	for i, v := range list(td, "to") {
+		to[letter(MemberID(i+1))] = v
 	}
+	step, code := checkVersions(s, from, to)
+	s.Members = s.Members[1:]
+	if late, now := checkVersions(s, from, to); now.Refused() && !code.Refused() {
+		t.Errorf("%s: refused when it is applied: %+v, %d", td.Pos, late, now)
+	}
+	if code == UpgradeFine {
+		return fmt.Sprint("fine", step.Name)
+	}
+	name := [...]string{UpgradeSkips: "skips", UpgradeSkipsBack: "skips back", UpgradeBack: "back", UpgradeDuringDowngrade: "during a downgrade", UpgradeFromBadRelease: "from a bad release"}[code]
+	return fmt.Sprintf("%s: %s members=%s between=%s", name, step.Name, letters(step.Members), step.Between)
+}
+
+// ownerships are the records of the arguments of identify, for d.
+var ownerships = map[string]Ownership{
+	"ours":    {Recorded: true, ID: 4, PeerURLs: []string{"http://10.0.0.4:2380"}},
+	"moved":   {Recorded: true, ID: 4, PeerURLs: []string{"http://10.0.0.9:2380"}},
+	"intent":  {Recorded: true, PeerURLs: []string{"http://10.0.0.4:2380"}},
+	"another": {Recorded: true, ID: 5, PeerURLs: []string{"http://10.0.0.4:2380"}},
+	"removed": {Recorded: true, ID: 4, PeerURLs: []string{"http://10.0.0.4:2380"}, Removed: true},
+}
+
+// identified shows whether d is in the list, and ours.
+func identified(td *datadriven.TestData, s Snapshot) string {
+	r := IdentifyRequest{Name: "d", PeerURLs: []string{"http://10.0.0.4:2380"}}
+	if initial := idList(td, "formed-by"); len(initial) > 0 {
+		s.ClusterID = ComputeClusterID(initial)
+	}
+	r.Owned = idList(td, "owned")
+	for _, n := range list(td, "initial") { // how many of them, 0 if that is not known
+		r.Bootstrap, r.InitialMembers = InitialMember, int(n[0]-'0')
+	}
+	for _, n := range list(td, "later") {
+		r.InitialMembers = int(n[0] - '0')
+	}
+	for _, o := range list(td, "record") {
+		r.Ownership = ownerships[o]
+	}
+	for _, o := range list(td, "abandoned") {
+		r.Abandoned = append(r.Abandoned, ownerships[o])
+	}
+	got := Identify(s, r)
+	step := [...]string{StepRefuse: "refuse", StepAnnounce: "announce", StepAdopt: "adopt", StepWithdraw: "withdraw", StepTakeOver: "take over"}[got.Step]
+	if got.ID != 0 {
+		return step + " " + letter(got.ID)
+	}
+	return strings.TrimSuffix(step+": "+string(got.Code)+showFacts(got.Facts), ": ")
+}
+
+// advised shows what an observer is told. seen are the connections of one member.
+func advised(s, before Snapshot, seen map[MemberID]bool) string {
 	out := fmt.Sprintf("healthy=%t tolerance=%d", s.Healthy(), s.FailureTolerance())
 	if w := s.Witness(); w != 0 {
 		out += " witness=" + letter(w)
@@ -255,6 +340,13 @@ func argURLs(td *datadriven.TestData, to *[]string) {
 	if td.HasArg("urls") {
 		*to = list(td, "urls")
 	}
+}
+
+func idList(td *datadriven.TestData, key string) (ids []MemberID) {
+	for _, l := range list(td, key) {
+		ids = append(ids, idOf(l))
+	}
+	return ids
 }
 
 func list(td *datadriven.TestData, key string) []string {

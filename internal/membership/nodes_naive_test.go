@@ -220,40 +220,32 @@ func (c small) survives(i int) bool {
 // TestPlanNodesNaive compares both statements over every cluster of up to four slots,
 // in two orders of the names.
 func TestPlanNodesNaive(t *testing.T) {
-	all, n := slots(), 0
-	var fill func(c small, from int)
-	fill = func(c small, from int) {
-		if len(c) > 0 {
-			c.check(t)
-			r := slices.Clone(c)
-			slices.Reverse(r)
-			r.check(t)
-			n++
-		}
-		for i := from; i < len(all) && len(c) < 4; i++ {
-			fill(append(c, all[i]), i)
-		}
-	}
-	fill(nil, 0)
-	t.Logf("%d clusters", n)
+	checkSmall(t, slots(), 1, 4)
 }
 
 // TestPlanNodesNaiveOfFive does the same for five slots, of the words that decide.
 func TestPlanNodesNaiveOfFive(t *testing.T) {
 	words := []slot{{"voter", "same"}, {"voter", "changed"}, {"voter", "removed"}, {"dead", "same"}, {"dead", "changed"}, {"dead", "removed"},
 		{"failed", "same"}, {"failed", "changed"}, {"replacing", "changed"}, {"replacing", "same"}, {"old", "changed"}, {"deviating", "same"}, {"foreign", "same"}, {"dead foreign", "same"}}
+	checkSmall(t, words, 5, 5)
+}
+
+// checkSmall checks every cluster of so many of the slots, in two orders of the names.
+func checkSmall(t *testing.T, of []slot, least, most int) {
+	n := 0
 	var fill func(c small, from int)
 	fill = func(c small, from int) {
-		if len(c) == 5 {
+		if len(c) >= least {
 			c.check(t)
 			r := slices.Clone(c)
 			slices.Reverse(r)
 			r.check(t)
-			return
+			n++
 		}
-		for i := from; i < len(words); i++ {
-			fill(append(c, words[i]), i)
+		for i := from; i < len(of) && len(c) < most; i++ {
+			fill(append(c, of[i]), i)
 		}
 	}
 	fill(nil, 0)
+	t.Logf("%d clusters", n)
 }
