@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -26,14 +27,10 @@ func InitialClusterOf(initial map[string][]string) (string, error) {
 		if len(initial[name]) == 0 {
 			return "", &EntryError{Entry: name, Err: errNoURL}
 		}
-		urls := slices.Clone(initial[name])
-		slices.Sort(urls)
-		for i, u := range urls {
-			// A URL that contains a comma would be read as two entries.
-			if _, err := NormalizeURL(u); err != nil {
-				return "", &EntryError{Entry: name + "=" + Masked(strings.TrimSpace(u)), Err: err}
-			}
-			urls[i] = spelled(u)
+		// A URL that contains a comma would be read as two entries.
+		urls, err := spelled(slices.Sorted(slices.Values(initial[name])))
+		if err != nil {
+			return "", &EntryError{Entry: name + "=" + err.URL, Err: err}
 		}
 		members = append(members, Member{Name: name, PeerURLs: urls})
 	}
@@ -51,12 +48,9 @@ func InitialMemberID(peerURLs []string, clusterToken string) (MemberID, error) {
 	if len(peerURLs) == 0 {
 		return 0, &URLError{Problem: URLEmpty}
 	}
-	urls := make([]string, len(peerURLs))
-	for i, u := range peerURLs {
-		if _, err := NormalizeURL(u); err != nil {
-			return 0, err
-		}
-		urls[i] = spelled(u)
+	urls, err := spelled(peerURLs)
+	if err != nil {
+		return 0, err
 	}
 	return ComputeMemberID(urls, clusterToken, nil), nil
 }
@@ -78,12 +72,15 @@ func InitialMemberIDs(initial map[string][]string, clusterToken string) (map[str
 	return ids, ComputeClusterID(slices.Collect(maps.Values(ids))), nil
 }
 
-// spelled returns a peer URL as etcd writes it back and hashes it: parsed, with
+// spelled returns peer URLs as etcd writes them back and hashes them: parsed, with
 // the scheme in lower case and the host unchanged.
-func spelled(raw string) string {
-	raw = strings.TrimSuffix(strings.TrimSpace(raw), "/")
-	if scheme, rest, ok := strings.Cut(raw, "://"); ok {
-		return strings.ToLower(scheme) + "://" + rest
+func spelled(urls []string) (out []string, bad *URLError) {
+	for _, raw := range urls {
+		if _, err := NormalizeURL(raw); errors.As(err, &bad) {
+			return nil, bad
+		}
+		scheme, rest, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(raw), "/"), "://")
+		out = append(out, strings.ToLower(scheme)+"://"+rest)
 	}
-	return raw
+	return out, nil
 }

@@ -54,7 +54,7 @@ var moreMutations = []mutation{
 	{"member of another cluster not told apart", "gate.go", "case a.State == WrongCluster,", "case false,"},
 	{"quorum called lost where it may not be", "gate.go", "case s.Linearizable || today.Alive > 0:", "case false:"},
 	{"silent taken for unknown", "gate.go", "case a.State == Silent:", "case false:"},
-	{"old releases taken for new ones", "version.go", "return r.before(6, 11)", "return false"},
+	{"old releases taken for new ones", "version.go", "lacksFix(version, 30, 11)", "false"},
 	{"learner slot not looked at", "add.go", "len(learners) > 0 &&", "false &&"},
 	{"no waiting for those that leave", "remove.go", "case f.Alive >= Quorum(f.Voters-len(departing)):", "case false:"},
 }

@@ -31,7 +31,4 @@ func DecidePlace(s Snapshot, r RemoveRequest, accepted []MemberID) Decision {
 
 // hasFixedLimit reports whether servers of that version accept one learner, whatever
 // their flags. A version that cannot be parsed counts as one with a flag.
-func hasFixedLimit(version string) bool {
-	r, ok := parseRelease(version)
-	return ok && r.before(5, 0)
-}
+func hasFixedLimit(version string) bool { return isBefore(version, 5, 0) }

@@ -75,14 +75,4 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 // learner flag in the member list while raft still treats it as a learner: all of
 // 3.4, up to 3.5.30, and up to 3.6.11. A version that cannot be parsed counts as
 // affected.
-func forgetsLearner(version string) bool {
-	r, ok := parseRelease(version)
-	switch {
-	case !ok:
-		return true
-	case r[0] == 3 && r[1] == 6:
-		return r.before(6, 12)
-	default:
-		return r.before(5, 31)
-	}
-}
+func forgetsLearner(version string) bool { return lacksFix(version, 31, 12) }

@@ -41,32 +41,33 @@ func (r release) before(minor, patch int) bool {
 // 3.5.29, up to 3.6.10, and in all of 3.4. Later versions need as many connected
 // voters as the quorum with one voter more (etcd-io/etcd#21641). A version that
 // cannot be parsed counts as strict.
-func wantsEveryVoter(version string) bool {
+func wantsEveryVoter(version string) bool { return lacksFix(version, 30, 11) }
+
+// lacksFix reports whether a version is without a fix of 3.5.in5 and 3.6.in6, or cannot be
+// parsed.
+func lacksFix(version string, in5, in6 int) bool {
 	r, ok := parseRelease(version)
-	switch {
-	case !ok:
-		return true
-	case r[0] == 3 && r[1] == 6:
-		return r.before(6, 11)
-	default:
-		return r.before(5, 30)
+	if ok && r[0] == 3 && r[1] == 6 {
+		return r.before(6, in6)
 	}
+	return !ok || r.before(5, in5)
+}
+
+// isBefore reports whether a version is older than 3.minor.patch. One that cannot be parsed
+// is not.
+func isBefore(version string, minor, patch int) bool {
+	r, ok := parseRelease(version)
+	return ok && r.before(minor, patch)
 }
 
 // lacksLearners reports whether servers of that version support no learners, as
 // before 3.4. A version that cannot be parsed counts as supporting them: the server
 // refuses what it does not support.
-func lacksLearners(version string) bool {
-	r, ok := parseRelease(version)
-	return ok && r.before(4, 0)
-}
+func lacksLearners(version string) bool { return isBefore(version, 4, 0) }
 
 // cannotPromoteAlone reports whether a cluster of one cannot promote a learner
 // on that version (up to 3.4.3, etcd-io/etcd#11633).
-func cannotPromoteAlone(version string) bool {
-	r, ok := parseRelease(version)
-	return ok && r.before(4, 4)
-}
+func cannotPromoteAlone(version string) bool { return isBefore(version, 4, 4) }
 
 // promotionBug returns the upstream issue because of which a promotion may not
 // last on that version, or "": 3.5.1 to 3.5.19 do not persist it
