@@ -266,7 +266,7 @@ func TestPlanRules(t *testing.T) {
 		f := membership.Facts{Subject: infra1, Others: []membership.MemberID{infra2}}
 		switch code {
 		case membership.TurnOfAnother:
-			f.Turns = []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host"}}
+			f.Turns = []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host", Key: "/_terraform/etcd/1f/turns/d; reboot"}}
 		case membership.EveryVoterRemoved:
 			f.Others = []membership.MemberID{infra1, infra2}
 		}

@@ -72,7 +72,8 @@ func formed(u *reconfigure.Unidentified) string {
 
 // joinIncomplete returns the error for a join that did not finish in time.
 func joinIncomplete(i *reconfigure.Incomplete) Message {
-	r, late, state := i.Request, "Member "+i.Request.Name+" did not join in time", ""
+	var state string
+	r, late := i.Request, "Member "+i.Request.Name+" did not join in time"
 	who := own(sprintf("%s (%s)", r.Name, i.Member.ID))
 	last := func(action reconfigure.Action, answer, why string) string {
 		if i.Decision.Code == "" {

@@ -23,7 +23,6 @@ func Maintenance(action string, err error) Message {
 	var refusal *reconfigure.Refusal
 	var kept *reconfigure.BackupKept
 	var lost *reconfigure.LockLost
-	var gone *connection.Unreachable
 	held := lockHeld(err)
 	switch {
 	case errors.As(err, &kept):
@@ -48,7 +47,7 @@ func Maintenance(action string, err error) Message {
 		return snapshotFile(t.Summary, err)
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints
-	case errors.As(err, &gone):
+	case errors.As(err, new(*connection.Unreachable)):
 		return unreachable(t.Summary, err)
 	case errors.Is(err, context.Canceled):
 		t.Detail = "It was interrupted."

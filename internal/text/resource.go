@@ -63,7 +63,6 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	var other *reconfigure.OtherCluster
 	var incomplete *reconfigure.Incomplete
 	var none *reconfigure.NoCluster
-	var gone *connection.Unreachable
 	var bad *cluster.Malformed
 	var endpoint *connection.EndpointError
 	summary := summary(action, name)
@@ -99,7 +98,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t := NoEndpoints
 		t.Detail += lastResort(err)
 		return t
-	case errors.As(err, &gone):
+	case errors.As(err, new(*connection.Unreachable)):
 		return unreachable(summary, err)
 	case errors.Is(err, cluster.ErrPermission):
 		return Message{summary, deniedRoot(err)}
