@@ -124,7 +124,7 @@ func TestAccEndpoints(t *testing.T) {
 			ConfigStateChecks: []statecheck.StateCheck{has(knownvalue.Bool(true), "healthy")},
 		},
 		{Config: machine + later, Destroy: true},
-		{Config: machine + later + data, ExpectError: message("Give it depends_on with what the endpoints come from")},
+		{Config: machine + later + data, ExpectError: message("Add a depends_on with the resource that they come from")},
 		{
 			Config:            machine + later + "data \"etcd_cluster\" \"this\" {\n  depends_on = [terraform_data.machine]\n}\n",
 			ConfigStateChecks: []statecheck.StateCheck{has(knownvalue.Bool(true), "healthy")},
