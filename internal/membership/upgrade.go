@@ -89,56 +89,44 @@ func checkVersions(s Snapshot, effective, desired map[string]string) (VersionSte
 }
 
 func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) UpgradeCode {
-	code := UpgradeFine
-	back, others := 0, false
-	for _, m := range s.Members {
-		v, ok := running[m.Name]
-		if !ok {
-			continue
-		}
-		if v[0] != to[0] || to[1]-v[1] > 1 {
-			t.Members, code = append(t.Members, m.ID), UpgradeSkips
-			t.Between = fmt.Sprintf("%d.%d", v[0], v[1]+1)
-		}
-		if m.Name != t.Name {
-			if d := v[1] - to[1]; !others || d < back {
-				back = d
-			}
-			others = true
-		}
+	runs := func(is func(Member, minor) bool) []Member {
+		return keep(s.Members, func(m Member) bool {
+			v, ok := running[m.Name]
+			return ok && is(m, v)
+		})
+	}
+	if far := runs(func(_ Member, v minor) bool { return v[0] != to[0] || to[1]-v[1] > 1 }); len(far) > 0 {
+		v := running[far[len(far)-1].Name]
+		t.Members, t.Between = IDs(far), fmt.Sprintf("%d.%d", v[0], v[1]+1)
+		return UpgradeSkips
+	}
+	others := runs(func(m Member, _ minor) bool { return m.Name != t.Name })
+	ahead := func(n int) bool {
+		return len(others) > 0 && !slices.ContainsFunc(others, func(m Member) bool { return running[m.Name][1]-to[1] < n })
 	}
 	switch {
-	case code != UpgradeFine:
-		return code
-	case others && back > 1:
+	case ahead(2):
 		return UpgradeSkipsBack
-	case others && back == 1:
+	case ahead(1):
 		return UpgradeBack
 	}
-	for _, m := range s.Members {
-		if v, ok := running[m.Name]; ok && v[1] < to[1] && promotionBug(s.Answer(m.ID).Version) != "" {
-			t.Members, code = append(t.Members, m.ID), UpgradeFromBadRelease
-		}
+	bad := runs(func(m Member, v minor) bool { return v[1] < to[1] && promotionBug(s.Answer(m.ID).Version) != "" })
+	if t.Members = IDs(bad); len(bad) > 0 {
+		return UpgradeFromBadRelease
 	}
-	return code
+	return UpgradeFine
 }
 
 // downgrading returns the first change that would add a member while the cluster
 // is being downgraded.
 func (s Snapshot) downgrading(effective, desired map[string]string) (VersionStep, bool) {
-	var step VersionStep
-	for _, m := range s.Members {
-		if a := s.Answer(m.ID); s.answers(m.ID) && a.Downgrade != "" {
-			step.Members, step.Between = append(step.Members, m.ID), a.Downgrade
-		}
+	back := keep(s.Members, func(m Member) bool { return s.answers(m.ID) && s.Answer(m.ID).Downgrade != "" })
+	name, changes := find(slices.Sorted(maps.Keys(desired)), func(name string) bool { return desired[name] != effective[name] })
+	if !changes || len(back) == 0 {
+		return VersionStep{}, false
 	}
-	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		if desired[name] != effective[name] && len(step.Members) > 0 {
-			step.Name, step.From, step.To = name, effective[name], desired[name]
-			return step, true
-		}
-	}
-	return VersionStep{}, false
+	to := s.Answer(back[len(back)-1].ID).Downgrade
+	return VersionStep{Name: name, From: effective[name], To: desired[name], Members: IDs(back), Between: to}, true
 }
 
 // minor is a major and a minor version.
