@@ -50,6 +50,7 @@ var TwiceIn = of2[string, string]("Duplicate URL in %[1]s",
 
 // urlProblems are formats that describe what is wrong with a URL, their only argument.
 var urlProblems = map[membership.URLProblem]string{
+	membership.URLEmpty:      "The URL is empty." + wantURL,
 	membership.URLNoScheme:   "%s has no scheme." + wantURL,
 	membership.URLScheme:     "%s is neither http nor https." + wantURL,
 	membership.URLUserinfo:   "%s holds a user name or password. Leave it out.",
@@ -67,10 +68,7 @@ var urlProblems = map[membership.URLProblem]string{
 const wantURL = " Expected a scheme, a host and a port, such as https://10.0.0.1:2380."
 
 func peerURLDetail(err *membership.URLError) string {
-	if err.Problem == membership.URLEmpty {
-		return "The URL is empty." + wantURL
-	}
-	return sprintf(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
+	return filled("", cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL).Detail
 }
 
 // MemberName returns the error for an invalid member name.
@@ -94,28 +92,23 @@ func memberNameDetail(err *membership.NameError) string {
 
 // InitialCluster returns the error for an error of [membership.ParseInitialCluster].
 func InitialCluster(err *membership.EntryError) Message {
-	t := Message{Summary: "Invalid initial cluster"}
-	var urlErr *membership.URLError
-	var nameErr *membership.NameError
+	detail := "Expected name=url, such as infra1=https://10.0.0.1:2380."
+	var badURL *membership.URLError
+	var badName *membership.NameError
 	switch {
 	case errors.Is(err, membership.ErrNoEntries):
-		t.Detail = "The initial cluster is empty. Expected name=url entries with commas between them."
-		return t
+		return New("Invalid initial cluster", "The initial cluster is empty. Expected name=url entries with commas between them.")
 	case errors.Is(err, membership.ErrDuplicateURL):
-		t.Detail = "Its peer URL is in the list twice; each belongs to one member."
-	case errors.As(err, &urlErr):
-		problem := *urlErr
+		detail = "Its peer URL is in the list twice; each belongs to one member."
+	case errors.As(err, &badURL):
 		if shown, ok := membership.Shown(err.Entry); !ok || shown != err.Entry { // what is hidden may be in the URL
-			problem.URL = "The URL"
+			badURL = &membership.URLError{URL: "The URL", Problem: badURL.Problem}
 		}
-		t.Detail = peerURLDetail(&problem)
-	case errors.As(err, &nameErr):
-		t.Detail = memberNameDetail(nameErr)
-	default:
-		t.Detail = "Expected name=url, such as infra1=https://10.0.0.1:2380."
+		detail = peerURLDetail(badURL)
+	case errors.As(err, &badName):
+		detail = memberNameDetail(badName)
 	}
-	t.Detail = sprintf("Entry %q: %s", err.Entry, t.Detail)
-	return t
+	return New("Invalid initial cluster", "Entry %q: %s", err.Entry, own(detail))
 }
 
 // NameBesideConfig returns the error for a name in addition to a node.

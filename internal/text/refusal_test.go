@@ -222,8 +222,11 @@ func textCases() map[string]textCase {
 		"member lists differ, one of two":        adding(divided(seen(ok, ok), 2), membership.AddRequest{}),
 		"not probed, a voter":                    adding(seen(ok, unprobed, ok), membership.AddRequest{}),
 		"not probed, the leader":                 removing(seen(silent, ok, ok), 1),
-		"not probed, no list at all":             adding(membership.Snapshot{}, membership.AddRequest{}),
-		"not probed, quorum elsewhere":           adding(seen(ok, silent, silent), membership.AddRequest{}),
+		"not probed, not trusted": adding(seen(ok, func(_ *membership.Member, a *membership.Answer) {
+			*a = membership.Answer{State: membership.Unprobed, Endpoint: "https://10.0.1.12:2379", Detail: "not asked: it is not in endpoints or address_map"}
+		}, ok), membership.AddRequest{}),
+		"not probed, no list at all":   adding(membership.Snapshot{}, membership.AddRequest{}),
+		"not probed, quorum elsewhere": adding(seen(ok, silent, silent), membership.AddRequest{}),
 		"not probed, a load balancer": promoting(seen(ok, both(learner, func(_ *membership.Member, a *membership.Answer) {
 			a.MemberID = 0x8e9e05c52164694c
 		})), 2),
