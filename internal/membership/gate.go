@@ -133,8 +133,9 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 	all := s.tallyOf(voters, 0)
 	all[alive] = union(all[alive], all[unproven])
 	today, serving := all.project(subject, len(voters))
-	quiet := s.tallyOf(s.filter(func(m Member) bool { return !m.Learner && !s.answers(m.ID) }), 0)
-	answering := reach(today.Quorum, len(voters)-len(quiet.missing()), len(quiet[unprobed]))
+	silent := keep(voters, func(m Member) bool { return !s.answers(m.ID) })
+	quiet := s.tallyOf(silent, 0)
+	answering := reach(today.Quorum, len(voters)-len(silent), len(quiet[unprobed]))
 	switch {
 	case answering == won:
 	case s.Linearizable || today.Alive > 0:
