@@ -17,7 +17,7 @@ import (
 // Test that a member restarts only if its log exists.
 func TestDataDirectory(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		a.list(ran(11, "a", a.url), ran(20, "us", own))
 		dataDir := func(t *testing.T, files ...string) string {
@@ -68,12 +68,12 @@ func TestDataDirectory(t *testing.T) {
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "member"), 0o700) })
 			ask(t, sh, false, []string{a.url}, "ETCD_DATA_DIR="+dir).want(t, exitRetry, "", "run this as the user of etcd")
 		})
-	})
+	}, "static", "discovery")
 }
 
 func TestIncompleteEnvironment(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		other := "http://127.0.0.1:3"
 		a.list(ran(11, "a", a.url), entry{ID: 20, PeerURLs: []string{other, "https://127.0.0.1:4"}, IsLearner: true})
@@ -83,7 +83,7 @@ func TestIncompleteEnvironment(t *testing.T) {
 		sh.run(t, "ETCD_NAME=x", "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set")
 		sh.run(t, "ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_JOIN_PEERS="+a.url).want(t, exitRetry, "", "ETCD_NAME is not set")
 		sh.run(t).want(t, exitRetry, "", "ETCD_NAME is not set")
-	})
+	}, "static", "discovery")
 }
 
 func TestWithoutCurl(t *testing.T) {
@@ -98,7 +98,7 @@ func TestWithoutCurl(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		ask(t, sh, false, []string{dead}, "PATH="+dir).want(t, exitRetry, "", "curl is not on PATH")
 		data := filepath.Join(t.TempDir(), "data")
 		if err := os.MkdirAll(filepath.Join(data, "member/wal"), 0o700); err != nil {
@@ -108,7 +108,7 @@ func TestWithoutCurl(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask(t, sh, false, []string{dead}, "PATH="+dir, "ETCD_DATA_DIR="+data).want(t, 0, "", "")
-	})
+	}, "discovery")
 }
 
 // Test that lists alone do not prevent a member with data from starting: after
@@ -116,7 +116,7 @@ func TestWithoutCurl(t *testing.T) {
 // member ends if its own cluster rejects its ID as removed.
 func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		dir := filepath.Join(t.TempDir(), "data")
 		if err := os.MkdirAll(filepath.Join(dir, "member/wal"), 0o700); err != nil {
 			t.Fatal(err)
@@ -202,5 +202,5 @@ func TestOldListsKeepNobodyFromStarting(t *testing.T) {
 			}
 			ask(t, sh, false, []string{a.url, dead}, "ETCD_DATA_DIR="+dir).want(t, 0, "", "")
 		})
-	})
+	}, "static", "discovery")
 }

@@ -104,7 +104,7 @@ func ask(t *testing.T, sh shell, founder bool, peers []string, env ...string) re
 // Test what the script prints and says. What it decides is in [TestStarts].
 func TestJoiner(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a, b, c := newPeer(t), newPeer(t), newPeer(t)
 		all := []string{a.url, b.url, c.url}
 		ea, eb, ec := ran(11, "a", a.url), ran(12, "b", b.url), ran(13, "c", c.url)
@@ -168,13 +168,13 @@ func TestJoiner(t *testing.T) {
 		}
 		c.handle(hang)
 		ask(t, sh, false, all, hurry).want(t, 0, joined("us", own, abc+",us="+own), "added to the cluster: starting")
-	})
+	}, "static", "discovery")
 }
 
 // Test that answers of peers are validated and never printed.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		good := fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, a.url, own)
 		cases := map[string]http.HandlerFunc{}
@@ -237,5 +237,5 @@ func TestAnswersThatAreNone(t *testing.T) {
 				}
 			})
 		}
-	})
+	}, "static", "discovery")
 }

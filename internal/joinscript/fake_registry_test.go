@@ -124,7 +124,7 @@ func (g *registry) register(w http.ResponseWriter, body []byte, answer map[strin
 
 func TestFounderWithARegistry(t *testing.T) {
 	t.Parallel()
-	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
 		ra, rb, rus := "a="+a.url, "b="+b.url, "us="+own
 		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
@@ -238,14 +238,14 @@ func TestFounderWithARegistry(t *testing.T) {
 				t.Error("standard error shows the password")
 			}
 		})
-	})
+	}, "discovery")
 }
 
 // Test that a new member of a cluster that is being formed reads the initial
 // members from the discovery cluster and never registers there.
 func TestJoinerWithARegistry(t *testing.T) {
 	t.Parallel()
-	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
 		g.size = "2"
 		ra, rb := "a="+a.url, "b="+b.url
@@ -299,5 +299,5 @@ func TestJoinerWithARegistry(t *testing.T) {
 				ask(t, sh, true, nil, env...).want(t, exitRetry, "", "the token cannot be used: ")
 			})
 		}
-	})
+	}, "discovery")
 }

@@ -61,15 +61,6 @@ func aSnapshot(t *testing.T) (file, sum string) {
 	return file, hex.EncodeToString(digest[:])
 }
 
-// eachShellThatRestores runs f with the variant that restores a snapshot.
-func eachShellThatRestores(t *testing.T, f func(t *testing.T, sh shell)) {
-	t.Helper()
-	for _, sh := range shells(t) {
-		sh.script = Restore()
-		sh.parallel(t, f)
-	}
-}
-
 // isRestored reports whether the data directory belongs to a member.
 func isRestored(t *testing.T, dir string) bool {
 	t.Helper()
@@ -158,7 +149,7 @@ func TestRestore(t *testing.T) {
 		{name: "a much later etcd", etcd: "#!/bin/sh\necho 'etcd Version: 3.10.0'\n"},
 		{name: "an older snapshot", utl: strings.Replace(fakeUtl, `,"version":"3.6.0"`, "", 1)},
 	}
-	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		for i, c := range cases {
 			if !sh.due(i) {
 				continue
@@ -223,7 +214,7 @@ func TestRestore(t *testing.T) {
 				ask(t, sh, true, nil, env...).want(t, exitNever, "", "etcd was started here before")
 			})
 		}
-	})
+	}, "restore")
 }
 
 // Test that what is restored is what was checked, and that a download ends at its
@@ -235,7 +226,7 @@ func TestRestoredFileIsTheCheckedOne(t *testing.T) {
 		_, _ = w.Write(make([]byte, 8<<10))
 	}))
 	t.Cleanup(server.Close)
-	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		file, sum := aSnapshot(t)
 		restore := func(url, sum string) (result, string) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -252,7 +243,7 @@ func TestRestoredFileIsTheCheckedOne(t *testing.T) {
 		r, dir = restore(server.URL, hex.EncodeToString(digest[:]))
 		r.want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: ")
 		wantNothing(t, dir)
-	})
+	}, "restore")
 }
 
 // Test that an initial member that finds the cluster formed joins it, and that
@@ -260,7 +251,7 @@ func TestRestoredFileIsTheCheckedOne(t *testing.T) {
 func TestRestoreOnlyToFoundACluster(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
-	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a, b := newPeer(t), newPeer(t)
 		na, nus := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}}
 		bin := tools(t, map[string]string{"etcdutl": fakeUtl, "etcd": program})
@@ -336,7 +327,7 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir2, "member/snap/db")); err != nil {
 			t.Error(err)
 		}
-	})
+	}, "restore")
 }
 
 // killer kills all processes of the script directly before or after its nth
@@ -360,81 +351,75 @@ exit "$code"
 func TestRestoreKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
-	for i, sh := range shells(t) {
-		if i > 0 && !etcdtest.Full() {
-			break
+	each(t, func(t *testing.T, sh shell) {
+		script := sh.script.write(t)
+		programs := maps.Clone(hurried)
+		callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
+		if etcdtest.Full() {
+			callers = append(callers, "chown", "ls", "sha256sum") // which change nothing
 		}
-		sh.script = Restore()
-		sh.parallel(t, func(t *testing.T, sh shell) {
-			script := sh.script.write(t)
-			programs := maps.Clone(hurried)
-			callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
-			if etcdtest.Full() {
-				callers = append(callers, "chown", "ls", "sha256sum") // which change nothing
+		for _, name := range callers {
+			programs[name] = killer
+		}
+		path := tools(t, programs)
+		bin := tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program})
+		run := func(dir string, env ...string) (killed bool, code int, stderr string) {
+			cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], append(sh.argv[1:len(sh.argv):len(sh.argv)], script)...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			_ = os.Remove(filepath.Join(path, "looks"))
+			calls := filepath.Join(t.TempDir(), "calls")
+			search := path + ":" + os.Getenv("PATH")
+			if sh.path != "" {
+				search = path + ":" + sh.path + ":" + os.Getenv("PATH")
 			}
-			for _, name := range callers {
-				programs[name] = killer
-			}
-			path := tools(t, programs)
-			bin := tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program})
-			run := func(dir string, env ...string) (killed bool, code int, stderr string) {
-				cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], append(sh.argv[1:len(sh.argv):len(sh.argv)], script)...)
-				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-				_ = os.Remove(filepath.Join(path, "looks"))
-				calls := filepath.Join(t.TempDir(), "calls")
-				search := path + ":" + os.Getenv("PATH")
-				if sh.path != "" {
-					search = path + ":" + sh.path + ":" + os.Getenv("PATH")
+			cmd.Env = append([]string{
+				"PATH=" + search, "TEST_CALLS=" + calls, at(created), patience, window, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own,
+				"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
+				RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
+			}, env...)
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			_ = cmd.Run()
+			status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			return ok && status.Signaled(), cmd.ProcessState.ExitCode(), said.String()
+		}
+		moments, step := []string{"TEST_BEFORE"}, 2
+		if etcdtest.Full() {
+			moments, step = append(moments, "TEST_AFTER"), 1
+		}
+		for _, when := range moments {
+			n := 1
+			for ; ; n += step {
+				dir := filepath.Join(t.TempDir(), "data")
+				killed, code, said := run(dir, fmt.Sprintf("%s=%d", when, n))
+				before := isRestored(t, dir)
+				if !killed {
+					if code != 0 || !before {
+						t.Fatalf("%s=%d: exit code %d\n%s", when, n, code, said)
+					}
+					break
 				}
-				cmd.Env = append([]string{
-					"PATH=" + search, "TEST_CALLS=" + calls, at(created), patience, window, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own,
-					"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
-					RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
-				}, env...)
-				var said bytes.Buffer
-				cmd.Stderr = &said
-				_ = cmd.Run()
-				status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-				return ok && status.Signaled(), cmd.ProcessState.ExitCode(), said.String()
-			}
-			moments, step := []string{"TEST_BEFORE"}, 2
-			if etcdtest.Full() {
-				moments, step = append(moments, "TEST_AFTER"), 1
-			}
-			for _, when := range moments {
-				n := 1
-				for ; ; n += step {
-					dir := filepath.Join(t.TempDir(), "data")
-					killed, code, said := run(dir, fmt.Sprintf("%s=%d", when, n))
-					before := isRestored(t, dir)
-					if !killed {
-						if code != 0 || !before {
-							t.Fatalf("%s=%d: exit code %d\n%s", when, n, code, said)
-						}
-						break
-					}
-					if _, code, said := run(dir); code != 0 || !isRestored(t, dir) {
-						t.Errorf("%s=%d: the next run ends with %d\n%s", when, n, code, said)
-					}
-					for _, pattern := range []string{"member/restore.tmp", "member/wal/[^0]*"} {
-						if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
-							t.Errorf("%s=%d: %q is left", when, n, left)
-						}
-					}
-					if n%5 != 0 && !etcdtest.Full() {
-						continue
-					}
-					if err := os.RemoveAll(dir); err != nil {
-						t.Fatal(err)
-					}
-					if _, code, said := run(dir); code != exitNever || isRestored(t, dir) {
-						t.Errorf("%s=%d: a wiped member ends with %d\n%s", when, n, code, said)
+				if _, code, said := run(dir); code != 0 || !isRestored(t, dir) {
+					t.Errorf("%s=%d: the next run ends with %d\n%s", when, n, code, said)
+				}
+				for _, pattern := range []string{"member/restore.tmp", "member/wal/[^0]*"} {
+					if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
+						t.Errorf("%s=%d: %q is left", when, n, left)
 					}
 				}
-				if n < 12 {
-					t.Errorf("%s: the script was killed at %d calls only", when, n-1)
+				if n%5 != 0 && !etcdtest.Full() {
+					continue
+				}
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				if _, code, said := run(dir); code != exitNever || isRestored(t, dir) {
+					t.Errorf("%s=%d: a wiped member ends with %d\n%s", when, n, code, said)
 				}
 			}
-		})
-	}
+			if n < 12 {
+				t.Errorf("%s: the script was killed at %d calls only", when, n-1)
+			}
+		}
+	}, "restore")
 }

@@ -25,7 +25,7 @@ func at(seconds int) string { return fmt.Sprintf("TEST_NOW=%d", seconds) }
 
 func TestFounderOfAStaticCluster(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a, b := newPeer(t), newPeer(t)
 		na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
 		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
@@ -83,14 +83,14 @@ func TestFounderOfAStaticCluster(t *testing.T) {
 					want(t, test.code, test.stdout, test.reason)
 			})
 		}
-	})
+	}, "static", "discovery")
 }
 
 // Test that one observation is not enough: a starting member lists the others
 // before it has read its own log.
 func TestAFormingClusterIsSeenTwice(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
 		a.handle(func(w http.ResponseWriter, _ *http.Request) {
@@ -98,7 +98,7 @@ func TestAFormingClusterIsSeenTwice(t *testing.T) {
 			reply(w, "cdf8", entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, nus)
 		})
 		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=a="+a.url+",us="+own).want(t, exitRetry, "", "has run before")
-	})
+	}, "static", "discovery")
 }
 
 // Test that the first initial member founds late in its window only after its
@@ -106,7 +106,7 @@ func TestAFormingClusterIsSeenTwice(t *testing.T) {
 // at once.
 func TestSilenceMustLastLateInTheWindow(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		for _, c := range []struct {
 			name                 string
 			late, silent, answer int // answer is the exit code
@@ -131,14 +131,14 @@ func TestSilenceMustLastLateInTheWindow(t *testing.T) {
 				}
 			})
 		}
-	})
+	}, "static", "discovery")
 }
 
 // Test that a mark outside the data directory closes the window only if the
 // data is gone: etcd may have failed before it created its log.
 func TestMark(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		a := newPeer(t)
 		token := fmt.Sprintf("test-%s-%d", sh.name, os.Getpid())
 		run := func(dir string, env ...string) result {
@@ -181,7 +181,7 @@ func TestMark(t *testing.T) {
 			}
 			run(dir).want(t, exitRetry, "", "etcd was started here before")
 		})
-	})
+	}, "static", "discovery")
 }
 
 // Test that files in the data directory get the owner that etcd needs.
@@ -190,7 +190,7 @@ func TestMarkBelongsToTheOwnerOfTheDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a directory away")
 	}
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		for _, made := range []bool{false, true} {
 			parent := t.TempDir()
 			dir := filepath.Join(parent, "data")
@@ -215,7 +215,7 @@ func TestMarkBelongsToTheOwnerOfTheDirectory(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, "static", "discovery")
 }
 
 // full returns a URL whose host drops connection requests because the queue of

@@ -117,60 +117,57 @@ func TestInstall(t *testing.T) {
 		}
 	}))
 
-	for _, sh := range shells(t) {
-		sh.script = Static()
-		sh.parallel(t, func(t *testing.T, sh shell) {
-			for _, c := range []struct {
-				name, path, sum string
-				before          map[string]string
-				want            []string // nil if nothing is installed
-			}{
-				{name: "all", path: "/good", sum: sum, want: []string{"etcd", "etcdctl", "etcdutl"}},
-				{name: "a release without etcdutl", path: "/old", sum: oldSum, want: []string{"etcd", "etcdctl"}},
-				{name: "an empty program is there", path: "/good", sum: sum, before: map[string]string{"etcd": ""}, want: []string{"etcd", "etcdctl", "etcdutl"}},
-				{name: "it is there", path: "/none", sum: sum, before: map[string]string{"etcd": program}, want: []string{"etcd"}},
-				{name: "a directory of archives", path: "/v3.6.0", want: []string{"etcd", "etcdctl", "etcdutl"}},
-				{name: "a directory whose checksums lack the archive", path: "/v3.6.1"},
-				{name: "a directory without checksums", path: "/v3.6.2"},
-				{name: "a directory that does not exist", path: "/v3.6.3"},
-				{name: "another checksum", path: "/good", sum: oldSum},
-				{name: "a program that does not run", path: "/broken", sum: brokenSum},
-				{name: "not found", path: "/none", sum: sum},
-				{name: "a redirection without TLS", path: "/away", sum: sum},
-			} {
-				dir := tools(t, c.before)
-				// The remains after a power failure.
-				if err := os.MkdirAll(filepath.Join(dir, ".etcd-abcdef", "etcd"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL+c.path, "ETCD_JOIN_RELEASE_SHA256="+c.sum, "CURL_CA_BUNDLE="+pki.CAFile)
-				if (code == 0) != (c.want != nil) || code == 0 && out != "" {
-					t.Errorf("%s: exit code %d\n%s", c.name, code, out)
-				}
-				var got []string
-				entries, err := os.ReadDir(dir)
+	each(t, func(t *testing.T, sh shell) {
+		for _, c := range []struct {
+			name, path, sum string
+			before          map[string]string
+			want            []string // nil if nothing is installed
+		}{
+			{name: "all", path: "/good", sum: sum, want: []string{"etcd", "etcdctl", "etcdutl"}},
+			{name: "a release without etcdutl", path: "/old", sum: oldSum, want: []string{"etcd", "etcdctl"}},
+			{name: "an empty program is there", path: "/good", sum: sum, before: map[string]string{"etcd": ""}, want: []string{"etcd", "etcdctl", "etcdutl"}},
+			{name: "it is there", path: "/none", sum: sum, before: map[string]string{"etcd": program}, want: []string{"etcd"}},
+			{name: "a directory of archives", path: "/v3.6.0", want: []string{"etcd", "etcdctl", "etcdutl"}},
+			{name: "a directory whose checksums lack the archive", path: "/v3.6.1"},
+			{name: "a directory without checksums", path: "/v3.6.2"},
+			{name: "a directory that does not exist", path: "/v3.6.3"},
+			{name: "another checksum", path: "/good", sum: oldSum},
+			{name: "a program that does not run", path: "/broken", sum: brokenSum},
+			{name: "not found", path: "/none", sum: sum},
+			{name: "a redirection without TLS", path: "/away", sum: sum},
+		} {
+			dir := tools(t, c.before)
+			// The remains after a power failure.
+			if err := os.MkdirAll(filepath.Join(dir, ".etcd-abcdef", "etcd"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL+c.path, "ETCD_JOIN_RELEASE_SHA256="+c.sum, "CURL_CA_BUNDLE="+pki.CAFile)
+			if (code == 0) != (c.want != nil) || code == 0 && out != "" {
+				t.Errorf("%s: exit code %d\n%s", c.name, code, out)
+			}
+			var got []string
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				info, err := e.Info()
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, e := range entries {
-					info, err := e.Info()
-					if err != nil {
-						t.Fatal(err)
-					}
-					if e.IsDir() && c.before != nil && c.want != nil && len(c.want) == 1 {
-						continue // nothing was done
-					}
-					got = append(got, e.Name())
-					if c.path != "/none" && info.Mode() != 0o755 {
-						t.Errorf("%s: %s has the mode %s", c.name, e.Name(), info.Mode())
-					}
+				if e.IsDir() && c.before != nil && c.want != nil && len(c.want) == 1 {
+					continue // nothing was done
 				}
-				if !slices.Equal(got, c.want) {
-					t.Errorf("%s: %q are installed, want %q", c.name, got, c.want)
+				got = append(got, e.Name())
+				if c.path != "/none" && info.Mode() != 0o755 {
+					t.Errorf("%s: %s has the mode %s", c.name, e.Name(), info.Mode())
 				}
 			}
-		})
-	}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: %q are installed, want %q", c.name, got, c.want)
+			}
+		}
+	}, "static")
 }
 
 // withCurl returns the shell with a curl that runs a line first.
@@ -194,7 +191,7 @@ func TestSilentServer(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
-	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		sh, _ = sh.withCurl(t, `for a; do shift; [ "$a" != 30 ] || a=1; set -- "$@" "$a"; done; set -- "$@" -k`)
 		dir := tools(t, nil)
 		out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL, "ETCD_JOIN_RELEASE_SHA256=ab")
@@ -206,7 +203,7 @@ func TestSilentServer(t *testing.T) {
 			RestoreVariable+"="+server.URL+"/x?secret", RestoreSHA256Variable+"="+strings.Repeat("ab", 32)).
 			want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: Operation too slow")
 		wantNothing(t, dir)
-	})
+	}, "restore")
 }
 
 // Test that no URL that may hold a secret is an argument of a process, and that
@@ -216,7 +213,7 @@ func TestNoSecretIsAnArgument(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	secret := server.URL + "/hidden?token=hidden"
-	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		sh, dir := sh.withCurl(t, `printf '%s\n' "$*" >>"${0%/*}/arguments"; set -- "$@" -k`)
 		called := func(urls ...string) {
 			t.Helper()
@@ -242,30 +239,29 @@ func TestNoSecretIsAnArgument(t *testing.T) {
 		ask(t, sh, true, nil, "ETCD_DISCOVERY="+server.URL+"/hidden", "ETCD_DISCOVERY_PROXY=http://u:hidden@127.0.0.1:2").want(t, exitRetry, "", "the discovery cluster does not answer")
 		ask(t, sh, true, nil, "ETCD_DISCOVERY="+server.URL+"/hidden").want(t, exitRetry, "", "the token cannot be used")
 		called()
-	})
+	}, "restore")
 }
 
 // Test that "start" runs the script and then etcd with its output. Otherwise
 // the exit status is that of the script.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	for _, sh := range shells(t) {
-		sh.script = Static()
-		sh.parallel(t, func(t *testing.T, sh shell) {
-			a := newPeer(t)
-			members := []entry{ran(11, "a", a.url), {ID: 20, PeerURLs: []string{own}, IsLearner: true}}
-			start := func() (string, int) {
-				a.list(members...)
-				return sh.command(t, "start", "ETCD_JOIN_BIN="+tools(t, map[string]string{"etcd": program}), "RUNTIME_DIRECTORY="+t.TempDir(), "ETCD_NAME=us",
-					"ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())
-			}
-			if out, code := start(); code != 0 || !strings.HasSuffix(out, "\nus, existing\n") {
-				t.Errorf("exit code %d\n%s", code, out)
-			}
-			members[1] = ran(20, "us", own)
-			if out, code := start(); code != exitRetry || strings.Contains(out, "us, existing") {
-				t.Errorf("exit code %d, want %d\n%s", code, exitRetry, out)
-			}
-		})
-	}
+	each(t, func(t *testing.T, sh shell) {
+		// Without the pauses.
+		sh.path = strings.TrimSuffix(tools(t, map[string]string{"date": hurried["date"], "sleep": hurried["sleep"]})+":"+sh.path, ":")
+		a := newPeer(t)
+		members := []entry{ran(11, "a", a.url), {ID: 20, PeerURLs: []string{own}, IsLearner: true}}
+		start := func() (string, int) {
+			a.list(members...)
+			return sh.command(t, "start", "ETCD_JOIN_BIN="+tools(t, map[string]string{"etcd": program}), "RUNTIME_DIRECTORY="+t.TempDir(), "ETCD_NAME=us", at(created),
+				"ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())
+		}
+		if out, code := start(); code != 0 || !strings.HasSuffix(out, "\nus, existing\n") {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+		members[1] = ran(20, "us", own)
+		if out, code := start(); code != exitRetry || strings.Contains(out, "us, existing") {
+			t.Errorf("exit code %d, want %d\n%s", code, exitRetry, out)
+		}
+	}, "static")
 }

@@ -18,7 +18,7 @@ import (
 // member started without the script takes the same place.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
-	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		g := newRegistry(t)
 		g.size = "3"
 		env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url}
@@ -51,7 +51,7 @@ func TestRegistration(t *testing.T) {
 		}
 		g.refuse = "etcdserver: permission denied"
 		ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir())...).want(t, exitRetry, "", "cannot register: "+g.url+": HTTP status 403, etcdserver: permission denied")
-	})
+	}, "discovery")
 }
 
 // Test that etcd 3.6 and later registers itself, only after its settings are
@@ -59,7 +59,7 @@ func TestRegistration(t *testing.T) {
 // not run yet.
 func TestWhoRegisters(t *testing.T) {
 	t.Parallel()
-	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		g := newRegistry(t)
 		g.size = "3"
 		const own, etcd, broken = "registered: waiting for the other initial members", "", "/etcd does not run"
@@ -102,7 +102,7 @@ func TestWhoRegisters(t *testing.T) {
 				t.Errorf("registered are %q", g.members)
 			}
 		})
-	})
+	}, "discovery")
 }
 
 // Test that a registered initial member may start until etcd has created its
@@ -110,7 +110,7 @@ func TestWhoRegisters(t *testing.T) {
 // with the log and with the data.
 func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 	t.Parallel()
-	eachShellWithRegistry(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		g, a := newRegistry(t), newPeer(t)
 		dir, elsewhere := filepath.Join(t.TempDir(), "deep", "data"), filepath.Join(t.TempDir(), "wal")
 		try := func(env ...string) result {
@@ -171,5 +171,5 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 		if g.members != nil {
 			t.Errorf("registered are %q", g.members)
 		}
-	})
+	}, "discovery")
 }

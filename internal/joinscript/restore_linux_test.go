@@ -21,7 +21,7 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 	}
 	file, sum, _ := backup(t, etcdtest.V36)
 	url := serve(t, file)
-	eachShellThatRestores(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		disk := t.TempDir()
 		if err := syscall.Mount("none", disk, "tmpfs", 0, "size=16k"); err != nil {
 			t.Skipf("no file system can be mounted: %v", err)
@@ -49,5 +49,5 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	})
+	}, "restore")
 }

@@ -81,8 +81,8 @@ func links(t *testing.T, program string, names ...string) string {
 	return dir
 }
 
-// due reports whether the shell runs the nth case of a table. The shells take
-// turns; with ETCD_TEST_FULL=1 each runs all cases.
+// due reports whether the shell runs the nth case of a table. The shells, or the
+// variants of [each], take turns; with ETCD_TEST_FULL=1 each runs all cases.
 func (sh shell) due(nth int) bool { return nth%sh.count == sh.index || etcdtest.Full() }
 
 // must skips the test if the machine cannot run the shell.
@@ -93,36 +93,28 @@ func (sh shell) must(t *testing.T) {
 	}
 }
 
-// eachShell runs f for tests without a discovery cluster: the static variant
-// under every shell, and the discovery variant under the first
-// (ETCD_TEST_FULL=1: under every shell), because they share this code. They run
-// in parallel and mostly wait.
-func eachShell(t *testing.T, f func(t *testing.T, sh shell)) {
+// each runs f with these variants of the script: each under one shell, which differs
+// from test to test, and with ETCD_TEST_FULL=1 under every shell. They run in parallel
+// and mostly wait. A test without a discovery cluster or a restore names the variants
+// static and discovery, which share its code.
+func each(t *testing.T, f func(t *testing.T, sh shell), names ...string) {
 	t.Helper()
-	for i, sh := range shells(t) {
-		if i == 0 || etcdtest.Full() {
-			sh.parallel(t, f)
+	for i, name := range names {
+		all := shells(t)
+		if !etcdtest.Full() {
+			one := all[(len(t.Name())+i)%len(all)]
+			one.index, one.count = i, len(names)
+			all = []shell{one}
 		}
-		sh.name, sh.script = sh.name+"-static", Static()
-		sh.parallel(t, f)
+		for _, sh := range all {
+			sh.script = variants[name].Variant
+			t.Run(name+"-"+sh.name, func(t *testing.T) {
+				t.Parallel()
+				sh.must(t)
+				f(t, sh)
+			})
+		}
 	}
-}
-
-// eachShellWithRegistry runs f with the discovery variant.
-func eachShellWithRegistry(t *testing.T, f func(t *testing.T, sh shell)) {
-	t.Helper()
-	for _, sh := range shells(t) {
-		sh.parallel(t, f)
-	}
-}
-
-func (sh shell) parallel(t *testing.T, f func(t *testing.T, sh shell)) {
-	t.Helper()
-	t.Run(sh.name, func(t *testing.T) {
-		t.Parallel()
-		sh.must(t)
-		f(t, sh)
-	})
 }
 
 // result is the result of one run of the script.

@@ -30,13 +30,13 @@ const (
 // Test that the script decides as the rules do.
 func TestStarts(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, sh shell) {
+	each(t, func(t *testing.T, sh shell) {
 		for i, s := range rules.Starts() {
 			if sh.due(i) {
 				t.Run(s.Name, func(t *testing.T) { sh.decides(t, s) })
 			}
 		}
-	})
+	}, "static", "discovery")
 }
 
 // decides runs the script in a case of the rules.
