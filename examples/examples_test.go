@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestExamples plans every directory of examples as a reader would who copies
-// it: init, validate, plan. No server runs; so what is planned is a creation,
+// it: validate, plan. Others run init. No server runs; so what is planned is a creation,
 // and nothing that is not there stops it. Those that look at a server get one,
 // and are applied.
 func TestExamples(t *testing.T) {
@@ -61,7 +61,8 @@ func TestExamples(t *testing.T) {
 		}
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
-			w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
+			// The provider needs no init here, so modules are got alone.
+			w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 			// All of them, because some use others as modules.
 			if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
 				t.Fatal(err)
@@ -70,7 +71,7 @@ func TestExamples(t *testing.T) {
 			offline(t, w.Dir)
 			copyPKI(t, etcdtest.NewPKI(t), filepath.Join(w.Dir, "pki"), "root")
 			remove(t, w, "import-by-identity.tf") // Terraform before 1.12 does not know it
-			w.Init()
+			w.Run("get").MustSucceed()
 			w.Run("validate", "-json").MustSucceed()
 			remove(t, w, "import-by-string-id.tf") // there is nothing to import
 			name := filepath.ToSlash(dir)

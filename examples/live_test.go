@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -191,11 +190,7 @@ func liveHeartbeats(t *testing.T, w *acctest.Workspace) {
 	mustOutput(t, w, map[string]any{"seen": []any{}})
 
 	beats(t, b, "web2", "1") // its last
-	for end := time.Now().Add(30 * time.Second); etcdctl(t, b, "get", "/running/web2") != ""; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("its key outlives its time")
-		}
-	}
+	etcdtest.Until(t, "its key ends", func() bool { return etcdctl(t, b, "get", "/running/web2") == "" })
 	mustWarn(t, w.Plan().Outcome, `^No beat from web2\.$`)
 	mustWarn(t, w.Apply().MustSucceed(), `^No beat from web2\.$`)
 }

@@ -90,7 +90,7 @@ func TestExamplesPlayed(t *testing.T) {
 	for example, of := range plays {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
+			w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 			if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestExamplesPlayed(t *testing.T) {
 			w.Dir = filepath.Join(w.Dir, example)
 			t.Cleanup(func() { endMachines(t, w.Dir) })
 			vars, changes := of(t)
-			w.Init()
+			w.Run("get").MustSucceed()
 			for _, c := range slices.Concat([]change{{applies: 1}}, changes) {
 				maps.Copy(vars, c.vars)
 				setVariables(t, w, vars)

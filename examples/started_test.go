@@ -54,7 +54,7 @@ func TestGettingStartedPlan(t *testing.T) {
 // own, because the provider that issues them has to be downloaded.
 func TestGettingStarted(t *testing.T) {
 	t.Parallel()
-	w := copyStarted(t, acctest.WorkspaceOptions{Mirror: true})
+	w := copyStarted(t, acctest.WorkspaceOptions{})
 	f := &fleet{
 		Workspace: w, Version: etcdtest.Release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
 		machines: filepath.Join(filepath.Dir(w.Dir), "machines-of-started"), ports: map[string]ports{},
@@ -75,12 +75,12 @@ locals {
 }`, pki.CAFile, root.CertFile, pki.Peer.CertFile, root.KeyFile, pki.Peer.KeyFile))
 	w.Write("main.tf", regexp.MustCompile(`(?m)^ *tls += \{ source.*\n`).ReplaceAllString(w.Read("main.tf"), ""))
 	f.write()
-	w.Init()
+	w.Run("get").MustSucceed()
 
 	f.apply(f.Names)
 	f.settled()
 	files := filepath.Join(f.machines+"-pki", "root")
-	ctl := exec.Command(etcdtest.EtcdctlBinary(t, etcdtest.V36), "member", "list", "--command-timeout=1m")
+	ctl := exec.Command(etcdtest.EtcdctlBinary(t, etcdtest.V36), "member", "list", "--command-timeout="+(etcdtest.WaitLimit/5).String())
 	ctl.Env = append(os.Environ(), "ETCDCTL_ENDPOINTS="+outputs(t, w)["endpoints"].(string), "no_proxy=*",
 		"ETCDCTL_CACERT="+filepath.Join(files, "ca.pem"), "ETCDCTL_CERT="+filepath.Join(files, "cert.pem"), "ETCDCTL_KEY="+filepath.Join(files, "key.pem"))
 	if list, err := ctl.CombinedOutput(); err != nil || strings.Count(string(list), "started") != 3 {
@@ -89,9 +89,6 @@ locals {
 
 	f.Names = append(f.Names, "d")
 	f.apply([]string{"d"})
-	f.Image = "two"
-	f.roll()
-
 	refused := w.Plan("-replace="+f.machine("b"), "-replace="+f.machine("c"))
 	refused.MustFail()
 	refused.MustSay(acctest.Endangered)

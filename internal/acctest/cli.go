@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -89,7 +88,7 @@ func ProviderBinary(tb testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "acctest-provider-"); built.err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), etcdtest.WaitLimit)
 		defer cancel()
 		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-tags", RecordTag, "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
 		if underRace {

@@ -23,10 +23,6 @@ import (
 // ProviderName is the name of the provider's binary.
 const ProviderName = "terraform-provider-etcd"
 
-// runLimit is how long one command of the CLI may take by default before it is
-// killed and the test fails.
-const runLimit = 4 * time.Minute
-
 // Workspace is a directory with a configuration, in which a real Terraform or
 // OpenTofu runs the built provider, each in its own process. At the end of the
 // test, remaining processes are killed. Only the test's goroutine may call the
@@ -62,7 +58,8 @@ type WorkspaceOptions struct {
 	Others map[string]string
 	// CLI is the Terraform or OpenTofu to run, that of [CLI] if empty.
 	CLI string
-	// Limit is how long one command of the CLI may take; 0 means 4 minutes.
+	// Limit is how long one command of the CLI may take before it is killed and the
+	// test fails, if not [etcdtest.WaitLimit].
 	Limit time.Duration
 }
 
@@ -71,7 +68,7 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
 	o.CLI = cmp.Or(o.CLI, CLI(tb))
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, runLimit), Trusted: map[string]bool{}}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, etcdtest.WaitLimit), Trusted: map[string]bool{}}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -85,7 +82,9 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 // CLI, its providers, machines), repeatedly because supervisors start new ones. If
 // there is no /proc, it stops the machines with their own script.
 const guardScript = `trap '' HUP INT TERM; cat >/dev/null
-for round in 1 2 3 4 5 6 7 8 9 10; do
+round=0
+while [ "$round" -lt 600 ]; do
+	round=$((round + 1))
 	left=$(find /proc/[0-9]*/cwd -prune -lname "$1/*" 2>/dev/null)
 	[ -n "$left" ] || break
 	for cwd in $left; do
