@@ -5,12 +5,10 @@ package acctest
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
@@ -64,43 +62,6 @@ func TestAccTwoAppliesAtOnce(t *testing.T) {
 		if p.ExitCode == 1 || slices.Contains(slices.Collect(maps.Keys(p.Actions())), member("a")) {
 			t.Errorf("the plan: %v\n%s", p.Actions(), p.Report())
 		}
-	}
-}
-
-// A run that is frozen for longer than its lock lives continues after another run has
-// taken the lock. It notices this, stops before its next step, and reports it. The next
-// apply does the rest.
-func TestAccFrozenRun(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(t, FleetOptions{})
-	f.Form()
-	other := f.Sibling()
-	f.Add("d")
-	open := f.Gate("d")
-	run := f.Start("apply")
-	f.WaitList("a", "a", "b", "c", "? (learner)")
-	frozen := run.Providers()
-	for _, pid := range frozen {
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open()
-	f.WaitList("a", "a", "b", "c", "d (learner)")
-	// Its lock blocks other runs until it expires. Then the next run starts.
-	other.Destroy("-target=" + member("c")).MustSucceed()
-	f.WaitList("a", "a", "b", "d (learner)")
-	for _, pid := range frozen {
-		_ = syscall.Kill(pid, syscall.SIGCONT)
-	}
-	e := run.Wait().MustSay("Cannot add member d")
-	e.MustContain(t, e.Summary, "lost the lock on membership changes")
-	f.MustList("a", "b", "d (learner)")
-
-	f.Drop("c") // as in the other directory
-	f.Form()
-	if p := f.Plan(); p.ExitCode != 0 {
-		t.Error(fmt.Sprint(p.Actions()) + p.Report())
 	}
 }
 

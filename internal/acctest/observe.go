@@ -135,7 +135,7 @@ func (f *Fleet) WaitList(from string, want ...string) {
 	c := f.Client(from)
 	sort.Strings(want)
 	etcdtest.Eventually(f.TB, fmt.Sprintf("members %v", want), func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		resp, err := c.MemberList(ctx)
 		if err != nil {
@@ -220,7 +220,7 @@ func (f *Fleet) MustServe(name string) {
 	f.TB.Helper()
 	client := f.Client(name)
 	etcdtest.Eventually(f.TB, name+" serves", func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		_, err := client.Get(ctx, "acctest")
 		return err

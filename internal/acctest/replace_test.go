@@ -40,24 +40,17 @@ func TestAccReplaceMachine(t *testing.T) {
 	f.Settled()
 }
 
-// A node that does not come up with a new image is repaired with one apply, by the image
-// before and by a newer one. No other node changes before that.
+// A node that does not come up with a new image is repaired with one apply by the image
+// before. No other node changes before that.
 func TestAccRepairs(t *testing.T) {
 	t.Parallel()
 	f := NewFleet(t, FleetOptions{})
 	f.Form()
-	for _, image := range []string{"one", "two"} {
-		f.breakNext("a")
-		before := f.MemberIDs()
-		f.Image = image
-		f.Form()
-		f.MustHaveReplaced(before, "a")
-		if image == "one" {
-			f.Settled()
-		}
-	}
+	f.breakNext("a")
+	before := f.MemberIDs()
+	f.Image = "one"
 	f.Form()
-	f.Form()
+	f.MustHaveReplaced(before, "a")
 	f.Settled()
 }
 
