@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,9 +43,6 @@ type Liar struct {
 
 	lies     atomic.Pointer[Lies]
 	accepted atomic.Int32
-
-	mu    sync.Mutex
-	calls map[string]int
 }
 
 // NewLiar starts a liar on a port of a loopback address, such as 127.0.0.1. It
@@ -57,15 +53,9 @@ func NewLiar(tb TB, host string, lies Lies) *Liar {
 	if err != nil {
 		tb.Fatalf("etcdtest: %v", err)
 	}
-	l := &Liar{URL: "http://" + listener.Addr().String(), calls: map[string]int{}}
+	l := &Liar{URL: "http://" + listener.Addr().String()}
 	l.Tell(lies)
-	server := grpc.NewServer(grpc.MaxSendMsgSize(1<<30),
-		grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-			l.mu.Lock()
-			l.calls[info.FullMethod]++
-			l.mu.Unlock()
-			return handle(ctx, req)
-		}))
+	server := grpc.NewServer(grpc.MaxSendMsgSize(1 << 30))
 	pb.RegisterKVServer(server, l)
 	pb.RegisterLeaseServer(server, l)
 	pb.RegisterClusterServer(server, l)
@@ -87,14 +77,6 @@ func (l *Liar) Tell(lies Lies) { l.lies.Store(&lies) }
 
 // Accepted returns the number of accepted connections.
 func (l *Liar) Accepted() int { return int(l.accepted.Load()) }
-
-// Calls returns the number of requests for a full method name, such as
-// "/etcdserverpb.Cluster/MemberList".
-func (l *Liar) Calls(method string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.calls[method]
-}
 
 // Status implements the Maintenance service.
 func (l *Liar) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {

@@ -4,44 +4,32 @@
 package etcdtest
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// logHead and logTail are the limits of a [logBuffer] in bytes. Both the
-// beginning and the end of a log are kept. A runaway process wrote 2.6 MB/s.
-const (
-	logHead = 256 << 10
-	logTail = 1 << 20
-)
+// logLimit is the limit of a [logBuffer] in bytes. A runaway process wrote 2.6 MB/s.
+const logLimit = 4 << 20
 
-// logBuffer keeps the beginning and the end of the data written to it.
+// logBuffer keeps the data written to it. At its limit it leaves out the middle, and
+// keeps a quarter of the limit from the beginning and from the end.
 type logBuffer struct {
-	mu      sync.Mutex
-	head    []byte
-	tail    []byte // at most 2*logTail long, so that it is rarely cut
-	dropped int64
+	mu   sync.Mutex
+	text []byte
 }
 
 // Write implements io.Writer. It never fails.
 func (b *logBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := len(p)
-	if room := logHead - len(b.head); room > 0 {
-		take := min(room, len(p))
-		b.head = append(b.head, p[:take]...)
-		p = p[take:]
+	b.text = append(b.text, p...)
+	if len(b.text) > logLimit {
+		const kept = logLimit / 4
+		b.text = slices.Concat(b.text[:kept], []byte("\n--- etcdtest: left out ---\n"), b.text[len(b.text)-kept:])
 	}
-	b.tail = append(b.tail, p...)
-	if len(b.tail) > 2*logTail {
-		cut := len(b.tail) - logTail
-		b.dropped += int64(cut)
-		b.tail = append(b.tail[:0], b.tail[cut:]...)
-	}
-	return n, nil
+	return len(p), nil
 }
 
 // notef adds a line of this package to the log.
@@ -53,13 +41,7 @@ func (b *logBuffer) notef(format string, args ...any) {
 func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var s strings.Builder
-	s.Write(b.head)
-	if b.dropped > 0 {
-		fmt.Fprintf(&s, "\n--- etcdtest: %d bytes left out ---\n", b.dropped)
-	}
-	s.Write(b.tail)
-	return s.String()
+	return string(b.text)
 }
 
 // contains reports whether text occurs in the kept data.
@@ -67,13 +49,6 @@ func (b *logBuffer) contains(text string) bool { return strings.Contains(b.Strin
 
 // lastLines returns the last n lines.
 func (b *logBuffer) lastLines(n int) string {
-	all := bytes.TrimRight([]byte(b.String()), "\n")
-	at := len(all)
-	for range n {
-		at = bytes.LastIndexByte(all[:at], '\n')
-		if at < 0 {
-			return string(all)
-		}
-	}
-	return string(all[at+1:])
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

@@ -96,12 +96,6 @@ func (k *PKI) Host(name string, addresses ...string) Cert {
 // same certificate. Only the test's goroutine may call Client.
 func (k *PKI) Client(cn string) Cert { k.tb.Helper(); return k.issue("client-"+cn, cn, false, day) }
 
-// ExpiringClient returns a client certificate that expires after d.
-func (k *PKI) ExpiringClient(cn string, d time.Duration) Cert {
-	k.tb.Helper()
-	return k.issue("expiring-client-"+cn, cn, false, d)
-}
-
 // ExpiredClient returns a client certificate that expired an hour ago.
 func (k *PKI) ExpiredClient(cn string) Cert {
 	k.tb.Helper()

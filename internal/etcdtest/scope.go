@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -22,13 +19,10 @@ type Scope struct {
 	mu       sync.Mutex
 	failure  error
 	cleanups []func()
-	root     string // of the temporary directories; empty if there are none
-	dirs     int
 }
 
-// Run calls f with a [Scope] of that name. It then calls the registered
-// cleanups, the last one first, and removes the temporary directories of the
-// scope. It returns the messages of Fatalf, if it was called, as an error. Log
+// Run calls f with a [Scope] of that name. It then calls the registered cleanups, the
+// last one first. It returns the messages of Fatalf, if it was called, as an error. Log
 // lines go to logf.
 func Run(name string, logf func(format string, args ...any), f func(TB)) error {
 	s := &Scope{name: name, logf: logf}
@@ -49,11 +43,6 @@ func (s *Scope) cleanup() {
 	s.mu.Lock()
 	n := len(s.cleanups)
 	if n == 0 {
-		if s.root != "" {
-			if err := os.RemoveAll(s.root); err != nil {
-				s.failure = errors.Join(s.failure, err)
-			}
-		}
 		s.mu.Unlock()
 		return
 	}
@@ -96,32 +85,16 @@ func (s *Scope) Cleanup(f func()) {
 	s.cleanups = append(s.cleanups, f)
 }
 
-// TempDir returns a new directory. Run removes it before it returns, after all
-// cleanups.
+// TempDir returns a new directory. Run removes it before it returns.
 func (s *Scope) TempDir() string {
-	s.mu.Lock()
-	dir, err := s.tempDir()
-	s.mu.Unlock()
+	dir, err := os.MkdirTemp("", "etcdtest-*")
 	if err != nil {
 		s.Fatalf("etcdtest: %w", err)
 	}
-	return dir
-}
-
-func (s *Scope) tempDir() (dir string, err error) {
-	if s.root == "" {
-		if s.root, err = os.MkdirTemp("", strings.Join(slices.Collect(words(s.name)), "-")+"-*"); err != nil {
-			return "", err
+	s.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			s.Fatalf("etcdtest: %w", err)
 		}
-	}
-	s.dirs++
-	dir = filepath.Join(s.root, fmt.Sprintf("%03d", s.dirs))
-	return dir, os.Mkdir(dir, 0o700)
-}
-
-// words returns the parts of a name that are valid in a file name on any system.
-func words(name string) func(yield func(string) bool) {
-	return strings.FieldsFuncSeq(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
+	return dir
 }
