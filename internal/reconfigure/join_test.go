@@ -303,3 +303,87 @@ func TestEveryObservationGivesAReason(t *testing.T) {
 		})
 	})
 }
+
+// sending is a cluster whose leader sends a snapshot to every member for some time.
+type sending struct {
+	cluster.Cluster
+	until time.Time
+}
+
+func (s sending) Metrics(ctx context.Context, of membership.MemberID) (cluster.Metrics, error) {
+	m, err := s.Cluster.Metrics(ctx, of)
+	m.Sending = map[membership.MemberID]bool{}
+	for other := range m.Connected {
+		m.Sending[other] = time.Now().Before(s.until)
+	}
+	return m, err
+}
+
+// A learner that makes no progress is given up, but not while the leader sends it a snapshot,
+// however long that takes. The next join continues.
+func TestStalled(t *testing.T) {
+	for name, transfer := range map[string]time.Duration{"without a snapshot": 0, "with a snapshot": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a b c", func(b *bench) {
+				d := b.boot("d")
+				b.join(request("d", Started))
+				d.PowerOff()
+				sent := time.Now().Add(transfer)
+				b.engine.Cluster = sending{b.engine.Cluster, sent}
+				_, err := b.engine.Join(b.within(2*time.Hour), request("d", Voting))
+				if late, ok := errors.AsType[*Incomplete](err); !ok || !late.Stalled {
+					b.Fatal(err)
+				}
+				if still := time.Since(sent); still <= StallTimeout/2 || still > StallTimeout+time.Minute {
+					b.Errorf("given up %s after the transfer", still)
+				}
+				b.ok(d.Start())
+				b.join(request("d", Voting))
+			})
+		})
+	}
+}
+
+// While a join waits for its member, it makes a small write every two seconds: a learner that
+// lost the publication of its name behind a snapshot cannot publish it again on an idle
+// cluster, because etcd refuses proposals of a member that has applied no entry and is more
+// than 5,000 behind ("too many requests").
+func TestTheWaitWritesEntries(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		b.join(request("d", Announced))
+		b.made()
+		_, err := b.engine.Join(b.within(time.Minute), request("d", Voting))
+		if !errors.As(err, new(*Incomplete)) {
+			b.Error(err)
+		}
+		if n := len(b.made("Txn")); n < 25 || n > 40 {
+			b.Errorf("%d writes in a minute", n)
+		}
+	})
+}
+
+// A member is added anew only if it never started, or is gone for us and for the leader.
+func TestOnlyAGoneMemberIsAddedAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		member string
+		how    func(b *bench)
+		gone   bool
+	}{
+		"a voter that answers":                    {"b", func(*bench) {}, false},
+		"a voter that is silent for us":           {"b", func(b *bench) { b.net.Cut("alice@ops1", etcdsim.ClientURL("b")) }, false},
+		"a voter that ended":                      {"b", func(b *bench) { b.members["b"].PowerOff() }, true},
+		"a learner that never started":            {"d", func(b *bench) { b.join(request("d", Announced)) }, true},
+		"a leader, which no other leader can see": {"a", func(b *bench) { b.net.Cut("alice@ops1", etcdsim.ClientURL("a")) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a b c", func(b *bench) {
+				c.how(b)
+				snap, err := b.engine.observe(b.Context(), 0)
+				b.ok(err)
+				if err := b.engine.isGone(b.Context(), snap, b.member(c.member).ID); (err == nil) != c.gone {
+					b.Error(err)
+				}
+			})
+		})
+	}
+}

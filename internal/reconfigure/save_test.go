@@ -61,8 +61,8 @@ func saving(send func(w io.Writer) error) *Engine {
 	return &Engine{Clock: clock.System{}, Process: &ProcessState{}, Cluster: sender{send: send}}
 }
 
-// sending returns an engine for a cluster that sends a snapshot.
-func sending(snapshot []byte) *Engine {
+// sendingSnapshot returns an engine for a cluster that sends a snapshot.
+func sendingSnapshot(snapshot []byte) *Engine {
 	return saving(func(w io.Writer) error { _, err := w.Write(snapshot); return err })
 }
 
@@ -171,8 +171,8 @@ func TestSaveKeepsTheBetterBackup(t *testing.T) {
 		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := sending(snapshotOf("a"))
-		e.Cluster = sender{send: e.Cluster.(sender).send, after: tt.after} //nolint:forcetypeassert // see sending
+		e := sendingSnapshot(snapshotOf("a"))
+		e.Cluster = sender{send: e.Cluster.(sender).send, after: tt.after} //nolint:forcetypeassert // see sendingSnapshot
 		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Limit: time.Minute})
 		kept, stays := errors.AsType[*BackupKept](err)
 		text, readErr := os.ReadFile(path)
@@ -206,7 +206,7 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 }
 
 func TestSaveNowhere(t *testing.T) {
-	e := sending(nil)
+	e := sendingSnapshot(nil)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestSaveFollowsNoLink(t *testing.T) {
 	if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Symlink(target, path)); err != nil {
 		t.Fatal(err)
 	}
-	e := sending(snapshotOf("a"))
+	e := sendingSnapshot(snapshotOf("a"))
 	r := SaveRequest{Path: path, Limit: time.Minute}
 	if _, err := e.Save(t.Context(), r); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("it was replaced: %v", err)
@@ -272,7 +272,7 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = writing.Close() }()
-	if _, err := sending(snapshotOf("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
+	if _, err := sendingSnapshot(snapshotOf("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range append(others, writing.Name(), path) {
@@ -307,7 +307,7 @@ func TestSaveWithoutState(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "etcd.db")
 		save := func(key string) (Saved, error) {
-			return sending(snapshotOf(key)).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute})
+			return sendingSnapshot(snapshotOf(key)).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute})
 		}
 		saved, err := save("a")
 		if err == nil && tt.record != "" {

@@ -36,7 +36,7 @@ func TestSaveWithinLimits(t *testing.T) {
 	for _, mask := range []int{0, 0o777} {
 		syscall.Umask(mask)
 		path := filepath.Join(dir, "etcd.db")
-		if _, err := sending(whole).Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Limit: time.Minute}); err != nil {
+		if _, err := sendingSnapshot(whole).Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Limit: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		if at, err := os.Stat(path); err != nil || at.Mode() != 0o600 {
@@ -51,7 +51,7 @@ func TestSaveWithinLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"etcd.db", "new.db"} {
-		_, err := sending(snapshotOf("b")).Save(t.Context(), SaveRequest{Path: filepath.Join(dir, name), Overwrite: true, Limit: time.Minute})
+		_, err := sendingSnapshot(snapshotOf("b")).Save(t.Context(), SaveRequest{Path: filepath.Join(dir, name), Overwrite: true, Limit: time.Minute})
 		if !errors.Is(err, syscall.EFBIG) {
 			t.Errorf("%s: %v", name, err)
 		}

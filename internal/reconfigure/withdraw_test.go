@@ -1,210 +1,302 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package reconfigure_test
+package reconfigure
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"path"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// slow is a cluster of one in memory, with an added member that becomes visible
-// with the next write. Unexpected methods panic.
-type slow struct {
-	cluster.Cluster
-	members []membership.Member
-	record  *cluster.Record
-	late    *membership.Member
-	// unsure is the number of observations without a quorum, which show an old
-	// list.
-	unsure  int
-	removed []membership.MemberID
-	// leaderless is the number of observations without a leader after a removal.
-	leaderless int
-	looks      int
-	clock      instantly
-	removedAt  time.Time
-	addedAt    time.Time
+// forge writes a record under an owner's key, as any user with write permission can.
+func (b *bench) forge(owner string, r cluster.Record) {
+	b.Helper()
+	value, err := json.Marshal(struct {
+		Format int `json:"format"`
+		cluster.Record
+	}{1, r})
+	b.ok(err)
+	b.put("members/"+owner, string(value))
 }
 
-func (s *slow) Records(membership.ClusterID) cluster.Records { return slowRecords{s: s} }
+// recordFor returns a correct record of a member.
+func recordFor(owner string, m membership.Member) cluster.Record {
+	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Announced}
+}
 
-// write applies the change that stands before a write in the log.
-func (s *slow) write() {
-	if s.late != nil {
-		s.members, s.late = append(s.members, *s.late), nil
+// withdraw withdraws, which must succeed with this warning, or with none.
+func (b *bench) withdraw(r WithdrawRequest, warning membership.Code) {
+	b.Helper()
+	out, err := b.engine.Withdraw(b.Context(), r)
+	b.ok(err)
+	var got membership.Code
+	for _, w := range out.Warnings {
+		got += w.Code
+	}
+	if got != warning {
+		b.Errorf("the warnings are %+v, want %q", out.Warnings, warning)
 	}
 }
 
-func (s *slow) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
-	snap := membership.Snapshot{ClusterID: 1, Linearizable: true, Members: slices.Clone(s.members), Answers: map[membership.MemberID]membership.Answer{
-		1: {State: membership.Answered, MemberID: 1, ClusterID: 1, Leader: 1, Term: 2, ReadOK: true, Version: "3.7.3"},
-	}}
-	if s.unsure > 0 {
-		s.unsure--
-		snap.Linearizable, snap.Members = false, snap.Members[:1]
-	}
-	if s.looks++; len(s.removed) > 0 && s.leaderless > 0 {
-		s.leaderless--
-		a := snap.Answers[1]
-		a.Leader = 0
-		snap.Answers[1] = a
-	}
-	return snap, nil
+// A living voter is not removed with its configuration. It stays if the configuration is
+// destroyed permanently. If another configuration follows, Withdraw waits for its end.
+func TestWithdrawNoVoterThatLives(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		m := b.member("c")
+		r := WithdrawRequest{Owner: "initial3-1", Name: "c", PeerURLs: m.PeerURLs}
+		b.forge(r.Owner, recordFor(r.Owner, m))
+		b.withdraw(r, membership.Unmanaged)
+		b.mustOwn("")
+
+		b.forge(r.Owner, recordFor(r.Owner, m))
+		r.Replacement = true
+		_, err := b.engine.Withdraw(b.Context(), r)
+		b.mustRefuse("while it lives", err, membership.VoterLives)
+		if refused, ok := errors.AsType[*Refusal](err); ok && !refused.Timeout {
+			b.Errorf("it did not wait: %v", err)
+		}
+		b.mustList("a b c")
+		b.mustOwn(r.Owner)
+
+		end := time.Now().Add(time.Minute)
+		time.AfterFunc(time.Minute, b.members["c"].PowerOff)
+		b.withdraw(r, "")
+		if time.Now().Before(end) {
+			b.Error("it was removed while it lived")
+		}
+		b.mustList("a b")
+		b.mustOwn("")
+	})
 }
 
-func (s *slow) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
-	return s.members, 1, nil
-}
-
-func (s *slow) AddLearner(_ context.Context, _ membership.MemberID, peerURLs []string) (membership.MemberID, error) {
-	s.addedAt = s.clock.Now()
-	s.members = append(s.members, membership.Member{ID: 3, PeerURLs: peerURLs, Learner: true})
-	return 3, nil
-}
-
-func (s *slow) Remove(_ context.Context, _, id membership.MemberID) error {
-	s.write()
-	s.removed, s.removedAt = append(s.removed, id), s.clock.Now()
-	s.members = slices.DeleteFunc(s.members, func(m membership.Member) bool { return m.ID == id })
-	return nil
-}
-
-func (s *slow) URLChanges(membership.ClusterID) cluster.URLChanges { return reconfigure.NoURLChanges{} }
-
-func (s *slow) Turns(membership.ClusterID) cluster.Turns { return noTurns{} }
-
-// noTurns has no turns on record.
-type noTurns struct{ cluster.Turns }
-
-func (noTurns) Delete(context.Context, string) error { return nil }
-
-type slowRecords struct {
-	cluster.Records
-	s *slow
-}
-
-func (r slowRecords) Get(context.Context, string) (cluster.Record, bool, error) {
-	if r.s.record == nil {
-		return cluster.Record{}, false, nil
-	}
-	return *r.s.record, true, nil
-}
-
-func (r slowRecords) Put(_ context.Context, record cluster.Record, _ ...cluster.Record) (cluster.Record, error) {
-	r.s.write()
-	r.s.record = &record
-	return record, nil
-}
-
-func (r slowRecords) List(context.Context) ([]cluster.Record, []*cluster.Malformed, error) {
-	return nil, nil, nil
-}
-
-func (r slowRecords) Delete(context.Context, string) error {
-	r.s.write()
-	r.s.record = nil
-	return nil
-}
-
-// Acquire implements [Locker]: taking the lock is a write.
-func (s *slow) Acquire(context.Context, membership.ClusterID, string, func(claim.Holder)) (claim.Hold, error) {
-	s.write()
-	return held{}, nil
-}
-
-type held struct{}
-
-func (held) Check(context.Context) error { return nil }
-func (held) Lost() <-chan struct{}       { return nil }
-func (held) Err() error                  { return nil }
-func (held) Stop(context.Context) error  { return nil }
-
-// instantly is a clock that never waits.
-type instantly struct{ now time.Time }
-
-func (c *instantly) Now() time.Time { return c.now }
-func (c *instantly) Sleep(ctx context.Context, d time.Duration) error {
-	c.now = c.now.Add(d)
-	return ctx.Err()
-}
-
-// A Terraform run was interrupted after it sent the request to add a member and
-// before it received the answer. The backstop must not delete its record too
-// early: the member would have no owner.
-func TestWithdrawLate(t *testing.T) {
-	t.Parallel()
-	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
-	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
-	intent := cluster.Record{Owner: "o", Name: "d", PeerURLs: d.PeerURLs, State: cluster.Intended}
-	announced := cluster.Record{Owner: "o", Name: "d", PeerURLs: d.PeerURLs, State: cluster.Announced, MemberID: d.ID.String()}
-	for _, c := range []struct {
-		name    string
-		members []membership.Member
-		late    *membership.Member
-		record  cluster.Record
-		unsure  int
-		removed int
-		fails   bool
-	}{
-		{name: "it arrives", members: []membership.Member{a}, late: &d, record: intent, removed: 1},
-		{name: "it never does", members: []membership.Member{a}, record: intent},
-		{name: "it has arrived", members: []membership.Member{a, d}, record: intent, removed: 1},
-		{name: "an old list does not show it", members: []membership.Member{a, d}, record: announced, unsure: 3, removed: 1},
-		{name: "only old lists are to be had", members: []membership.Member{a, d}, record: announced, unsure: 1000, fails: true},
-		{name: "it left long ago", members: []membership.Member{a}, record: announced},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := &slow{members: c.members, late: c.late, record: &c.record, unsure: c.unsure}
-			e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &instantly{}, Locker: s}
-			_, err := e.Withdraw(t.Context(), reconfigure.WithdrawRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs})
-			var refusal *reconfigure.Refusal
-			if (err != nil) != c.fails || c.fails && !errors.As(err, &refusal) {
-				t.Fatal(err)
-			}
-			if c.fails != (s.record != nil) {
-				t.Errorf("the record is %v afterwards", s.record)
-			}
-			if len(s.removed) != c.removed || !c.fails && len(s.members) != 1 {
-				t.Errorf("%v were removed, %v are there", s.removed, s.members)
-			}
+// The voter that has just ended may be the leader: the others elect another, and then it is
+// removed. One that is about to end is removed too: an observation may take longer than a
+// refusal must hold.
+func TestWithdrawAVoterThatEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		member string
+		after  time.Duration
+		takes  time.Duration
+	}{"the leader": {"a", 0, 0}, "soon": {"c", 8 * time.Second, healthInterval + time.Second/10}} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a b c", func(b *bench) {
+				m := b.member(c.member)
+				r := WithdrawRequest{Owner: "initial3-1", Name: m.Name} // dynamic addresses
+				b.forge(r.Owner, recordFor(r.Owner, m))
+				b.engine.Cluster = slow{b.engine.Cluster, c.takes}
+				time.AfterFunc(c.after, b.members[c.member].PowerOff)
+				out, err := b.engine.Withdraw(b.Context(), r)
+				b.ok(err)
+				for _, w := range out.Warnings {
+					if w.Code == membership.Unmanaged {
+						b.Errorf("it was left: %+v", w)
+					}
+				}
+				if n := len(b.observed().Members); n != 2 {
+					b.Errorf("%d members", n)
+				}
+				b.mustOwn("")
+			})
 		})
 	}
 }
 
-// After a removal the next change waits until the remaining members follow a
-// leader (etcd-io/etcd#15528, etcd-io/etcd#14040), and the same URL is not
-// added until the ID computed from it differs (etcd-io/etcd#10765).
-func TestSettle(t *testing.T) {
-	t.Parallel()
-	a := membership.Member{ID: 1, Name: "a", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
-	d := membership.Member{ID: 2, PeerURLs: []string{"http://10.0.0.2:2380"}, Learner: true}
-	s := &slow{members: []membership.Member{a, d}, leaderless: 7}
-	e := &reconfigure.Engine{Cluster: s, Process: &reconfigure.ProcessState{}, Clock: &s.clock, Locker: s}
-	if _, err := e.Leave(t.Context(), reconfigure.LeaveRequest{Owner: "o", ID: d.ID, Cluster: 1, PeerURLs: d.PeerURLs}); err != nil {
-		t.Fatal(err)
-	}
-	if s.leaderless != 0 || s.looks < 8 {
-		t.Errorf("the removal was over after %d looks, %d before there was a leader", s.looks, s.leaderless)
-	}
-	if _, err := e.Join(t.Context(), reconfigure.JoinRequest{Owner: "o", Name: "d", PeerURLs: d.PeerURLs}); err != nil {
-		t.Fatal(err)
-	}
-	if gone := s.addedAt.Sub(s.removedAt); gone < time.Second {
-		t.Errorf("the same URL was back after %s", gone)
+// slow is a cluster whose observations take time.
+type slow struct {
+	cluster.Cluster
+	takes time.Duration
+}
+
+func (s slow) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	time.Sleep(s.takes)
+	return s.Cluster.Observe(ctx, want)
+}
+
+// A record is only a hint. A forged or stale record removes no member, whatever it has in
+// common with a correct one: d is a learner that another user added and that has not started,
+// the easiest to lose; c is a failed voter.
+func TestForgedRecordsRemoveNothing(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		c := b.member("c")
+		joined := b.join(request("d", Announced))
+		urls := joined.Member.PeerURLs
+		d := membership.Member{ID: joined.Member.ID, Name: "d", PeerURLs: urls}
+		b.members["c"].PowerOff()
+		own := []string{"http://10.0.0.77:2380"}
+		const owner = "joiner-1"
+		config := WithdrawRequest{Owner: owner, Name: "z", PeerURLs: own}
+		dynamic := WithdrawRequest{Owner: owner, Name: "z"}
+		change := func(r cluster.Record, f func(*cluster.Record)) cluster.Record { f(&r); return r }
+		renamed := func(r *cluster.Record) { r.Name = "z" }
+		moved := func(r *cluster.Record) { r.Name, r.PeerURLs = "z", own }
+		intended := func(r *cluster.Record) { r.MemberID, r.State = "", cluster.Intended }
+		for _, test := range []struct {
+			name   string
+			config WithdrawRequest
+			record cluster.Record
+		}{
+			{"the learner's, as it is", config, recordFor(owner, d)},
+			{"the learner's, under our name", config, change(recordFor(owner, d), renamed)},
+			{"the learner's ID, under our URLs", config, change(recordFor(owner, d), moved)},
+			{"the learner's ID, under our URLs, of dynamic addresses", dynamic, change(recordFor(owner, d), moved)},
+			{"the learner's, of dynamic addresses", dynamic, recordFor(owner, d)},
+			{"the intent of the learner's", config, change(recordFor(owner, d), intended)},
+			{"the dead voter's, as it is", config, recordFor(owner, c)},
+			{"the dead voter's, under our name", config, change(recordFor(owner, c), renamed)},
+			{"the dead voter's, under our name, of dynamic addresses", dynamic, change(recordFor(owner, c), renamed)},
+			{"the dead voter's ID, under our URLs", config, change(recordFor(owner, c), moved)},
+			{"the intent of the dead voter", WithdrawRequest{Owner: owner, Name: "c", PeerURLs: c.PeerURLs}, change(recordFor(owner, c), intended)},
+		} {
+			for _, replacement := range []bool{false, true} {
+				b.forge(owner, test.record)
+				r := test.config
+				r.Replacement = replacement
+				out, err := b.engine.Withdraw(b.Context(), r)
+				if err != nil || len(out.Warnings) != 1 || out.Warnings[0].Code != membership.RecordDisagrees {
+					b.Errorf("%s: %+v, %v", test.name, out.Warnings, err)
+				}
+				b.mustList("(?) a b c")
+				b.mustOwn("name:d")
+			}
+		}
+
+		// A stale record: its member was removed, and another member has its URLs now.
+		stale := recordFor(owner, d)
+		stale.MemberID = "77"
+		b.forge(owner, stale)
+		real := WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls}
+		b.withdraw(real, "")
+		b.mustList("(?) a b c")
+		b.mustOwn("name:d")
+		// There is no record, and then the correct one.
+		b.withdraw(real, "")
+		b.mustList("(?) a b c")
+		b.forge(owner, recordFor(owner, d))
+		b.withdraw(real, "")
+		b.mustList("a b c")
+	})
+}
+
+// A Terraform run was interrupted after it sent the request to add a member and before it
+// received the answer. Its record must not be deleted too early: the member would have no
+// owner. The request arrives with the next write, and taking the lock is one.
+func TestWithdrawLate(t *testing.T) {
+	d := etcdsim.PeerURL("d")
+	intent := cluster.Record{Owner: "o", Name: "d", PeerURLs: []string{d}, State: cluster.Intended}
+	for name, c := range map[string]struct {
+		before, late bool // the member is in the list
+		known        bool // the record has its ID
+		blind        time.Duration
+		fails        bool
+	}{
+		"it arrives":                   {late: true},
+		"it never does":                {},
+		"it has arrived":               {before: true},
+		"it left long ago":             {known: true},
+		"an old list does not show it": {before: true, known: true, blind: 3 * time.Second},
+		"only old lists are to be had": {before: true, known: true, blind: time.Hour, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a b c", func(b *bench) {
+				record := intent
+				add := func() {
+					id, err := b.process("test").Cluster.AddLearner(b.Context(), 0, []string{d})
+					b.ok(err)
+					if c.known {
+						record.State, record.MemberID = cluster.Announced, id.String()
+					}
+				}
+				if c.before {
+					add()
+				} else if c.known {
+					record.State, record.MemberID = cluster.Announced, "2a"
+				}
+				b.forge("o", record)
+				late := c.late
+				b.each = func(call etcdsim.Call) error {
+					if late && slices.Contains([]string{"LeaseGrant", "Put", "Txn", "DeleteRange"}, path.Base(call.Method)) {
+						late = false
+						add()
+					}
+					return nil
+				}
+				if c.blind > 0 {
+					b.engine.Cluster = &oldLists{b.engine.Cluster, time.Now().Add(c.blind)}
+				}
+				_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "d", PeerURLs: []string{d}})
+				if c.fails {
+					b.mustRefuse("the withdrawal", err, membership.ListMoved)
+					b.mustOwn("o")
+					b.mustList("(?) a b c")
+				} else {
+					b.ok(err)
+					b.mustOwn("")
+					b.mustList("a b c")
+				}
+			})
+		})
 	}
 }
 
-// withdrawing returns the request for a permanently destroyed configuration.
-func withdrawing(r reconfigure.LeaveRequest) reconfigure.WithdrawRequest {
-	return reconfigure.WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
+// oldLists is a cluster whose observations are not confirmed for some time, and have no
+// learners.
+type oldLists struct {
+	cluster.Cluster
+	until time.Time
+}
+
+func (o *oldLists) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	s, err := o.Cluster.Observe(ctx, want)
+	if time.Now().Before(o.until) {
+		s.Linearizable, s.Members = false, s.Voters()
+	}
+	return s, err
+}
+
+// The record of a removed member is deleted with its configuration, even if the member that is
+// asked first stands still. If an operator interrupts that, the next Terraform run, which did
+// not see the removal, deletes it.
+func TestTheRecordGoesWithItsConfiguration(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		b.join(request("d", Announced))
+		r := b.leaving("d")
+		r.KeepRecord = true
+		b.leave(r)
+		b.mustOwn(r.Owner)
+		w := WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
+		ctx, interrupt := context.WithCancel(b.Context())
+		interrupt()
+		if _, err := b.engine.Withdraw(ctx, w); !errors.Is(err, context.Canceled) {
+			b.Errorf("interrupted: %v", err)
+		}
+		b.members["b"].Freeze()
+		for _, e := range []*Engine{b.engine, b.process("next")} {
+			b.forge(r.Owner, cluster.Record{Owner: r.Owner, Name: "d", PeerURLs: r.PeerURLs, MemberID: r.ID.String(), State: cluster.Removed})
+			_, err := e.Withdraw(b.Context(), w)
+			b.ok(err)
+			b.mustOwn("")
+		}
+	})
+}
+
+// A cluster whose last voter was forgotten is not asked again.
+func TestNoFarewellToAClusterThatIsOver(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		r := b.leaving("a")
+		r.KeepRecord = true
+		if left := b.leave(r); !left.LastVoter {
+			b.Fatalf("%+v", left)
+		}
+		b.engine.Cluster = nil // a request would panic
+		b.withdraw(WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}, "")
+	})
 }

@@ -1,0 +1,273 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// After a removal the next change waits until the remaining members follow a leader
+// (etcd-io/etcd#15528, etcd-io/etcd#14040), and the same URL is not added until the ID
+// computed from it differs (etcd-io/etcd#10765).
+func TestSettle(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		b.join(request("d", Announced))
+		var removed time.Time
+		b.net.After = func(_ context.Context, c etcdsim.Call, _ proto.Message, err error) error {
+			if strings.HasSuffix(c.Method, "/MemberRemove") {
+				removed = time.Now()
+				b.Split(b.members["a"])
+				b.members["b"].PowerOff()
+				time.AfterFunc(10*time.Second, b.Heal)
+				time.AfterFunc(10*time.Second, func() { _ = b.members["b"].Start() })
+			}
+			return err
+		}
+		b.leave(b.leaving("d"))
+		if took := time.Since(removed); took < 10*time.Second || b.observed().Gate(0).Verdict != membership.Go {
+			b.Errorf("the removal was over after %v", took)
+		}
+	})
+	t.Run("the URL", func(t *testing.T) {
+		simulate(t, "a b c", func(b *bench) {
+			b.join(request("d", Announced))
+			b.leave(b.leaving("d"))
+			b.join(request("d", Announced))
+			calls := b.made("MemberRemove", "MemberAdd")
+			if n := len(calls); n != 3 || calls[2].at.Sub(calls[1].at) < time.Second {
+				b.Errorf("the same URL was back at once: %+v", calls)
+			}
+		})
+	})
+}
+
+// Without a quorum a removal is refused, and soon. If it may forget the member, those that do
+// not answer must be stated to be gone, all of them, for this cluster. If nobody answers, it
+// does not wait for its timeout.
+func TestLeaveWithoutQuorum(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		r := b.leaving("a")
+		b.members["b"].PowerOff()
+		b.members["c"].PowerOff()
+		begin := time.Now()
+		_, err := b.engine.Leave(b.Context(), r)
+		b.mustRefuse("leaving", err, membership.QuorumLost)
+		r.Forget = true
+		for _, c := range []struct {
+			stated Statement
+			lost   bool
+		}{
+			{Statement{}, false},
+			{Statement{Cluster: r.Cluster + 1, Gone: []string{"b", "c"}}, false},
+			{Statement{Cluster: r.Cluster, Gone: []string{"b"}}, false},
+			{Statement{Cluster: r.Cluster, Gone: []string{"b", "c"}}, true},
+		} {
+			b.engine.Lost = c.stated
+			left, err := b.engine.Leave(b.Context(), r)
+			kept, refused := errors.AsType[*NotGivenUp](err)
+			if c.lost != (err == nil && left.Forgotten != nil) || !c.lost && (!refused || kept.Decision.Code != membership.NotStated) {
+				b.Errorf("%+v is stated, the cluster is %s: %+v, %v", c.stated, r.Cluster, left, err)
+			}
+		}
+		b.members["a"].PowerOff()
+		r.Forget = false
+		if _, err := b.process("another").Leave(b.Context(), r); !errors.As(err, new(*connection.Unreachable)) {
+			b.Errorf("got %v, want that nobody answers", err)
+		}
+		if took := time.Since(begin); took > 2*time.Minute {
+			b.Errorf("it took %v", took)
+		}
+	})
+}
+
+// A voter is removed to be replaced beside a standby learner only if the servers accept its
+// successor as a second learner. Nothing stays of what they were asked with.
+func TestServersAreAskedForAPlace(t *testing.T) {
+	for places, want := range map[int]string{1: "(d) a b c", 2: "(d) a c"} {
+		t.Run(want, func(t *testing.T) {
+			simulateOn(t, &etcdsim.Network{MaxLearners: places}, "a b c", func(b *bench) {
+				b.boot("d")
+				b.join(request("d", CaughtUp))
+				_, err := b.engine.Leave(b.Context(), b.replacing("b"))
+				if places == 1 {
+					b.mustRefuse("replacing", err, membership.LearnerSlotTaken)
+				} else {
+					b.ok(err)
+				}
+				b.mustList(want)
+			})
+		})
+	}
+}
+
+// mustWait fails the test unless these replacements are on record.
+func (b *bench) mustWait(want ...string) {
+	b.Helper()
+	all, err := cluster.All(b.Context(), b.process("test").Cluster.Turns(b.observed().ClusterID))
+	b.ok(err)
+	var got []string
+	for _, turn := range all {
+		got = append(got, turn.Name)
+	}
+	if !slices.Equal(got, want) {
+		b.Errorf("on record are %v, want %v", got, want)
+	}
+}
+
+// A turn is on record from the removal until another member was added, and does not come back
+// when the cluster shrinks.
+func TestTurnIsOverForGood(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		b.leave(b.replacing("c"))
+		b.mustWait("c")
+		b.boot("d")
+		b.join(request("d", Voting))
+		b.mustWait()
+		b.leave(b.leaving("d"))
+		b.leave(b.replacing("b"))
+	})
+}
+
+// A turn whose configuration is destroyed permanently is given up, even if the cluster does
+// not answer at first, and if this process has seen the removal of the member. If that fails,
+// the caller gets the error, which names the key.
+func TestGiveUpTurn(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		r := b.leaving("c")
+		answer, failures := status.Error(codes.Unavailable, "lost"), 3
+		b.each = func(c etcdsim.Call) error {
+			if d, ok := c.Request.(*etcdserverpb.DeleteRangeRequest); ok && strings.Contains(string(d.Key), "/turns/") {
+				if failures--; failures >= 0 {
+					return answer
+				}
+			}
+			return nil
+		}
+		turn := func(voters int) {
+			_, err := b.engine.Cluster.Turns(r.Cluster).Put(b.Context(), membership.Turn{Name: "c", Voters: voters, Since: time.Now(), By: "x"})
+			b.ok(err)
+		}
+		turn(3)
+		b.ok(b.engine.GiveUpTurn(b.Context(), "o", "c"))
+		b.mustWait()
+
+		turn(4)
+		failures, answer = 1, rpctypes.ErrGRPCPermissionDenied
+		if err := b.engine.GiveUpTurn(b.Context(), "o", "c"); !errors.Is(err, cluster.ErrPermission) {
+			b.Errorf("denied: %v", err)
+		}
+		failures, answer = 1_000_000, status.Error(codes.Unavailable, "lost")
+		err := b.engine.GiveUpTurn(b.Context(), "o", "c")
+		if left, ok := errors.AsType[*cluster.NotDeleted](err); !ok || left.Key != b.key("turns/c") {
+			b.Errorf("never answered: %v", err)
+		}
+		over, end := context.WithCancel(b.Context())
+		time.AfterFunc(time.Second, end)
+		if err := b.engine.GiveUpTurn(over, "o", "c"); !errors.Is(err, context.Canceled) {
+			b.Errorf("interrupted: %v", err)
+		}
+
+		b.leave(r) // the turn stays
+		b.mustWait("c")
+		failures = 0
+		b.ok(b.engine.GiveUpTurn(b.Context(), r.Owner, "c"))
+		b.mustWait()
+	})
+}
+
+// The peer URLs of a voter are updated in place, and those in its record. No other update is
+// made before its process was restarted and the others find it. The leader hands over first.
+func TestUpdatePeerURLs(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		update := func(name, url string) error {
+			r := b.leaving(name)
+			_, err := b.engine.UpdatePeerURLs(b.Context(), UpdateRequest{Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: name, PeerURLs: []string{url}})
+			return err
+		}
+		m, moved := b.member("b"), etcdsim.PeerURL("moved")
+		b.forge("name:b", recordFor("name:b", m))
+		for range 2 {
+			b.ok(update("b", moved))
+		}
+		r, _, err := b.engine.Cluster.Records(b.observed().ClusterID).Get(b.Context(), "name:b")
+		if now := b.member("b"); now.PeerURLs[0] != moved || err != nil || r.PeerURLs[0] != moved {
+			b.Errorf("it is listed at %v, and on record is %v, %v", now.PeerURLs, r.PeerURLs, err)
+		}
+		b.mustRefuse("before the restart", update("a", etcdsim.PeerURL("x")), membership.URLsPending)
+		p := b.members["b"]
+		p.PowerOff()
+		p.PeerURL = moved
+		b.ok(p.Start())
+		time.Sleep(10 * time.Second)
+		b.ok(update("a", etcdsim.PeerURL("x")))
+		if b.Leader().Name == "a" {
+			b.Error("a was updated as the leader")
+		}
+	})
+}
+
+// The machines of a cluster that is given up are destroyed side by side, so a server that
+// answers may be about to end. Only an answer that repeats counts, and an interruption is
+// never taken for silence.
+func TestAnAnswerWhileTheServerEnds(t *testing.T) {
+	const never = time.Hour
+	for name, c := range map[string]struct {
+		ends   time.Duration
+		stated string
+		code   membership.Code
+	}{
+		"it is silent":             {0, "a", ""},
+		"it ends":                  {time.Second, "a", ""},
+		"it stays":                 {never, "a", membership.Contradicted},
+		"it stays, nothing stated": {never, "", membership.MayServe},
+		"it ends, nothing stated":  {time.Second, "", membership.NotStated},
+		"another is stated":        {0, "b", membership.NotStated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a", func(b *bench) {
+				id := b.observed().ClusterID
+				b.engine.Process.Know(id, b.member("a"))
+				end := time.Now().Add(c.ends)
+				b.members["a"].PowerOff()
+				b.each = func(etcdsim.Call) error { // it shows itself, and serves nothing
+					if time.Now().Before(end) {
+						return status.Error(codes.Unavailable, "error reading from server: EOF")
+					}
+					return nil
+				}
+				err := b.engine.GiveUp(b.Context(), id, strings.Fields(c.stated))
+				kept, refused := errors.AsType[*NotGivenUp](err)
+				if refused != (c.code != "") || refused && kept.Decision.Code != c.code || !refused && err != nil {
+					b.Error(err)
+				}
+				end = time.Now().Add(c.ends)
+				_, err = b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "a"})
+				if err == nil || cluster.MayServe(err) != (c.ends == never) {
+					b.Errorf("the backstop: %v", err)
+				}
+				ctx, cancel := context.WithCancel(b.Context())
+				b.each = func(etcdsim.Call) error { cancel(); return nil }
+				if err := b.engine.MayGiveUp(ctx, id, nil); !errors.Is(err, context.Canceled) {
+					b.Errorf("interrupted: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,277 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package reconfigure
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// owned returns a request for d by one of several configurations.
+func owned(owner string, goal Stage) JoinRequest {
+	r := request("d", goal)
+	r.Owner = owner
+	return r
+}
+
+// record writes a record as an engine would.
+func (b *bench) record(r cluster.Record) {
+	b.Helper()
+	_, err := b.process("test").Cluster.Records(b.observed().ClusterID).Put(b.Context(), r)
+	b.ok(err)
+}
+
+// abandon joins a member that does not start, until it is on record.
+func (b *bench) abandon(who string, r JoinRequest) {
+	b.Helper()
+	_, err := b.process(who).Join(b.within(time.Minute), r)
+	if late, ok := errors.AsType[*Incomplete](err); !ok || late.Member.ID == 0 {
+		b.Fatalf("got %v, want a member that does not start", err)
+	}
+}
+
+// A member that gets the name and the addresses of a removed member also replaces its record,
+// which no other operation deletes if its configuration was removed from the state without a
+// destroy. Another name or address means another member.
+func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		for owner, m := range map[string][2]string{"first": {"d", "d"}, "named": {"e", "d"}, "placed": {"d", "x"}} {
+			b.record(cluster.Record{Owner: owner, Name: m[0], PeerURLs: []string{etcdsim.PeerURL(m[1])}, MemberID: "1d40a5c04518179a", State: cluster.Removed})
+		}
+		b.join(owned("second", Announced))
+		b.mustOwn("named placed second")
+	})
+}
+
+// The next Terraform run adopts the member of an interrupted run. It has another
+// configuration, because the first never got into a state: the same member, and one record.
+func TestAnAbandonedAdditionIsTakenOver(t *testing.T) {
+	intent := cluster.Record{Owner: "first", Name: "d", PeerURLs: []string{etcdsim.PeerURL("d")}, State: cluster.Intended, Awaited: true}
+	for name, interrupted := range map[string]func(b *bench){
+		"added": func(b *bench) { b.abandon("first@ops1", owned("first", Voting)) },
+		"about to": func(b *bench) {
+			b.record(intent)
+			_, err := b.process("first@ops1").Cluster.AddLearner(b.Context(), 0, intent.PeerURLs)
+			b.ok(err)
+		},
+		"about to, in vain": func(b *bench) { b.record(intent) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a", func(b *bench) {
+				interrupted(b)
+				var was membership.MemberID
+				for _, m := range b.observed().Learners() {
+					was = m.ID
+				}
+				time.AfterFunc(5*time.Second, func() { b.boot("d") }) // one that has started is not adopted
+				if got := b.join(owned("second", Voting)); was != 0 && got.Member.ID != was {
+					b.Errorf("%s joined, and %s was added", got.Member.ID, was)
+				}
+				b.mustList("a d")
+				b.mustOwn("second")
+			})
+		})
+	}
+}
+
+// A member is not adopted if another Terraform run works on it, if another run only added it
+// and has it in its state, or if it runs.
+func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
+	t.Run("at work", func(t *testing.T) {
+		simulate(t, "a", func(b *bench) {
+			first := make(chan error, 1)
+			go func() {
+				_, err := b.process("first@ops1").Join(b.Context(), owned("first", Voting))
+				first <- err
+			}()
+			time.Sleep(time.Second)
+			_, err := b.engine.Join(b.within(time.Minute), owned("second", Voting))
+			if busy, ok := errors.AsType[*claim.BusyError](err); !ok || busy.Holder.Who != "first@ops1" {
+				b.Errorf("the second run: %v", err)
+			}
+			b.mustOwn("first")
+			b.boot("d")
+			b.ok(<-first)
+		})
+	})
+	for name, c := range map[string]struct {
+		first func(b *bench)
+		as    string
+		code  membership.Code
+		owner string
+	}{
+		"added for a state": {func(b *bench) { b.join(owned("first", Announced)) }, "d", membership.AnnouncedElsewhere, "first"},
+		"adopted from a state": {func(b *bench) {
+			r := owned("taker", Voting)
+			r.ID = b.join(owned("first", Announced)).Member.ID
+			b.abandon("taker@ops1", r)
+		}, "d", membership.AnnouncedElsewhere, "first taker"},
+		"started": {func(b *bench) {
+			b.abandon("first@ops1", owned("first", Voting))
+			b.boot("d")
+			time.Sleep(time.Second)
+		}, "d", membership.AlreadyMember, "first"},
+		"for another name": {func(b *bench) { b.abandon("first@ops1", owned("first", Voting)) }, "e", membership.AnnouncedElsewhere, "first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, "a", func(b *bench) {
+				c.first(b)
+				r := owned("second", Voting)
+				r.Name = c.as
+				_, err := b.engine.Join(b.Context(), r)
+				b.mustNotIdentify("the second run", err, c.code)
+				b.mustOwn(c.owner)
+			})
+		})
+	}
+}
+
+// A member always has one owner on record: the transaction that deletes the record of the
+// former owner writes the new one. It may be repeated, as after a lost answer.
+func TestOwnIsOneTransaction(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		m := b.member("a")
+		b.record(cluster.Record{Owner: "name:a", Name: "a", PeerURLs: m.PeerURLs, State: cluster.Announced, MemberID: m.ID.String()})
+		was := "name:a"
+		for range 3 {
+			before, err := b.client().Get(b.Context(), "x")
+			b.ok(err)
+			b.ok(b.engine.Own(b.Context(), OwnRequest{
+				Was: was, Owner: "config-of-a", Cluster: b.observed().ClusterID, ID: m.ID, Name: "a", PeerURLs: m.PeerURLs,
+			}))
+			after, err := b.client().Get(b.Context(), "x")
+			b.ok(err)
+			if n := after.Header.Revision - before.Header.Revision; n > 1 {
+				b.Errorf("%d transactions", n)
+			}
+			b.mustOwn("config-of-a")
+			if got, ok, err := b.engine.Cluster.Records(b.observed().ClusterID).Get(b.Context(), "config-of-a"); err != nil || !ok || got.ID() != m.ID {
+				b.Errorf("on record is %+v, %v, %v", got, ok, err)
+			}
+			was = "config-of-a"
+		}
+	})
+}
+
+// mustBeAt fails the test unless the error quotes the value of the key and came at once.
+func (b *bench) mustBeAt(what, key string, change func() error) {
+	b.Helper()
+	begin := time.Now()
+	err := change()
+	if bad, ok := errors.AsType[*cluster.Malformed](err); !ok || bad.Key != key {
+		b.Errorf("%s: %v, want what stands at %s", what, err, key)
+	}
+	if took := time.Since(begin); took > healthInterval {
+		b.Errorf("%s: only after %v", what, took)
+	}
+}
+
+// An unreadable record ends every change of its owner at once, and stays. Without it they
+// succeed.
+func TestARecordThatCannotBeRead(t *testing.T) {
+	const newer = `{"format":2,"owner":"name:d","name":"d","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`
+	simulate(t, "a b c", func(b *bench) {
+		key := b.put("members/name:d", newer)
+		b.mustBeAt("join", key, func() error { _, err := b.engine.Join(b.Context(), request("d", Announced)); return err })
+		b.mustBeAt("withdraw", key, func() error {
+			_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "name:d", Name: "d"})
+			return err
+		})
+		b.mustBeAt("own", key, func() error {
+			return b.engine.Own(b.Context(), OwnRequest{Was: "x", Owner: "name:d", Cluster: b.observed().ClusterID, ID: 0x2a, Name: "d", PeerURLs: []string{etcdsim.PeerURL("d")}})
+		})
+		if got := b.value("members/name:d"); got != newer {
+			b.Errorf("the record is %q", got)
+		}
+		b.mustList("a b c")
+		b.delete("members/name:d")
+		b.join(request("d", Announced))
+	})
+}
+
+// An unreadable record of another owner stops only the changes that it may concern: it may be
+// about the same member, or claim a learner that another owner may have adopted.
+func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		about := b.put("members/other", `{"format":2,"owner":"other","name":"d","peer_urls":["`+etcdsim.PeerURL("d")+`"],"state":"moved"}`)
+		b.mustBeAt("a record about the same member", about, func() error {
+			_, err := b.engine.Join(b.Context(), request("d", Announced))
+			return err
+		})
+		b.put("members/other", `{"format":2,"owner":"other","name":"e","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`)
+		joined := b.join(request("d", Announced))
+		r := b.leaving("d")
+		r.Shared = true
+		taken := b.put("members/other", `{"format":2,"member_id":"`+joined.Member.ID.String()+`"}`)
+		b.mustBeAt("a record that may claim the learner", taken, func() error { _, err := b.engine.Leave(b.Context(), r); return err })
+		b.mustList("(?) a")
+		b.put("members/other", `{"format":2,"member_id":"2a"}`)
+		b.leave(r)
+		b.mustList("a")
+	})
+}
+
+// A learner that another owner has on record is not removed with the one that shares it.
+func TestASharedLearnerStays(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		b.join(request("d", Announced))
+		r := b.leaving("d")
+		r.Shared = true
+		b.record(cluster.Record{Owner: "other", Name: "d", PeerURLs: r.PeerURLs, MemberID: r.ID.String(), State: cluster.Announced})
+		b.leave(r)
+		b.mustList("(?) a")
+		b.mustOwn("other")
+	})
+}
+
+// An unreadable turn stops replacements at once, but no removals.
+func TestATurnThatCannotBeRead(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		key := b.put("turns/z", `{"format":2}`)
+		b.mustBeAt("a replacement", key, func() error { _, err := b.engine.Leave(b.Context(), b.replacing("a")); return err })
+		b.leave(b.leaving("b"))
+	})
+}
+
+// Under an alarm no lock can be taken. A removal continues with a warning. An addition is
+// refused, and so are an update and the replacement of another member than the corrupt one.
+// Its successor is added once the alarm was disarmed.
+func TestChangesUnderAnAlarm(t *testing.T) {
+	for kind, alarm := range map[string]etcdserverpb.AlarmType{membership.AlarmNoSpace: etcdserverpb.AlarmType_NOSPACE, membership.AlarmCorrupt: etcdserverpb.AlarmType_CORRUPT} {
+		t.Run(kind, func(t *testing.T) {
+			simulate(t, "a b c", func(b *bench) {
+				bad, other := b.leaving("a"), b.replacing("b") // a leads: the harder case
+				bad.Replacement = kind == membership.AlarmCorrupt
+				set := func(do etcdserverpb.AlarmRequest_AlarmAction) {
+					_, err := etcdserverpb.NewMaintenanceClient(b.net.Run("test").Conn(etcdsim.ClientURL("b"))).Alarm(b.Context(),
+						&etcdserverpb.AlarmRequest{Action: do, MemberID: uint64(bad.ID), Alarm: alarm})
+					b.ok(err)
+				}
+				set(etcdserverpb.AlarmRequest_ACTIVATE)
+				_, err1 := b.engine.Join(b.Context(), request("d", Announced))
+				_, err2 := b.engine.Leave(b.Context(), other)
+				_, err3 := b.engine.UpdatePeerURLs(b.Context(), UpdateRequest{Owner: other.Owner, ID: other.ID, Cluster: other.Cluster, Name: "b", PeerURLs: []string{etcdsim.PeerURL("x")}})
+				for i, err := range []error{err1, err2, err3} {
+					b.mustRefuse("change "+string(rune('1'+i)), err, membership.AlarmRaised)
+				}
+				if left := b.leave(bad); len(left.Warnings) == 0 || left.Warnings[0].Code != membership.AlarmRaised || left.Warnings[0].Facts.Detail != kind {
+					b.Errorf("removed with the warnings %+v", left.Warnings)
+				}
+				b.mustList("b c")
+				_, err := b.engine.Join(b.Context(), request("d", Announced))
+				b.mustRefuse("the successor", err, membership.AlarmRaised)
+				set(etcdserverpb.AlarmRequest_DEACTIVATE)
+				b.join(request("d", Announced))
+			})
+		})
+	}
+}
