@@ -176,6 +176,26 @@ func (b *bench) boot(name string) *etcdsim.Process {
 	return p
 }
 
+// altered is a cluster whose observations are altered for some time.
+type altered struct {
+	cluster.Cluster
+	until time.Time
+	alter func(*membership.Snapshot)
+}
+
+func (a altered) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+	s, err := a.Cluster.Observe(ctx, want)
+	if time.Now().Before(a.until) {
+		a.alter(&s)
+	}
+	return s, err
+}
+
+// alter alters what the engine observes.
+func (b *bench) alter(until time.Time, alter func(*membership.Snapshot)) {
+	b.engine.Cluster = altered{b.engine.Cluster, until, alter}
+}
+
 // within returns a context that ends after d.
 func (b *bench) within(d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(b.Context(), d)

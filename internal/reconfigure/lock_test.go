@@ -126,7 +126,7 @@ func TestWhoWaitsNamesTheHolder(t *testing.T) {
 				_, err := b.engine.UpdatePeerURLs(ctx, UpdateRequest{ID: r.ID, Cluster: r.Cluster, Name: "b", PeerURLs: []string{etcdsim.PeerURL("x")}})
 				return err
 			},
-			func(ctx context.Context) error {
+			func(_ context.Context) error {
 				return b.engine.Defragment(b.Context(), DefragmentRequest{Limit: time.Minute}, func(Step) {})
 			},
 		} {

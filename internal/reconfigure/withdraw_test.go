@@ -230,7 +230,7 @@ func TestWithdrawLate(t *testing.T) {
 					return nil
 				}
 				if c.blind > 0 {
-					b.engine.Cluster = &oldLists{b.engine.Cluster, time.Now().Add(c.blind)}
+					b.alter(time.Now().Add(c.blind), func(s *membership.Snapshot) { s.Linearizable, s.Members = false, s.Voters() })
 				}
 				_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "d", PeerURLs: []string{d}})
 				if c.fails {
@@ -245,21 +245,6 @@ func TestWithdrawLate(t *testing.T) {
 			})
 		})
 	}
-}
-
-// oldLists is a cluster whose observations are not confirmed for some time, and have no
-// learners.
-type oldLists struct {
-	cluster.Cluster
-	until time.Time
-}
-
-func (o *oldLists) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	s, err := o.Cluster.Observe(ctx, want)
-	if time.Now().Before(o.until) {
-		s.Linearizable, s.Members = false, s.Voters()
-	}
-	return s, err
 }
 
 // The record of a removed member is deleted with its configuration, even if the member that is
