@@ -43,25 +43,6 @@ func TestAccOddName(t *testing.T) {
 	w.Destroy().MustSucceed()
 }
 
-// Any name of a member is shown on a terminal in printable characters, on one
-// line.
-func TestAccNameOnATerminal(t *testing.T) {
-	t.Parallel()
-	const hostile = "m0\x1b[2J\x1b[1;1H::error::Apply complete!"
-	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{hostile}})
-	w := configuration(t, acctest.Access{Endpoints: c.Endpoints()}, member("etcd_member", "x", c.Member(hostile).PeerURL()))
-	out := w.Apply().MustSay("Cannot add member x")
-	if text := out.Summary + out.Detail; strings.ContainsAny(text, "\x1b") || !strings.Contains(text, `m0\x1b[2J`) {
-		t.Errorf("%q", text)
-	}
-	human := w.Run("apply", "-no-color", "-input=false", "-auto-approve")
-	for line := range strings.Lines(string(human.Stdout) + string(human.Stderr)) {
-		if strings.Contains(line, "\x1b") || strings.HasPrefix(strings.TrimSpace(line), "::") {
-			t.Errorf("on the terminal: %q", line)
-		}
-	}
-}
-
 const hostilePassword = "Tr0ub4dor"
 
 // One of three members advertises an additional URL with a server that lies about where

@@ -5,17 +5,13 @@ package commands
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -325,63 +321,5 @@ func TestAccSnapshotRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Destroy().MustSucceed().Says("The snapshot file was kept")
-	s.mustHaveFiles("etcd.db")
-}
-
-// If the apply is interrupted or killed during the transfer, no file has the
-// final name. The next apply removes the remains of a kill.
-func TestAccSnapshotKilled(t *testing.T) {
-	t.Parallel()
-	b := etcdtest.Start(t, 1, etcdtest.Options{})
-	client := b.Client(t)
-	for i := range 16 {
-		if _, err := client.Put(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	url := b.Endpoints()[0]
-	link := etcdtest.Proxy(t, strings.TrimPrefix(url, "http://"))
-	s := newSnapshots(t, b)
-	s.access.Extra = fmt.Sprintf("address_map = { %q = \"http://%s\" }", url, link.Addr())
-	s.configure("")
-	underway := func() *acctest.Running {
-		t.Helper()
-		link.Delay(func() time.Duration { return 30 * time.Millisecond })
-		r := s.Start("apply")
-		etcdtest.Eventually(t, "the snapshot comes", func() error {
-			found, err := filepath.Glob(filepath.Join(s.Dir, ".etcd.db.*.partial"))
-			for _, name := range found {
-				if at, statErr := os.Stat(name); statErr == nil && at.Size() > 64<<10 {
-					return nil
-				}
-			}
-			return fmt.Errorf("there are %v, %w", found, errors.Join(err, fs.ErrNotExist))
-		})
-		return r
-	}
-	r := underway()
-	r.Interrupt()
-	r.Wait().MustFail()
-	s.mustHaveFiles()
-
-	r = underway()
-	link.Reset() // the connection breaks
-	r.Wait().MustFail().MustSay("Cannot save a snapshot").MustContain(t, "Cannot save a snapshot", "could not be saved", "No file was made.")
-	s.mustHaveFiles()
-
-	r = underway()
-	for _, pid := range r.Providers() {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.Wait().MustFail()
-	if left, err := filepath.Glob(filepath.Join(s.Dir, ".etcd.db.*.partial")); err != nil || len(left) != 1 {
-		t.Errorf("it was killed, and %v is left, %v", left, err)
-	}
-	link.Heal()
-	s.Apply().MustSucceed().MustBeQuiet()
-	s.mustHold("etcd.db")
-	s.Plan().MustBeEmpty()
 	s.mustHaveFiles("etcd.db")
 }
