@@ -5,7 +5,6 @@ package release
 
 import (
 	"archive/zip"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -38,9 +36,7 @@ func tool(t *testing.T, name string) string {
 // run runs a program at the root of the project and returns what it printed.
 func run(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(etcdtest.WaitContext(t), program, args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
