@@ -20,42 +20,33 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
-// userData is a function that writes the user data of a machine.
+// userData is a function that writes the user data of a machine. Unlike a [pure] one it
+// checks the options that are known while others are not.
 type userData struct {
-	name, summary, about, extra string
-	write                       func(userdata.Node, userdata.Options) (string, error)
+	pure
+	write func(userdata.Node, userdata.Options) (string, error)
 }
 
 func newCloudConfig() function.Function {
-	return userData{
-		name:    "cloud_config",
-		summary: "User data for cloud-init",
-		about:   "Returns complete user data for cloud-init on Debian and Ubuntu",
-		extra:   "a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
-		write:   userdata.CloudConfig,
-	}
+	return userData{pure{name: "cloud_config", definition: defineUserData("User data for cloud-init",
+		"Returns complete user data for cloud-init on Debian and Ubuntu",
+		"a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
+	)}, userdata.CloudConfig}
 }
 
 func newIgnition() function.Function {
-	return userData{
-		name:    "ignition",
-		summary: "User data for Ignition",
-		about:   "Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
-		extra:   "an Ignition configuration with its `ignition.version`, which is merged",
-		write:   userdata.Ignition,
-	}
+	return userData{pure{name: "ignition", definition: defineUserData("User data for Ignition",
+		"Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
+		"an Ignition configuration with its `ignition.version`, which is merged",
+	)}, userdata.Ignition}
 }
 
-// Metadata implements [function.Function].
-func (f userData) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = f.name
-}
-
-// Definition implements [function.Function].
-func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
-		Summary: f.summary,
-		MarkdownDescription: f.about + " for the machine of one member: the environment, the join script, the systemd service, " +
+// defineUserData returns the definition of a function for a kind of user data. about begins
+// its description, and extra says what the option extra takes.
+func defineUserData(summary, about, extra string) function.Definition {
+	return function.Definition{
+		Summary: summary,
+		MarkdownDescription: about + " for the machine of one member: the environment, the join script, the systemd service, " +
 			"and what `options` adds. The result depends on the arguments only, so the user data of an existing machine does not change with another version of the provider. " +
 			"See [cloud-init and Ignition](../guides/cloud-init-and-ignition.md).\n\n" +
 			"| option | value |\n|---|---|\n" +
@@ -66,7 +57,7 @@ func (f userData) Definition(_ context.Context, _ function.DefinitionRequest, re
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
 			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
 			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables of the node are refused. |\n" +
-			"| `extra` | More user data, as an object: " + f.extra + ". |\n\n" +
+			"| `extra` | More user data, as an object: " + extra + ". |\n\n" +
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
 		Parameters: []function.Parameter{
 			function.ObjectParameter{
