@@ -12,73 +12,51 @@ import (
 )
 
 func TestDestroy(t *testing.T) {
-	setUp := func(t *testing.T, registered ...string) (*fakeRegistry, *session) {
-		fake := newFake()
-		s := newSession(t, fakeProvider(fake), registryEndpoints)
-		s.up(ofThree)
-		fake.register(firstToken, registered...)
-		return fake, s
+	denied := &connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied}
+	for name, c := range map[string]struct {
+		registered []string
+		set        func(*fakeRegistry, *session)
+		said       []string
+		kept       bool // in the state
+		left       bool // in the discovery cluster
+	}{
+		"nobody registered": {},
+		"incomplete":        {registered: []string{"c", "a"}, said: []string{"warning: Removed an incomplete discovery token"}},
+		"complete":          {registered: []string{"c", "a", "b"}, set: func(_ *fakeRegistry, s *session) { want(t, s.refresh()) }},
+		"gone already":      {set: func(f *fakeRegistry, _ *session) { f.forget(firstToken) }},
+		"unreachable": {
+			set:  func(f *fakeRegistry, _ *session) { f.statusErr = unreachable() },
+			said: []string{"warning: Discovery token forgotten, not removed"}, left: true,
+		},
+		"other keys": {
+			set: func(f *fakeRegistry, _ *session) {
+				f.deleteErr = &discovery.OthersError{Keys: []string{"/_etcd/registry/" + firstToken + "/more"}}
+			},
+			said: []string{"warning: Keys were left below the discovery token"}, left: true,
+		},
+		"denied": {
+			set:  func(f *fakeRegistry, _ *session) { f.deleteErr = denied },
+			said: []string{"error: The discovery cluster denies access"}, kept: true, left: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake, s := created(t)
+			fake.register(firstToken, c.registered...)
+			if c.set != nil {
+				c.set(fake, s)
+			}
+			want(t, s.destroy(), c.said...)
+			if s.state().IsNull() == c.kept || len(fake.tokens) > 0 != c.left {
+				t.Errorf("state %s, discovery cluster %v", s.state(), fake.tokens)
+			}
+		})
 	}
-	gone := func(t *testing.T, fake *fakeRegistry, s *session) {
-		t.Helper()
-		if !s.state().IsNull() || len(fake.tokens) != 0 {
-			t.Errorf("state %s, registry %v: want nothing", s.state(), fake.tokens)
-		}
-	}
-	t.Run("nobody registered", func(t *testing.T) {
-		fake, s := setUp(t)
-		want(t, s.destroy())
-		gone(t, fake, s)
-	})
-	t.Run("incomplete", func(t *testing.T) {
-		fake, s := setUp(t, "c", "a")
-		want(t, s.destroy(), "warning: Removed an incomplete discovery token")
-		gone(t, fake, s)
-	})
-	t.Run("complete", func(t *testing.T) {
-		fake, s := setUp(t, "c", "a", "b")
-		want(t, s.refresh())
-		want(t, s.destroy())
-		gone(t, fake, s)
-	})
-	t.Run("gone already", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.forget(firstToken)
-		want(t, s.destroy())
-		gone(t, fake, s)
-	})
-	t.Run("unreachable", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.statusErr = unreachable()
-		want(t, s.destroy(), "warning: Discovery token forgotten, not removed")
-		if !s.state().IsNull() {
-			t.Error("still in the state")
-		}
-	})
-	t.Run("other keys", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.deleteErr = &discovery.OthersError{Keys: []string{"/_etcd/registry/" + firstToken + "/more"}}
-		want(t, s.destroy(), "warning: Keys were left below the discovery token")
-		if !s.state().IsNull() {
-			t.Error("still in the state")
-		}
-	})
-	t.Run("denied", func(t *testing.T) {
-		fake, s := setUp(t)
-		fake.deleteErr = &connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied}
-		want(t, s.destroy(), "error: The discovery cluster denies access")
-		if s.state().IsNull() {
-			t.Error("out of the state, although it is still there")
-		}
-	})
 }
 
 // A token that was completed after the plan is not replaced, although it may be
 // removed.
 func TestCompletedSinceThePlan(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	p := s.plan(attributes{"size": 5})
 	wantAction(t, p, "replace")
 	fake.register(firstToken, "b", "a", "c")

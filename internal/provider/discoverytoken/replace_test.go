@@ -29,34 +29,32 @@ func TestReplacement(t *testing.T) {
 	}{
 		"none registered": {},
 		"two registered":  {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b") }},
-		"complete":        {set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: pointer(text.DiscoveryBootstrapped("replace", registered))},
+		"complete":        {set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: new(text.DiscoveryBootstrapped("replace", registered))},
 		"complete, the state is behind": {
-			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, refuse: pointer(text.DiscoveryBootstrapped("replace", registered)),
+			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, refuse: new(text.DiscoveryBootstrapped("replace", registered)),
 		},
 		"complete, the discovery cluster is gone": {
-			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: pointer(text.DiscoveryBootstrapped("replace", registered)),
+			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: new(text.DiscoveryBootstrapped("replace", registered)),
 		},
 		"unreachable": {
 			set: func(f *fakeRegistry) { f.statusErr = unreachable() }, read: true,
-			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(unreachable()))),
+			refuse: new(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(unreachable()))),
 		},
 		"denied": {
 			set: func(f *fakeRegistry) {
 				f.statusErr = &connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied}
 			},
-			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(errors.New("http://10.0.0.1:2379: permission denied")))),
+			refuse: new(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(errors.New("http://10.0.0.1:2379: permission denied")))),
 		},
-		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))},
+		"removed": {set: func(f *fakeRegistry) { f.forget(firstToken) }, read: true, refuse: new(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone))},
 		"resized after all had registered": {
 			set: func(f *fakeRegistry) { f.register(firstToken, registered...); f.resize(firstToken, 5) }, read: true,
-			refuse: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySizeDoubtful(3, registered))),
+			refuse: new(text.DiscoveryMayHaveFormed("replace", text.DiscoverySizeDoubtful(3, registered))),
 		},
 		"resized before": {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b"); f.resize(firstToken, 5) }, read: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := newFake()
-			s := newSession(t, fakeProvider(fake), registryEndpoints)
-			s.up(ofThree)
+			fake, s := created(t)
 			if c.set != nil {
 				c.set(fake)
 			}
@@ -82,13 +80,9 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-func pointer(t text.Message) *text.Message { return &t }
-
 // A plan without a change does not ask the discovery cluster.
 func TestPlanWithoutChange(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	calls := fake.calls["status"]
 	if s.plan(ofThree); fake.calls["status"] != calls {
 		t.Error("a plan without a change asked the discovery cluster")
@@ -106,25 +100,23 @@ func TestTaint(t *testing.T) {
 		"incomplete": {},
 		"complete": {
 			set: func(f *fakeRegistry) { f.register(firstToken, "a", "b", "c") }, read: true,
-			want: pointer(text.DiscoveryBootstrapped("replace", []string{"a", "b", "c"})),
+			want: new(text.DiscoveryBootstrapped("replace", []string{"a", "b", "c"})),
 		},
 		"complete, the state is behind": {
 			set:  func(f *fakeRegistry) { f.register(firstToken, "a", "b", "c") },
-			want: pointer(text.DiscoveryCompleted(firstToken, []string{"a", "b", "c"})),
+			want: new(text.DiscoveryCompleted(firstToken, []string{"a", "b", "c"})),
 		},
 		"unreachable": {
 			set:  func(f *fakeRegistry) { f.statusErr = unreachable() },
-			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(unreachable()))),
+			want: new(text.DiscoveryMayHaveFormed("replace", text.DiscoverySilent(unreachable()))),
 		},
 		"removed": {
 			set:  func(f *fakeRegistry) { f.forget(firstToken) },
-			want: pointer(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone)),
+			want: new(text.DiscoveryMayHaveFormed("replace", text.DiscoveryTokenGone)),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := newFake()
-			s := newSession(t, fakeProvider(fake), registryEndpoints)
-			s.up(ofThree)
+			fake, s := created(t)
 			if c.set != nil {
 				c.set(fake)
 			}
@@ -150,9 +142,7 @@ func TestTaint(t *testing.T) {
 // the token. The change is allowed while they are known to wait.
 func TestChangeOfAccess(t *testing.T) {
 	changed := attributes{"size": 3, "advertised_endpoints": []string{"https://registry.example:2379"}}
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	want(t, s.plan(changed).texts)
 	fake.statusErr = unreachable()
 	wantRefusal(t, s.plan(changed), text.DiscoveryMayHaveFormed("change", text.DiscoverySilent(unreachable())))

@@ -51,6 +51,15 @@ func wantRefusal(t *testing.T, p planned, refused text.Message) {
 	want(t, p.texts, "error: "+refused.Summary+": "+refused.Detail)
 }
 
+// created returns a session with a token for three members, which are not registered.
+func created(t *testing.T) (*fakeRegistry, *session) {
+	t.Helper()
+	fake := newFake()
+	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s.up(ofThree)
+	return fake, s
+}
+
 func TestCreate(t *testing.T) {
 	fake := newFake()
 	s := newSession(t, fakeProvider(fake), registryEndpoints)
@@ -112,9 +121,7 @@ func TestChanges(t *testing.T) {
 }
 
 func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	p := s.up(attributes{"size": 3, "advertised_endpoints": []string{"https://registry.example:2379"}})
 	wantAction(t, p, "update")
 	wantAttribute(t, s, firstToken, "token")
@@ -128,8 +135,7 @@ func TestAdvertisedEndpointsChangeInPlace(t *testing.T) {
 
 // The access of a machine consists of the names of files and of a user.
 func TestMachineAccess(t *testing.T) {
-	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
-	s.up(ofThree)
+	_, s := created(t)
 	p := s.up(attributes{"size": 3, "machine_access": map[string]any{
 		"ca_cert": "/etc/etcd/ca.pem", "cert": "/etc/etcd/client.pem", "key": "/etc/etcd/client-key.pem", "username": "registrar",
 	}})
@@ -145,9 +151,7 @@ func TestMachineAccess(t *testing.T) {
 
 // A complete token is not read again: the token, or the discovery cluster, may be gone.
 func TestCompleteIsSticky(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	fake.register(firstToken, "c", "a", "b")
 	want(t, s.refresh())
 	wantAttribute(t, s, `tftypes.Bool<"true">`, "complete")
@@ -170,9 +174,7 @@ func TestCompleteIsSticky(t *testing.T) {
 }
 
 func TestVanishedBeforeCompletion(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	fake.forget(firstToken)
 	want(t, s.refresh(), "warning: Discovery token removed from the discovery cluster")
 	wantAction(t, s.plan(ofThree), "no-op")
@@ -183,18 +185,14 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 }
 
 func TestUnreachableAtRefresh(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	fake.statusErr = unreachable()
 	want(t, s.refresh(), "warning: Discovery token not checked")
 	wantAction(t, s.plan(ofThree), "no-op")
 }
 
 func TestUnknownProviderConfiguration(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	later := s.clone(unknown{})
 	calls := fake.calls["status"]
 	want(t, later.refresh())
@@ -208,9 +206,7 @@ func TestUnknownProviderConfiguration(t *testing.T) {
 }
 
 func TestSizeOverwritten(t *testing.T) {
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
-	s.up(ofThree)
+	fake, s := created(t)
 	fake.resize(firstToken, 5)
 	want(t, s.refresh(), "warning: The size of the discovery token was changed")
 	p := s.plan(ofThree)
@@ -232,30 +228,12 @@ func TestCreateFailures(t *testing.T) {
 		config attributes
 		want   string
 	}{
-		"unreachable": {
-			unreachable(), ofThree,
-			"error: The discovery cluster does not answer",
-		},
-		"denied": {
-			&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.WrongPassword}, ofThree,
-			"error: The discovery cluster denies access",
-		},
-		"occupied": {
-			&discovery.OthersError{Keys: []string{"/_etcd/registry/pods/a"}, More: 7}, attributes{"size": 3},
-			"error: The discovery token's place is not empty",
-		},
-		"exists": {
-			&discovery.ExistsError{Size: 5}, attributes{"size": 3},
-			"error: The discovery token exists already",
-		},
-		"exists with a bad size": {
-			&discovery.ExistsError{}, attributes{"size": 3, "prefix": "/my"},
-			"error: The discovery token exists already",
-		},
-		"other": {
-			plainError("boom"), ofThree,
-			"error: Discovery failed",
-		},
+		"unreachable":            {unreachable(), ofThree, "error: The discovery cluster does not answer"},
+		"denied":                 {&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.WrongPassword}, ofThree, "error: The discovery cluster denies access"},
+		"occupied":               {&discovery.OthersError{Keys: []string{"/_etcd/registry/pods/a"}, More: 7}, ofThree, "error: The discovery token's place is not empty"},
+		"exists":                 {&discovery.ExistsError{Size: 5}, ofThree, "error: The discovery token exists already"},
+		"exists with a bad size": {&discovery.ExistsError{}, attributes{"size": 3, "prefix": "/my"}, "error: The discovery token exists already"},
+		"other":                  {plainError("boom"), ofThree, "error: Discovery failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake()
