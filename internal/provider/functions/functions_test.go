@@ -61,14 +61,9 @@ func TestFunctions(t *testing.T) {
 			})},
 			want: str("a=https://Infra1.example:2380,b=https://10.0.0.2:2380,b=https://10.1.0.2:2380"),
 		},
-		"initial_cluster, an unknown URL": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(unknownString)})}, want: unknownString,
-		},
-		"initial_cluster, unknown": {f: newInitialCluster(), arguments: []attr.Value{unknownMembers}, want: unknownString},
-		"initial_cluster, nobody": {
-			f: newInitialCluster(), arguments: []attr.Value{members(nil)},
-			fails: "The initial cluster is empty. Expected name=url entries with commas between them",
-		},
+		"initial_cluster, an unknown URL": {f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(unknownString)})}, want: unknownString},
+		"initial_cluster, unknown":        {f: newInitialCluster(), arguments: []attr.Value{unknownMembers}, want: unknownString},
+		"initial_cluster, nobody":         {f: newInitialCluster(), arguments: []attr.Value{members(nil)}, fails: "The initial cluster is empty. Expected name=url entries with commas between them"},
 		"initial_cluster, a null set": {
 			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": types.SetNull(types.StringType)})},
 			fails: `Entry "a": Expected name=url, such as infra1=https://10.0.0.1:2380`,
@@ -99,10 +94,7 @@ func TestFunctions(t *testing.T) {
 			want: members(map[string]attr.Value{"b": setOf("https://10.0.0.2:2380", "https://10.1.0.2:2380"), "a": setOf("https://10.0.0.1:2380")}),
 		},
 		"parse_initial_cluster, unknown": {f: newParseInitialCluster(), arguments: []attr.Value{unknownString}, want: unknownMembers},
-		"parse_initial_cluster, empty": {
-			f: newParseInitialCluster(), arguments: []attr.Value{str("")},
-			fails: "The initial cluster is empty. Expected name=url entries with commas between them",
-		},
+		"parse_initial_cluster, empty":   {f: newParseInitialCluster(), arguments: []attr.Value{str("")}, fails: "The initial cluster is empty. Expected name=url entries with commas between them"},
 		"parse_initial_cluster, a password": {
 			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
 			fails: `Entry "***@h:1": http://***@h:1 holds a user name or password. Leave it out`,
@@ -117,11 +109,9 @@ func TestFunctions(t *testing.T) {
 			want: str("ETCD_EMPTY=\nETCD_INITIAL_CLUSTER=\"a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380\"\nETCD_NAME=a\n" +
 				"_quoted=\"a \\\"b\\\" \\$c \\`d\\` \\\\e 'f' #é\"\n"),
 		},
-		"environment_file, nothing": {f: newEnvironmentFile(), arguments: []attr.Value{variables(nil)}, want: str("")},
-		"environment_file, an unknown value": {
-			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": unknownString})}, want: unknownString,
-		},
-		"environment_file, unknown": {f: newEnvironmentFile(), arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
+		"environment_file, nothing":          {f: newEnvironmentFile(), arguments: []attr.Value{variables(nil)}, want: str("")},
+		"environment_file, an unknown value": {f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": unknownString})}, want: unknownString},
+		"environment_file, unknown":          {f: newEnvironmentFile(), arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
 		"environment_file, a bad name": {
 			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"1A": str("")})},
 			fails: `"1A" cannot be the name of a variable: expected letters, digits and "_", and no digit first, such as ETCD_NAME`,
@@ -131,27 +121,16 @@ func TestFunctions(t *testing.T) {
 			fails: "The value of A holds the character U+000D. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets A",
 		},
 
-		"quorum of 1":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(1)}, want: types.Int64Value(1)},
-		"quorum of 2":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(2)}, want: types.Int64Value(2)},
-		"quorum of 3":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(3)}, want: types.Int64Value(2)},
-		"quorum of 7":        {f: newQuorum(), arguments: []attr.Value{types.Int64Value(7)}, want: types.Int64Value(4)},
 		"quorum of unknown":  {f: newQuorum(), arguments: []attr.Value{types.Int64Unknown()}, want: types.Int64Unknown()},
 		"quorum of nobody":   {f: newQuorum(), arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given"},
 		"quorum of negative": {f: newQuorum(), arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given"},
 
 		// From a real server; see TestComputeIDsAsServersDo.
-		"member_id": {
-			f: newMemberID(), arguments: []attr.Value{setOf("http://localhost:23812", "http://127.0.0.1:23802/"), str("tok-1")}, want: str("6085adc6bb1f46fc"),
-		},
-		"member_id, unknown URLs": {
-			f: newMemberID(), arguments: []attr.Value{types.SetUnknown(types.StringType), str("tok-1")}, want: unknownString,
-		},
+		"member_id":                 {f: newMemberID(), arguments: []attr.Value{setOf("http://localhost:23812", "http://127.0.0.1:23802/"), str("tok-1")}, want: str("6085adc6bb1f46fc")},
+		"member_id, unknown URLs":   {f: newMemberID(), arguments: []attr.Value{types.SetUnknown(types.StringType), str("tok-1")}, want: unknownString},
 		"member_id, an unknown URL": {f: newMemberID(), arguments: []attr.Value{set(unknownString), str("tok-1")}, want: unknownString},
 		"member_id, unknown token":  {f: newMemberID(), arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
-		"member_id, no URL": {
-			f: newMemberID(), arguments: []attr.Value{setOf(), str("t")},
-			fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
-		},
+		"member_id, no URL":         {f: newMemberID(), arguments: []attr.Value{setOf(), str("t")}, fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380"},
 		"member_id, a null URL": {
 			f: newMemberID(), arguments: []attr.Value{set(types.StringNull()), str("t")},
 			fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
