@@ -173,14 +173,6 @@ const startOver = ", destroy what is left of it and start again:\n\n  terraform 
 // resource, and a diagnostic the new address.
 const untaint = "If the resource is tainted, keep it. " + afterWith + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
 
-// DiscoveryTokenOrURL is the error unless exactly one of token and url is set.
-var DiscoveryTokenOrURL = New("Either token or url",
-	"Set token to read it from the discovery cluster at the provider's endpoints, or url to a discovery URL. Set one of them, not both.")
-
-// DiscoveryBesideURL returns the error for an argument that follows from url.
-var DiscoveryBesideURL = of1[string]("Argument without effect",
-	"%s cannot be combined with url: it follows from the URL.")
-
 // DiscoveryURLInvalid returns the error for an invalid discovery URL, which may hold
 // a token.
 var DiscoveryURLInvalid = of1[string]("Invalid discovery URL",

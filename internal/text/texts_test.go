@@ -51,8 +51,6 @@ func TestInputTexts(t *testing.T) {
 		DiscoveryImportID("holds a slash"),
 		DiscoveryImportID("has a URL that holds more than scheme, host and path"),
 		DiscoveryMissing(tk, prefix),
-		DiscoveryTokenOrURL,
-		DiscoveryBesideURL("prefix"),
 		DiscoveryURLInvalid("has no scheme"),
 		EndpointsUnknown,
 		DiscoveryDataSizeBad(tk, "three"),

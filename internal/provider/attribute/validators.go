@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -42,13 +40,14 @@ func (c checked) ValidateString(_ context.Context, req validator.StringRequest, 
 	}
 }
 
-// Refuse adds an error about an argument that is given and has a problem. The
-// problem is the end of a sentence.
-func Refuse(argument string, v types.String, problem func(value string) string, words func(value, problem string) text.Message, diags *diag.Diagnostics) {
-	value := v.ValueString()
-	if p := problem(value); IsGiven(v) && p != "" {
-		report.ErrorOn(diags, argument, words(value, p))
-	}
+// Fits refuses known texts that have a problem. The problem is the end of a sentence.
+func Fits(description Described, problem func(value string) string, words func(value, problem string) text.Message) validator.String {
+	return Checked(description, func(_, value string) *text.Message {
+		if p := problem(value); p != "" {
+			return new(words(value, p))
+		}
+		return nil
+	})
 }
 
 // Name checks the name of a member that may already exist. [NewName] checks the

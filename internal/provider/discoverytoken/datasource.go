@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -27,10 +28,7 @@ type tokenData struct{ backend.DataSource }
 // NewDataSource returns the data source etcd_discovery_token.
 func NewDataSource() datasource.DataSource { return &tokenData{backend.DataSource{Type: typeSuffix}} }
 
-var (
-	_ datasource.DataSourceWithConfigure      = (*tokenData)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*tokenData)(nil)
-)
+var _ datasource.DataSourceWithConfigure = (*tokenData)(nil)
 
 // dataModel is the data source in Terraform's form.
 type dataModel struct {
@@ -46,25 +44,28 @@ type dataModel struct {
 
 // Schema implements [datasource.DataSource].
 func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	withoutURL := stringvalidator.ConflictsWith(path.MatchRoot("url")) // it follows from the URL
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads a discovery token from a discovery cluster, including tokens that Terraform did not create.",
 		Attributes: map[string]schema.Attribute{
 			"token": schema.StringAttribute{
-				Optional: true, Computed: true, Sensitive: true,
+				Optional: true, Computed: true, Sensitive: true, Validators: []validator.String{
+					stringvalidator.ExactlyOneOf(path.MatchRoot("url")), attribute.Fits("must be a token", discovery.TokenProblem, text.DiscoveryTokenInvalid),
+				},
 				MarkdownDescription: "Token, in the discovery cluster at the provider's `endpoints`. Set this or `url`.",
 			},
 			"url": schema.StringAttribute{
-				Optional: true, Computed: true, Sensitive: true,
+				Optional: true, Computed: true, Sensitive: true, Validators: []validator.String{readableURL()},
 				MarkdownDescription: "Discovery URL, as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) or of a discovery service " +
 					"(`https://HOST/TOKEN`). The provider connects to the host in it, and verifies it with `ca_cert` of the provider. The host receives user name, password and client " +
 					"certificate only if its scheme, host and port are those of one of the provider's `endpoints`. Set this or `token`.",
 			},
 			"protocol": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(bootstrap.ProtocolV3, bootstrap.ProtocolV2)},
+				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(bootstrap.ProtocolV3, bootstrap.ProtocolV2), withoutURL},
 				MarkdownDescription: "Protocol of the token: `v3` or `v2` with `token`, `v2` or `service` with `url`. With `url` it follows from the URL. Default: `v3`.",
 			},
 			"prefix": schema.StringAttribute{
-				Optional: true, Computed: true,
+				Optional: true, Computed: true, Validators: []validator.String{inPrefix, withoutURL},
 				MarkdownDescription: "Key under which the discovery cluster stores its tokens. Only with `token`. Null with a discovery service. Default: `" + discovery.DefaultPrefix + "`.",
 			},
 			"id":       schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
@@ -85,35 +86,14 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 	}
 }
 
-// ValidateConfig implements [datasource.DataSourceWithValidateConfig].
-func (d *tokenData) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	config := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	config.validate(&resp.Diagnostics)
-}
-
-func (m dataModel) validate(diags *diag.Diagnostics) {
-	if m.Token.IsNull() == m.URL.IsNull() && !m.Token.IsUnknown() && !m.URL.IsUnknown() {
-		report.Error(diags, text.DiscoveryTokenOrURL)
-	}
-	attribute.Refuse("token", m.Token, discovery.TokenProblem, text.DiscoveryTokenInvalid, diags)
-	attribute.Refuse("prefix", m.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, diags)
-	if m.URL.IsNull() {
-		return
-	}
-	if !m.Prefix.IsNull() {
-		report.ErrorOn(diags, "prefix", text.DiscoveryBesideURL("prefix"))
-	}
-	if !m.Protocol.IsNull() {
-		report.ErrorOn(diags, "protocol", text.DiscoveryBesideURL("protocol"))
-	}
-	if attribute.IsGiven(m.URL) {
-		if _, err := discovery.ParseURL(m.URL.ValueString()); err != nil {
-			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(err.Error()))
+// readableURL refuses a URL that a member could not take.
+func readableURL() validator.String {
+	return attribute.Checked("must be a discovery URL", func(_, value string) *text.Message {
+		if _, err := discovery.ParseURL(value); err != nil {
+			return new(text.DiscoveryURLInvalid(err.Error()))
 		}
-	}
+		return nil
+	})
 }
 
 // Read implements [datasource.DataSource]. Every failure is an error, because

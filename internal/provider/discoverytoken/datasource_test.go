@@ -85,7 +85,7 @@ func (d *dataSession) read(config attributes) []string {
 }
 
 func TestDataBadInput(t *testing.T) {
-	const either = "error: Either token or url"
+	const either = "error: Invalid Attribute Combination"
 	url := "http://10.0.0.1:2379/v2/keys/_etcd/registry/mine"
 	d := newDataSession(t, registryEndpoints)
 	want(t, d.read(attributes{}), either)
@@ -93,7 +93,7 @@ func TestDataBadInput(t *testing.T) {
 	want(t, d.read(attributes{"token": "a/b"}), "error: Invalid discovery token")
 	want(t, d.read(attributes{"token": "mine", "prefix": "my"}), "error: Invalid prefix")
 	want(t, d.read(attributes{"token": "mine", "protocol": "service"}), "error: Invalid Attribute Value Match")
-	want(t, d.read(attributes{"url": url, "prefix": "/my"}), "error: Argument without effect")
+	want(t, d.read(attributes{"url": url, "prefix": "/my"}), either)
 	for _, input := range []string{"10.0.0.1:2379", "http:///v2/keys/_etcd/registry/mine", "http://10.0.0.1/v2/keys/mine", "https://discovery.etcd.io/new"} {
 		want(t, d.read(attributes{"url": input}), "error: Invalid discovery URL")
 	}

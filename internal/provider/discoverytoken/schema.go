@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 const description = "Creates a discovery token, through which the initial members of a cluster find each other if their addresses are not known in advance."
@@ -47,11 +48,12 @@ func whichToken() map[string]schema.Attribute {
 		},
 		"service_url": schema.StringAttribute{
 			Optional: true, Computed: true,
+			Validators: []validator.String{attribute.Fits("must be the URL of a discovery service", discovery.ServiceURLProblem, text.DiscoveryServiceURLInvalid)},
 			MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. The provider asks the service for a token once. The service cannot " +
 				"delete a token, so a destroy only removes it from the state. Default: `https://discovery.etcd.io`, the public service, which is no longer maintained.",
 		},
 		"prefix": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(discovery.DefaultPrefix),
+			Optional: true, Computed: true, Default: stringdefault.StaticString(discovery.DefaultPrefix), Validators: []validator.String{inPrefix},
 			MarkdownDescription: "Key under which the discovery cluster stores its tokens. Null with `service`. Members with `v3` read only from the default, unless they reach the discovery cluster " +
 				"through a gRPC proxy that adds a namespace. Default: `/_etcd/registry`.",
 		},

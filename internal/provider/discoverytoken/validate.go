@@ -30,9 +30,10 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 		return
 	}
 	validateProtocol(config, &resp.Diagnostics)
-	attribute.Refuse("prefix", config.Prefix, discovery.PrefixProblem, text.DiscoveryPrefixInvalid, &resp.Diagnostics)
-	attribute.Refuse("service_url", config.ServiceURL, discovery.ServiceURLProblem, text.DiscoveryServiceURLInvalid, &resp.Diagnostics)
 }
+
+// inPrefix refuses a prefix that is not an absolute key.
+var inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem, text.DiscoveryPrefixInvalid)
 
 // machinePath refuses a value that cannot be the path of a file on a machine.
 func machinePath() validator.String {

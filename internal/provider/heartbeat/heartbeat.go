@@ -30,13 +30,8 @@ const leastTTL = 2 * time.Second
 
 // inPrefix and inAPI validate the arguments that both share.
 var (
-	inPrefix = attribute.Checked("must be an absolute key", func(_, value string) *text.Message {
-		if p := discovery.PrefixProblem(value); p != "" {
-			return new(text.HeartbeatPrefix(value, p))
-		}
-		return nil
-	})
-	inAPI = stringvalidator.OneOf(apiV3, apiV2)
+	inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem, text.HeartbeatPrefix)
+	inAPI    = stringvalidator.OneOf(apiV3, apiV2)
 )
 
 func orDefault(v types.String, standard string) types.String {
