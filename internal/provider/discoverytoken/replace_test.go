@@ -27,12 +27,10 @@ func TestReplacement(t *testing.T) {
 		read   bool // the state is refreshed after that
 		refuse *text.Message
 	}{
-		"none registered": {},
-		"two registered":  {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b") }},
-		"complete":        {set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: new(text.DiscoveryBootstrapped("replace", registered))},
-		"complete, the state is behind": {
-			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, refuse: new(text.DiscoveryBootstrapped("replace", registered)),
-		},
+		"none registered":               {},
+		"two registered":                {set: func(f *fakeRegistry) { f.register(firstToken, "a", "b") }},
+		"complete":                      {set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: new(text.DiscoveryBootstrapped("replace", registered))},
+		"complete, the state is behind": {set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, refuse: new(text.DiscoveryBootstrapped("replace", registered))},
 		"complete, the discovery cluster is gone": {
 			set: func(f *fakeRegistry) { f.register(firstToken, registered...) }, read: true, refuse: new(text.DiscoveryBootstrapped("replace", registered)),
 		},
@@ -77,15 +75,6 @@ func TestReplacement(t *testing.T) {
 			s.carryOut(p)
 			wantAttribute(t, s, secondToken, "token")
 		})
-	}
-}
-
-// A plan without a change does not ask the discovery cluster.
-func TestPlanWithoutChange(t *testing.T) {
-	fake, s := created(t)
-	calls := fake.calls["status"]
-	if s.plan(ofThree); fake.calls["status"] != calls {
-		t.Error("a plan without a change asked the discovery cluster")
 	}
 }
 

@@ -89,7 +89,11 @@ func TestCreate(t *testing.T) {
 		t.Errorf("made %+v, want size 3", fake.tokens)
 	}
 	want(t, s.refresh())
+	calls := fake.calls["status"]
 	wantAction(t, s.plan(ofThree), "no-op")
+	if fake.calls["status"] != calls {
+		t.Error("a plan without a change asked the discovery cluster")
+	}
 }
 
 // Before completion each of these creates a new token, after it none does.
@@ -184,13 +188,6 @@ func TestVanishedBeforeCompletion(t *testing.T) {
 	wantAttribute(t, s, secondToken, "token")
 }
 
-func TestUnreachableAtRefresh(t *testing.T) {
-	fake, s := created(t)
-	fake.statusErr = unreachable()
-	want(t, s.refresh(), "warning: Discovery token not checked")
-	wantAction(t, s.plan(ofThree), "no-op")
-}
-
 func TestUnknownProviderConfiguration(t *testing.T) {
 	fake, s := created(t)
 	later := s.clone(unknown{})
@@ -262,7 +259,7 @@ func TestUnsureCreate(t *testing.T) {
 
 		// Still unreachable: no decision is made.
 		fake.createErr, fake.statusErr = nil, unreachable()
-		s.refresh()
+		want(t, s.refresh(), "warning: Discovery token not checked")
 		wantAction(t, s.plan(ofThree), "no-op")
 
 		fake.statusErr = nil
