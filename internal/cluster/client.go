@@ -174,9 +174,6 @@ func (c *Client) addressOf(id membership.MemberID) (endpoint string, err error) 
 func (c *Client) prefer(endpoint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.live) > 0 && c.live[0] == endpoint {
-		return
-	}
 	others := slices.DeleteFunc(slices.Clone(c.live), func(e string) bool { return e == endpoint })
 	c.live = append([]string{endpoint}, others...)
 }

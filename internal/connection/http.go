@@ -166,16 +166,11 @@ func (p *Pool) openWeb(key poolKey, t transport, u *url.URL) http.RoundTripper {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	web, ok := p.web[key]
-	if !ok {
-		if p.web == nil {
-			p.web = map[poolKey]webTransport{}
-		}
-		web = t.to(u)
+	return valueOf(&p.web, key, func() webTransport {
+		web := t.to(u)
 		web.DisableKeepAlives = p.closed
-		p.web[key] = web
-	}
-	return web
+		return web
+	})
 }
 
 // MaxKeys is the maximum number of keys that are read below one prefix.

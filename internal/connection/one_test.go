@@ -38,10 +38,10 @@ var dials = map[string][]string{
 // allowed are the permitted uses. All of them end in open.
 var allowed = []string{
 	"internal/connection/client.go: clientv3.New", // its dialer is attempts.dialer
+	"internal/connection/dial.go: net.Dialer",
+	"internal/connection/http.go: clientv2.New",   // its transport is transport
 	"internal/connection/http.go: http.Client",    // its transport is transport
 	"internal/connection/http.go: http.Transport", // its DialContext is open
-	"internal/connection/open.go: net.Dialer",
-	"internal/connection/v2.go: clientv2.New", // its transport is transport
 }
 
 // Test that every connection of the provider is made by one function, which

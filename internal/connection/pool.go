@@ -96,14 +96,7 @@ func (p *Pool) entry(key poolKey, made *Client) (entry *poolEntry, open *Client,
 	if p.closed {
 		return nil, nil, errPoolClosed
 	}
-	if p.entries == nil {
-		p.entries = map[poolKey]*poolEntry{}
-	}
-	entry = p.entries[key]
-	if entry == nil {
-		entry = &poolEntry{}
-		p.entries[key] = entry
-	}
+	entry = valueOf(&p.entries, key, func() *poolEntry { return &poolEntry{} })
 	if entry.client == nil && made != nil {
 		entry.client = made
 	}
@@ -116,17 +109,25 @@ func (p *Pool) token(s Settings, key poolKey) *sharedToken {
 	key.endpoint, key.target = "", ""
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t, ok := p.tokens[key]; ok {
-		return t
+	return valueOf(&p.tokens, key, func() *sharedToken {
+		return &sharedToken{authenticate: func(ctx context.Context) (string, error) {
+			return p.authenticateAnywhere(ctx, s, p.authenticators(ctx, s, key))
+		}}
+	})
+}
+
+// valueOf returns the value of a key in a map, which may be nil. It makes the value if
+// there is none.
+func valueOf[V any](in *map[poolKey]V, key poolKey, create func() V) V {
+	if value, ok := (*in)[key]; ok {
+		return value
 	}
-	if p.tokens == nil {
-		p.tokens = map[poolKey]*sharedToken{}
+	if *in == nil {
+		*in = map[poolKey]V{}
 	}
-	t := &sharedToken{authenticate: func(ctx context.Context) (string, error) {
-		return p.authenticateAnywhere(ctx, s, p.authenticators(ctx, s, key))
-	}}
-	p.tokens[key] = t
-	return t
+	value := create()
+	(*in)[key] = value
+	return value
 }
 
 // authenticators returns the configured endpoints, and other endpoints that
