@@ -31,7 +31,7 @@ type owners struct {
 func (c *Client) ownersOf(members []membership.Member) owners {
 	w := owners{addressMap: c.settings.AddressMap, configured: c.settings.Endpoints, by: map[string][]membership.MemberID{}}
 	for _, m := range members {
-		for _, u := range askable(m.ClientURLs) {
+		for _, u := range connection.Askable(m.ClientURLs) {
 			to := w.target(u)
 			w.by[to] = append(w.by[to], m.ID)
 		}
@@ -194,21 +194,18 @@ func (p probe) strong() (l memberList, ok bool) {
 // compare is negative if a list is preferred to another one.
 func (b ballot) compare(other ballot, want membership.ClusterID) int {
 	return cmp.Or(
-		first(b.cluster == want, other.cluster == want),
-		first(b.confirmed, other.confirmed),
-		first(b.quorum, other.quorum),
+		cmp.Compare(rank(b.cluster == want), rank(other.cluster == want)),
+		cmp.Compare(rank(b.confirmed), rank(other.confirmed)),
+		cmp.Compare(rank(b.quorum), rank(other.quorum)),
 		cmp.Compare(other.endpoints, b.endpoints),
 		cmp.Compare(b.cluster, other.cluster),
 	)
 }
 
-// first compares two conditions: what is true comes first.
-func first(a, b bool) int {
-	switch {
-	case a == b:
+// rank is less if a condition is true.
+func rank(is bool) int {
+	if is {
 		return 0
-	case a:
-		return -1
 	}
 	return 1
 }
@@ -217,17 +214,4 @@ func sameMembers(a, b []membership.Member) bool {
 	return slices.EqualFunc(a, b, func(x, y membership.Member) bool {
 		return x.ID == y.ID && x.Name == y.Name && x.Learner == y.Learner && slices.Equal(x.PeerURLs, y.PeerURLs) && slices.Equal(x.ClientURLs, y.ClientURLs)
 	})
-}
-
-// askable returns the client URLs in the form in which endpoints are compared.
-// Members publish URLs with a scheme. A URL that does not parse cannot be asked
-// and is left out.
-func askable(clientURLs []string) []string {
-	var out []string
-	for _, u := range clientURLs {
-		if n, err := connection.ParseEndpoint(u, false); err == nil {
-			out = append(out, n)
-		}
-	}
-	return out
 }

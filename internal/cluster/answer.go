@@ -75,7 +75,7 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 			known, a = as, answer
 		}
 	}
-	urls := askable(m.ClientURLs)
+	urls := connection.Askable(m.ClientURLs)
 	for _, p := range probes {
 		id, ours := p.speaker(cluster)
 		own := who.own(p.endpoint, id)
@@ -163,7 +163,7 @@ func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membersh
 		e.Snapshot = snap
 		e.Snapshot.Members = slices.Clone(snap.Members)
 		for i, m := range snap.Members { // as endpoints are compared
-			e.Snapshot.Members[i].ClientURLs = askable(m.ClientURLs)
+			e.Snapshot.Members[i].ClientURLs = connection.Askable(m.ClientURLs)
 		}
 	}
 	for _, p := range probes {

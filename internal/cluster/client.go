@@ -47,11 +47,7 @@ func New(settings connection.Settings, pool *connection.Pool) *Client {
 func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, u := range askable(clientURLs) {
-		if !slices.Contains(c.known, u) {
-			c.known = append(c.known, u)
-		}
-	}
+	c.known = append(c.known, except(connection.Askable(clientURLs), c.known)...)
 }
 
 // Records implements [Cluster].
@@ -174,8 +170,7 @@ func (c *Client) addressOf(id membership.MemberID) (endpoint string, err error) 
 func (c *Client) prefer(endpoint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	others := slices.DeleteFunc(slices.Clone(c.live), func(e string) bool { return e == endpoint })
-	c.live = append([]string{endpoint}, others...)
+	c.live = append([]string{endpoint}, except(c.live, []string{endpoint})...)
 }
 
 // route returns the endpoints to try, best first: only that of the member via,
@@ -186,13 +181,12 @@ func (c *Client) route(via membership.MemberID) []string {
 	if e, ok := c.at[via]; ok {
 		return []string{e}
 	}
-	out := slices.Clone(c.live)
-	for _, e := range c.settings.Endpoints {
-		if !slices.Contains(out, e) {
-			out = append(out, e)
-		}
-	}
-	return out
+	return append(slices.Clone(c.live), except(c.settings.Endpoints, c.live)...)
+}
+
+// except returns the endpoints that are not among the others.
+func except(endpoints, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(endpoints), func(e string) bool { return slices.Contains(others, e) })
 }
 
 // allowed removes the endpoints that this call must not ask, unless no endpoint

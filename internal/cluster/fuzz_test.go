@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -89,7 +90,7 @@ func FuzzMemberList(f *testing.F) {
 		}
 		who := New(settings(), nil).ownersOf(l.members)
 		for _, m := range l.members {
-			if len(askable(m.ClientURLs)) != len(m.ClientURLs) {
+			if len(connection.Askable(m.ClientURLs)) != len(m.ClientURLs) {
 				t.Fatalf("of the client URLs %q some cannot be asked", m.ClientURLs)
 			}
 			for _, u := range m.ClientURLs {

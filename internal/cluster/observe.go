@@ -30,13 +30,6 @@ type probe struct {
 	listErr  error
 }
 
-// log logs an endpoint that did not answer.
-func (p probe) log(ctx context.Context) {
-	if err := cmp.Or(p.err, p.listErr); err != nil {
-		log.Debug(ctx, log.Connection, "endpoint failed", "endpoint", p.endpoint, "error", err)
-	}
-}
-
 // list reads the member list through one endpoint.
 func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (memberList, error) {
 	var out memberList
@@ -160,7 +153,9 @@ func (c *Client) askAll(ctx context.Context, want membership.ClusterID, always b
 			continue
 		}
 		out = append(out, p)
-		p.log(ctx)
+		if err := cmp.Or(p.err, p.listErr); err != nil {
+			log.Debug(ctx, log.Connection, "endpoint failed", "endpoint", p.endpoint, "error", err)
+		}
 		listed = listed || len(p.lists) > 0
 		if a.pending == 0 && !listed && want != 0 {
 			for _, e := range past {
@@ -223,7 +218,7 @@ func (c *Client) Members(ctx context.Context) ([]membership.Member, membership.C
 // Ask implements [Cluster].
 func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer {
 	var probes []probe
-	for _, u := range askable(m.ClientURLs) {
+	for _, u := range connection.Askable(m.ClientURLs) {
 		p := c.askStatus(ctx, u)
 		probes = append(probes, p)
 		if id, ok := p.speaker(cluster); ok && id == m.ID {
@@ -314,7 +309,7 @@ func (a *asker) askMembers(members []membership.Member, voter, learner func(cont
 			if m.Learner {
 				f = learner
 			}
-			if urls := askable(m.ClientURLs); i < len(urls) {
+			if urls := connection.Askable(m.ClientURLs); i < len(urls) {
 				a.learn(urls[i], f)
 			}
 		}

@@ -166,9 +166,11 @@ func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 		}
 		// A write whose answer was lost, and that was sent again through
 		// another endpoint, finds its own value.
-		if kvs := elsewhere(resp); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
-			written.ModRevision = kvs[0].ModRevision
-			return nil
+		for _, read := range resp.Responses {
+			if kvs := read.GetResponseRange().GetKvs(); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
+				written.ModRevision = kvs[0].ModRevision
+				return nil
+			}
 		}
 		return ErrRecordChanged
 	})

@@ -122,15 +122,6 @@ func under(ctx context.Context, kv clientv3.KV, prefix string) ([]*mvccpb.KeyVal
 	return resp.Kvs, nil
 }
 
-// elsewhere returns what a transaction read because its comparison failed, nil
-// if it read nothing.
-func elsewhere(resp *clientv3.TxnResponse) []*mvccpb.KeyValue {
-	if len(resp.Responses) == 0 {
-		return nil
-	}
-	return resp.Responses[0].GetResponseRange().GetKvs()
-}
-
 // format is the number of the format of records and turns. It grows with every
 // change that an older version must not misread.
 const format = 1

@@ -105,6 +105,18 @@ func ParseEndpoints(raw []string, withTLS bool) ([]string, error) {
 	return endpoints, nil
 }
 
+// Askable returns client URLs that members publish, with a scheme, in the form in which
+// endpoints are compared. A URL that does not parse cannot be asked and is left out.
+func Askable(clientURLs []string) []string {
+	var out []string
+	for _, u := range clientURLs {
+		if e, err := ParseEndpoint(u, false); err == nil {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // ParseAddressMap returns the normal form of an address map: [ParseEndpoint] of
 // both sides. The right side may omit its scheme and then gets that of the left
 // side. Otherwise its scheme must match, because the advertised URL determines

@@ -141,7 +141,7 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body
 	}
 	req, err := http.NewRequestWithContext(call, http.MethodGet, endpoint+path, nil)
 	if err != nil {
-		return nil, at, &EndpointError{Endpoint: endpoint, Reason: "is not a URL"}
+		return fail(err)
 	}
 	resp, err := p.openWeb(key, transport{settings: s}, req.URL).RoundTrip(req)
 	if err != nil {

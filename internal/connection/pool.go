@@ -166,8 +166,9 @@ func (p *Pool) BeforeClose(f func(context.Context)) (forget func()) {
 // shutdownTimeout limits the functions of [Pool.BeforeClose].
 const shutdownTimeout = 1500 * time.Millisecond
 
-// beforeClose calls the functions of [Pool.BeforeClose] concurrently.
-func (p *Pool) beforeClose() {
+// Close calls the functions of [Pool.BeforeClose] and then closes every client.
+// Later calls of [Pool.Client] fail.
+func (p *Pool) Close() error {
 	p.mu.Lock()
 	closing := p.closing
 	p.closing = nil
@@ -179,12 +180,7 @@ func (p *Pool) beforeClose() {
 		wg.Go(func() { (*f)(ctx) })
 	}
 	wg.Wait()
-}
 
-// Close calls the functions of [Pool.BeforeClose] and then closes every client.
-// Later calls of [Pool.Client] fail.
-func (p *Pool) Close() error {
-	p.beforeClose()
 	p.mu.Lock()
 	if p.ended != nil {
 		p.ended()

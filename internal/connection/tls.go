@@ -64,16 +64,15 @@ type TLSError struct {
 
 // Error implements error.
 func (e *TLSError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Argument)
+	text := e.Argument
 	if path, ok := membership.Shown(e.Path); ok && path != "" {
-		fmt.Fprintf(&b, " %q", path)
+		text += fmt.Sprintf(" %q", path)
 	}
-	b.WriteString(": " + string(e.Problem))
+	text += ": " + string(e.Problem)
 	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+		text += ": " + e.Err.Error()
 	}
-	return b.String()
+	return text
 }
 
 // Unwrap returns the original error.

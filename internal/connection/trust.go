@@ -134,13 +134,8 @@ func (s Settings) InTheClear() (urls []string) {
 }
 
 // NamedOf returns those of the URLs that an argument of the provider names themselves.
-func (s Settings) NamedOf(urls []string) (out []string) {
-	for _, u := range urls {
-		if e, err := ParseEndpoint(u, false); err == nil && s.names(e) {
-			out = append(out, e)
-		}
-	}
-	return out
+func (s Settings) NamedOf(urls []string) []string {
+	return slices.DeleteFunc(Askable(urls), func(e string) bool { return !s.names(e) })
 }
 
 // At returns the settings for endpoints that an argument of a resource names.
@@ -190,10 +185,8 @@ func Naming(ctx context.Context, urls ...string) context.Context {
 		if host := hostnameOf(u); host != "" {
 			hosts = append(hosts, host)
 		}
-		if e, err := ParseEndpoint(u, false); err == nil && !isHTTPS(e) {
-			hosts = append(hosts, e)
-		}
 	}
+	hosts = append(hosts, slices.DeleteFunc(Askable(urls), isHTTPS)...)
 	slices.Sort(hosts)
 	return context.WithValue(ctx, namedKey{}, slices.Compact(hosts))
 }
@@ -215,11 +208,7 @@ func (s Settings) Trust(ctx context.Context) string {
 // Untrusted returns what would allow all of the URLs to be asked: URLs to name, and
 // http URLs that must become https. Both are sorted.
 func (s Settings) Untrusted(urls []string) (unnamed, plain []string) {
-	for _, raw := range urls {
-		u, err := ParseEndpoint(raw, false)
-		if err != nil {
-			continue
-		}
+	for _, u := range Askable(urls) {
 		switch s.Refusal(context.Background(), u) {
 		case Unnamed, Unverified:
 			unnamed = append(unnamed, u)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	clientv2 "go.etcd.io/etcd/client/v2"
 )
 
 func FuzzParseURL(f *testing.F) {
@@ -77,7 +79,7 @@ func FuzzServiceStatus(f *testing.F) {
 	f.Add([]byte(`{"node":{"nodes":[{"key":"/_etcd/registry/x/8e9e05c52164694d","value":"a=http://10.0.0.1:2380","createdIndex":7}]}}`), []byte(`{"node":{"value":"3"}}`))
 	f.Add([]byte(`{"node":{"nodes":[null,{"nodes":[{}]}]}}`), []byte(`[]`))
 	f.Fuzz(func(t *testing.T, members, size []byte) {
-		var m, n serviceAnswer
+		var m, n clientv2.Response
 		if json.Unmarshal(members, &m) != nil || json.Unmarshal(size, &n) != nil {
 			return
 		}

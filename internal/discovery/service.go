@@ -4,6 +4,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	clientv2 "go.etcd.io/etcd/client/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
@@ -138,27 +141,17 @@ func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 
 // statusOfService returns the Status for a service's answers about a token and
 // its size.
-func statusOfService(members, size serviceAnswer) (Status, error) {
+func statusOfService(members, size clientv2.Response) (Status, error) {
 	var all []registration
-	for _, node := range members.Node.Nodes {
-		all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
+	for _, node := range cmp.Or(members.Node, &clientv2.Node{}).Nodes {
+		if node != nil {
+			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
+		}
 	}
-	return statusOf(all, &size.Node.Value)
+	return statusOf(all, &cmp.Or(size.Node, &clientv2.Node{}).Value)
 }
 
-// serviceAnswer and serviceNode are the parts of a v2 API answer in use.
-type serviceAnswer struct {
-	Node serviceNode `json:"node"`
-}
-
-type serviceNode struct {
-	Key          string        `json:"key"`
-	Value        string        `json:"value"`
-	Nodes        []serviceNode `json:"nodes"`
-	CreatedIndex uint64        `json:"createdIndex"`
-}
-
-func (s *Service) read(ctx context.Context, from string) (out serviceAnswer, err error) {
+func (s *Service) read(ctx context.Context, from string) (out clientv2.Response, err error) {
 	resp, body, err := s.get(ctx, from, maxStatusAnswer) //nolint:bodyclose // get closes it
 	switch {
 	case err != nil:
