@@ -4,9 +4,14 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -89,72 +94,58 @@ func TestMalformedRecords(t *testing.T) {
 	}
 }
 
-// Written records can be read; malformed records are not written.
+// Written records of every kind can be read; malformed records are not written.
 func TestNoMalformedRecordIsWritten(t *testing.T) {
-	t.Parallel()
-	b := etcdtest.Start(t, 1, etcdtest.Options{})
-	c := clientFor(t, settings(b.Endpoints()...))
-	records := c.Records(observe(t, c).ClusterID)
-	for _, r := range []Record{
+	urls, since := []string{"http://x:1"}, time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC)
+	again(t, recordKind, 3, []Record{
+		{Owner: "1", Name: "dé", PeerURLs: urls, State: Intended, Awaited: true},
+		{Owner: "2", Name: "d", PeerURLs: urls, State: Announced, MemberID: "2a"},
+		{Owner: "3", Name: "d", State: Removed, MemberID: "2a"},
 		{Owner: "o", Name: "d"},
 		{Owner: "o", Name: "d", State: Announced},
 		{Owner: "o", Name: "d", State: Intended, MemberID: "2a"},
 		{Owner: "o", Name: "d\n", State: Intended},
-	} {
-		if _, err := records.Put(t.Context(), r); err == nil {
-			t.Errorf("written: %+v", r)
-		}
-	}
-	for i, r := range []Record{
-		{Owner: "1", Name: "dé", PeerURLs: []string{"http://x:1"}, State: Intended, Awaited: true},
-		{Owner: "2", Name: "d", PeerURLs: []string{"http://x:1"}, State: Announced, MemberID: "2a"},
-		{Owner: "3", Name: "d", State: Removed, MemberID: "2a"},
-	} {
-		if _, err := records.Put(t.Context(), r); err != nil {
+	})
+	again(t, turnKind, 1, []membership.Turn{{Name: "b", Voters: 3, By: "bob\x1b@ops1", Since: since}, {Name: "\n", Voters: 3}, {Name: "b"}})
+	again(t, urlChangeKind, 1, []membership.URLChange{{ID: 7, PeerURLs: urls, By: "bob\x1b@ops1", Since: since}, {ID: 7, PeerURLs: []string{"x"}}, {PeerURLs: urls}})
+	again(t, objectKind, 1, []ObjectRecord{{Object: "a", By: "bob\x1b@ops1", Since: since}, {Object: "a\nb"}})
+}
+
+// again stores and reads records of a kind. Only the first n can be read.
+func again[T any](t *testing.T, k kind[T], n int, all []T) {
+	t.Helper()
+	for i, r := range all {
+		name, stored := k.form(r)
+		value, err := json.Marshal(stored)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if all, unread, err := records.List(t.Context()); err != nil || len(all) != i+1 || len(unread) != 0 {
-			t.Errorf("%+v: listed as %v, %v, %v", r, all, unread, err)
+		read, err := k.read(name, &mvccpb.KeyValue{Key: []byte(name), Value: value})
+		if (err == nil) != (i < n) || strings.Contains(fmt.Sprintf("%+v", read), "\x1b") {
+			t.Errorf("%s: %+v is stored as %s and read as %+v, %v", k.what, r, value, read, err)
 		}
 	}
 }
 
-// An unreadable turn is an error, and the other turns are listed nevertheless.
-func TestMalformedTurns(t *testing.T) {
-	t.Parallel()
-	b := etcdtest.Start(t, 1, etcdtest.Options{})
-	c := clientFor(t, settings(b.Endpoints()...))
-	id := observe(t, c).ClusterID
-	turns, key := c.Turns(id), membership.MetadataPrefix+id.String()+"/turns/a"
-	if _, err := turns.Put(t.Context(), membership.Turn{Name: "b", Voters: 3, By: "bob\x1b@ops1"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := turns.Put(t.Context(), membership.Turn{Name: "\n", Voters: 3}); err == nil {
-		t.Error("written under a name that cannot be shown")
-	}
-	for value, newer := range map[string]bool{
-		``: false, `x`: false, `{}`: false, `{"format":1,"voters":0,"since":"2026-11-22T01:02:03Z","by":"x"}`: false,
-		`{"format":1,"voters":3,"since":"2026-11-22T01:02:03Z","by":"x","more":1}`: false,
-		`{"format":1,"voters":3,"since":"2026-11-22T01:02:03Z","by":"\u0007"}`:     false,
-		`{"format":2,"voters":3,"since":"2026-11-22T01:02:03Z","by":"x"}`:          true,
-	} {
-		if _, err := b.Client(t).Put(t.Context(), key, value); err != nil {
-			t.Fatal(err)
+// What this version does not write is an error that says whether a newer version did.
+func TestMalformedOfEveryKind(t *testing.T) {
+	const rest = `"since":"2026-11-22T01:02:03Z","by":"x"`
+	malformedOf(t, turnKind, `{"format":1,"voters":3,`+rest+`}`,
+		`{"format":1,"voters":0,`+rest+`}`, `{"format":1,"voters":3,`+rest+`,"more":1}`, `{"format":1,"voters":3,"since":"2026-11-22T01:02:03Z","by":"\u0007"}`)
+	malformedOf(t, urlChangeKind, `{"format":1,"peer_urls":["http://x:1"],`+rest+`}`,
+		`{"format":1,"peer_urls":["x"],`+rest+`}`, `{"format":1,"peer_urls":[],"start":"\u0007",`+rest+`}`)
+	malformedOf(t, objectKind, `{"format":1,"object":"a",`+rest+`}`, `{"format":1,"object":"a\nb",`+rest+`}`)
+}
+
+func malformedOf[T any](t *testing.T, k kind[T], good string, bad ...string) {
+	t.Helper()
+	newer := strings.Replace(good, `"format":1`, `"format":2`, 1)
+	for _, value := range append(bad, good, newer, "", "x", "{}") {
+		_, err := store[T]{kind: k}.parse(&mvccpb.KeyValue{Key: []byte("2a"), Value: []byte(value)})
+		var malformed *Malformed
+		if is := errors.As(err, &malformed); is == (value == good) || is && (malformed.Key != "2a" || malformed.Kind != k.what || malformed.Newer != (value == newer)) {
+			t.Errorf("%s: %s: %v", k.what, value, err)
 		}
-		all, err := All(t.Context(), turns)
-		var bad *Malformed
-		if !errors.As(err, &bad) || bad.Key != key || bad.Newer != newer || bad.Kind != turnKind.what {
-			t.Errorf("%s: %v", value, err)
-		}
-		if len(all) != 1 || all[0].Name != "b" || all[0].By != `"bob\x1b@ops1"` {
-			t.Errorf("%s: the turns are %+v", value, all)
-		}
-	}
-	if err := turns.Delete(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := All(t.Context(), turns); err != nil {
-		t.Error(err)
 	}
 }
 

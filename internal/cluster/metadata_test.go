@@ -57,6 +57,28 @@ func TestMetadataOfOneCluster(t *testing.T) {
 	if all, err := All(ctx, c.Turns(id)); err != nil || len(all) != 1 || all[0].By != id.String() {
 		t.Errorf("the turns are %+v, %v", all, err)
 	}
+	// A record without a name, which is written whatever is there.
+	if r, ok, err := c.ObjectRecords(id).Get(ctx, ""); err != nil || ok || r != (ObjectRecord{}) {
+		t.Errorf("at first: %+v, %v", r, err)
+	}
+	for _, object := range []string{"cluster-a", "cluster-b"} {
+		if _, err := c.ObjectRecords(id).Put(ctx, ObjectRecord{Object: object}); err != nil {
+			t.Error(err)
+		}
+		if r, ok, err := c.ObjectRecords(id).Get(ctx, ""); err != nil || !ok || r.Object != object {
+			t.Errorf("%s: %+v, %v", object, r, err)
+		}
+	}
+	// An unreadable record does not hide the others.
+	if _, err := b.Client(t).Put(ctx, fmt.Sprintf("%s%x/turns/a", membership.MetadataPrefix, uint64(id)), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := All(ctx, c.Turns(id)); len(all) != 1 || !errors.As(err, new(*Malformed)) {
+		t.Errorf("the turns are %+v, %v", all, err)
+	}
+	if err := c.Turns(id).Delete(ctx, "a"); err != nil {
+		t.Error(err)
+	}
 }
 
 // No key is read or written if the cluster's ID is not known.
