@@ -4,15 +4,12 @@
 package discovery
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -39,40 +36,6 @@ func request(t *testing.T, method, url, form string) string {
 		t.Fatal(err)
 	}
 	return string(body)
-}
-
-func TestV2Create(t *testing.T) {
-	t.Parallel()
-	for _, version := range etcdtest.WithV2() {
-		t.Run(string(version), func(t *testing.T) {
-			t.Parallel()
-			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
-			r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
-			ctx := etcdtest.WaitContext(t)
-			mustCreate(t, r, token3, 3)
-			base := V2URL(c.Endpoints()[0], DefaultPrefix, token3)
-			got := request(t, http.MethodGet, base+"/_config/size", "")
-			if !strings.Contains(got, `"value":"3"`) || strings.Contains(got, "ttl") {
-				t.Errorf("the size is %s, want 3 without a time to live", got)
-			}
-			if got := mustStatus(t, r, token3); got.Size != 3 || len(got.Members) != 0 {
-				t.Errorf("status: got %+v", got)
-			}
-			for _, size := range []int{5, 3} {
-				_, err := r.Create(ctx, token3, size)
-				var exists *ExistsError
-				if !errors.As(err, &exists) || exists.Size != 3 {
-					t.Errorf("create again for %d: got %v, want that it exists for 3", size, err)
-				}
-			}
-			if err := r.Delete(ctx, token3); err != nil {
-				t.Errorf("delete: %v", err)
-			}
-			wantError(t, r.Delete(ctx, token3), ErrNotFound)
-			_, err := r.Status(ctx, token3)
-			wantError(t, err, ErrNotFound)
-		})
-	}
 }
 
 func TestV2StatusGoesByCreatedIndex(t *testing.T) {
@@ -114,45 +77,6 @@ func v2Founder(t *testing.T, url, name string, version etcdtest.Version) *etcdte
 	p.Env["ETCD_DISCOVERY"] = url
 	p.Env["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	return p
-}
-
-// Test that real members form a cluster from the URL and a fourth is rejected.
-func TestV2FormsACluster(t *testing.T) {
-	t.Parallel()
-	for _, members := range append(etcdtest.WithV2(), etcdtest.V36) {
-		t.Run(string(members)+"-members", func(t *testing.T) {
-			t.Parallel()
-			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
-			r := NewV2(settings(registry.Endpoints()...), DefaultPrefix)
-			mustCreate(t, r, token3, 3)
-			url := V2URL(registry.Endpoints()[0], DefaultPrefix, token3)
-
-			processes := []*etcdtest.Process{v2Founder(t, url, "a", members)}
-			processes[0].Start()
-			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
-			for _, name := range []string{"b", "c"} {
-				p := v2Founder(t, url, name, members)
-				p.Start()
-				processes = append(processes, p)
-			}
-			allReady(t, processes)
-			s := mustStatus(t, r, token3)
-			if !s.Complete() || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
-				t.Errorf("status: got %+v", s)
-			}
-			if ids := clusterIDs(t, processes); len(ids) != 1 {
-				t.Errorf("clusters formed: %v, want one", ids)
-			}
-			fourth := v2Founder(t, url, "d", members)
-			fourth.Start()
-			if code, err := fourth.WaitExit(etcdtest.WaitContext(t)); err != nil || code != 1 {
-				t.Errorf("fourth: exit %d, %v; want 1", code, err)
-			}
-			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
-				t.Error("the fourth process was not told that the cluster is full")
-			}
-		})
-	}
 }
 
 func TestV2Unreachable(t *testing.T) {
@@ -223,31 +147,6 @@ func TestV2Denied(t *testing.T) {
 	mustStatus(t, r, token3)
 	if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {
 		t.Errorf("delete: %v", err)
-	}
-}
-
-func TestV2AnswerLost(t *testing.T) {
-	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
-	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
-	s := settings("http://" + proxy.Addr())
-	s.RequestTimeout = time.Second
-
-	proxy.swallowAfter(1) // the write: the first read finds no directory and does not request the size
-	_, err := NewV2(s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
-	wantType[*UnsureError](t, err)
-	if got := request(t, http.MethodGet, V2URL(c.Endpoints()[0], DefaultPrefix, "lost")+"/_config/size", ""); !strings.Contains(got, `"value":"3"`) {
-		t.Fatalf("the write has not got through, so this tests nothing: %s", got)
-	}
-	proxy.swallowAfter(1)
-	r := NewV2(s, DefaultPrefix)
-	r.sleep = func(context.Context, time.Duration) error { proxy.heal(); return nil }
-	mustCreate(t, r, "back", 3)
-	proxy.swallowAfter(1)
-	_, err = NewV2(s, DefaultPrefix).Create(within(t, 5*time.Second), "back", 3)
-	wantType[*connection.Unreachable](t, err)
-	if is[*UnsureError](err) {
-		t.Error("nothing was written, so the outcome is known")
 	}
 }
 

@@ -4,66 +4,15 @@
 package discovery
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
-
-func TestV3Create(t *testing.T) {
-	t.Parallel()
-	for _, version := range etcdtest.Versions() {
-		t.Run(string(version), func(t *testing.T) {
-			t.Parallel()
-			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version})
-			r := newV3(t, settings(c.Endpoints()...), DefaultPrefix)
-			ctx := etcdtest.WaitContext(t)
-
-			if place := mustCreate(t, r, token3, 3); place != (Place{Token: token3}) {
-				t.Errorf("place: got %+v", place)
-			}
-			want := map[string]string{"/_etcd/registry/" + token3 + "/_config/size": "3"}
-			if got := dump(t, c.Client(t)); !reflect.DeepEqual(got, want) {
-				t.Errorf("keys: got %v, want %v", got, want)
-			}
-			if got := mustStatus(t, r, token3); got.Size != 3 || len(got.Members) != 0 || got.Complete() {
-				t.Errorf("status: got %+v", got)
-			}
-
-			// The token is never overwritten, not even with the same size.
-			for _, size := range []int{5, 3} {
-				_, err := r.Create(ctx, token3, size)
-				var exists *ExistsError
-				if !errors.As(err, &exists) || exists.Size != 3 {
-					t.Errorf("create again for %d: got %v, want that it exists for 3", size, err)
-				}
-			}
-			if got := dump(t, c.Client(t)); !reflect.DeepEqual(got, want) {
-				t.Errorf("keys after the second create: got %v, want %v", got, want)
-			}
-
-			// A token with the same prefix is kept.
-			mustCreate(t, r, token3+"0", 1)
-			if err := r.Delete(ctx, token3); err != nil {
-				t.Errorf("delete: %v", err)
-			}
-			wantError(t, r.Delete(ctx, token3), ErrNotFound)
-			_, err := r.Status(ctx, token3)
-			wantError(t, err, ErrNotFound)
-			if got := mustStatus(t, r, token3+"0"); got.Size != 1 {
-				t.Errorf("the neighbour: got %+v", got)
-			}
-		})
-	}
-}
 
 func TestV3StatusGoesByCreateRevision(t *testing.T) {
 	t.Parallel()
@@ -98,57 +47,6 @@ func TestV3StatusGoesByCreateRevision(t *testing.T) {
 		}
 		_, err = r.Create(t.Context(), token3, 3)
 		wantType[*ExistsError](t, err)
-	}
-}
-
-// Test that real members form a cluster from the token and a fourth is rejected.
-func TestV3FormsACluster(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ registry, members etcdtest.Version }{
-		{etcdtest.V35, etcdtest.V37},
-		{etcdtest.V36, etcdtest.V36},
-		{etcdtest.V37, etcdtest.V37},
-	} {
-		if !etcdtest.Runs(test.registry) {
-			continue
-		}
-		t.Run(fmt.Sprintf("%s-registry-%s-members", test.registry, test.members), func(t *testing.T) {
-			t.Parallel()
-			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: test.registry})
-			r := newV3(t, settings(registry.Endpoints()...), DefaultPrefix)
-			place := mustCreate(t, r, token3, 3)
-
-			initial := func(name string) *etcdtest.Process {
-				p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: test.members})
-				p.Env["ETCD_DISCOVERY_TOKEN"] = place.Token
-				p.Env["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(registry.Endpoints(), ",")
-				p.Start()
-				return p
-			}
-			processes := []*etcdtest.Process{initial("a")}
-			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
-			if mustStatus(t, r, token3).Complete() {
-				t.Error("complete with one of three")
-			}
-			processes = append(processes, initial("b"), initial("c"))
-			allReady(t, processes)
-
-			s := mustStatus(t, r, token3)
-			if !s.Complete() || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
-				t.Errorf("status: got %+v", s)
-			}
-			if ids := clusterIDs(t, processes); len(ids) != 1 {
-				t.Errorf("clusters formed: %v, want one", ids)
-			}
-
-			fourth := initial("d")
-			if code, err := fourth.WaitExit(etcdtest.WaitContext(t)); err != nil || code != 1 {
-				t.Errorf("fourth: exit %d, %v; want 1", code, err)
-			}
-			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
-				t.Error("the fourth process was not told that the cluster is full")
-			}
-		})
 	}
 }
 
@@ -219,52 +117,4 @@ func TestV3Denied(t *testing.T) {
 	if err := r.Delete(ctx, "mine"); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-}
-
-// Test a discovery cluster that fails between the create and its answer. While
-// it is unreachable, the outcome is unsure. Later the same create succeeds, and
-// the token exists once.
-func TestV3AnswerLost(t *testing.T) {
-	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
-	proxy := newSwallower(t, strings.TrimPrefix(c.Endpoints()[0], "http://"))
-	s := settings("http://" + proxy.Addr())
-	s.RequestTimeout = time.Second
-
-	t.Run("for good", func(t *testing.T) {
-		proxy.swallowAfter(2) // the read, then the transaction
-		_, err := newV3(t, s, DefaultPrefix).Create(within(t, 3*time.Second), "lost", 3)
-		var unsure *UnsureError
-		if !errors.As(err, &unsure) || unsure.Place.Token != "lost" || !is[*connection.Unreachable](err) {
-			t.Fatalf("got %v, want an unsure one that lists the endpoints", err)
-		}
-		if got := dump(t, c.Client(t)); got[DefaultPrefix+"/lost/_config/size"] != "3" {
-			t.Errorf("the write has not got through, so this tests nothing: %v", got)
-		}
-	})
-	t.Run("and back", func(t *testing.T) {
-		proxy.swallowAfter(2)
-		r := newV3(t, s, DefaultPrefix)
-		pauses := 0
-		r.sleep = func(context.Context, time.Duration) error {
-			pauses++
-			proxy.heal()
-			return nil
-		}
-		if _, err := r.Create(etcdtest.WaitContext(t), "back", 3); err != nil {
-			t.Fatal(err)
-		}
-		if pauses != 1 {
-			t.Errorf("paused %d times, want once", pauses)
-		}
-	})
-	t.Run("an older token is not taken for ours", func(t *testing.T) {
-		proxy.swallowAfter(1) // not even the read is answered
-		r := newV3(t, s, DefaultPrefix)
-		_, err := r.Create(within(t, 5*time.Second), "back", 3)
-		wantType[*connection.Unreachable](t, err)
-		if is[*UnsureError](err) {
-			t.Error("nothing was written, so the outcome is known")
-		}
-	})
 }
