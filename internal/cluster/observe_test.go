@@ -48,39 +48,31 @@ func observe(t *testing.T, c *Client) membership.Snapshot {
 
 // One endpoint is enough to see all members, on every version.
 func TestObserveFromOneEndpoint(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
-			snap := observe(t, clientFor(t, settings(b.Endpoints()[1])))
-			if len(snap.Members) != 3 || !snap.Linearizable || len(snap.Others) != 0 {
-				t.Fatalf("saw %+v", snap)
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
+		snap := observe(t, clientFor(t, settings(b.Endpoints()[1])))
+		if len(snap.Members) != 3 || !snap.Linearizable || len(snap.Others) != 0 {
+			t.Fatalf("saw %+v", snap)
+		}
+		for _, m := range snap.Members {
+			a := snap.Answer(m.ID)
+			if !snap.Alive(m.ID) || a.Version == "" || a.Index == 0 || a.Applied == 0 || a.DBSize == 0 {
+				t.Errorf("%s answered %+v", m.Name, a)
 			}
-			for _, m := range snap.Members {
-				a := snap.Answer(m.ID)
-				if !snap.Alive(m.ID) || a.Version == "" || a.Index == 0 || a.Applied == 0 || a.DBSize == 0 {
-					t.Errorf("%s answered %+v", m.Name, a)
-				}
-			}
-			if leader, term, ok := snap.MajorityLeader(); !ok || leader == 0 || term == 0 {
-				t.Errorf("leader %s, term %d, %v", leader, term, ok)
-			}
-		})
-	}
+		}
+		if leader, term, ok := snap.MajorityLeader(); !ok || leader == 0 || term == 0 {
+			t.Errorf("leader %s, term %d, %v", leader, term, ok)
+		}
+	})
 }
 
 // A frozen member costs one request timeout and is Silent. With two of three
 // frozen, the list comes from the remaining member, without a quorum. The same
 // holds for 3.4, which serves every list from its own memory (etcd-io/etcd#18929).
 func TestObserveFrozenMembers(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			observeFrozenMembers(t, v)
-		})
-	}
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		observeFrozenMembers(t, v)
+	})
 }
 
 func observeFrozenMembers(t *testing.T, v etcdtest.Version) {
@@ -234,5 +226,17 @@ func TestObserveWhereItWasKnown(t *testing.T) {
 	snap, err := c.Observe(ctx, id)
 	if err != nil || snap.ClusterID != id || !snap.Linearizable {
 		t.Errorf("saw %+v, %v", snap, err)
+	}
+}
+
+// onEach runs a test on each of the versions, side by side.
+func onEach(t *testing.T, versions []etcdtest.Version, test func(t *testing.T, v etcdtest.Version)) {
+	t.Helper()
+	t.Parallel()
+	for _, v := range versions {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			test(t, v)
+		})
 	}
 }

@@ -157,64 +157,56 @@ func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.Memb
 // and with mutual TLS. If a frozen member is doubted, it counts as failed
 // before its connections close, and a live member does not.
 func TestPeersOfTheLeader(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			opts := etcdtest.Options{Version: v}
-			if v == etcdtest.V37 {
-				opts.TLS = etcdtest.NewPKI(t)
-			}
-			o := lookOn(t, opts)
-			o.mustSay(t, true)
-			o.mustSay(t, true, o.id)
-			o.victim.Freeze()
-			o.mustSay(t, false, o.id)
-			o.victim.Thaw()
-			o.mustSay(t, true, o.id)
-			o.victim.Kill()
-			o.mustSay(t, false)
-			o.mustSay(t, false, o.id)
-		})
-	}
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		opts := etcdtest.Options{Version: v}
+		if v == etcdtest.V37 {
+			opts.TLS = etcdtest.NewPKI(t)
+		}
+		o := lookOn(t, opts)
+		o.mustSay(t, true)
+		o.mustSay(t, true, o.id)
+		o.victim.Freeze()
+		o.mustSay(t, false, o.id)
+		o.victim.Thaw()
+		o.mustSay(t, true, o.id)
+		o.victim.Kill()
+		o.mustSay(t, false)
+		o.mustSay(t, false, o.id)
+	})
 }
 
 // The leader's metrics show that it sends a snapshot to a learner that missed too much.
 func TestSending(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Maintained() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			few := "ETCD_SNAPSHOT_CATCHUP_ENTRIES"
-			if v == etcdtest.V35 {
-				few = "ETCD_EXPERIMENTAL_SNAPSHOT_CATCHUP_ENTRIES"
+	onEach(t, etcdtest.Maintained(), func(t *testing.T, v etcdtest.Version) {
+		few := "ETCD_SNAPSHOT_CATCHUP_ENTRIES"
+		if v == etcdtest.V35 {
+			few = "ETCD_EXPERIMENTAL_SNAPSHOT_CATCHUP_ENTRIES"
+		}
+		b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Links: true, Env: map[string]string{"ETCD_SNAPSHOT_COUNT": "50", few: "10"}})
+		d := b.AddLearner(t, "d")
+		leader, id := membership.MemberID(b.MemberID(t, b.Members()[0])), membership.MemberID(b.MemberID(t, d))
+		c := clientFor(t, settings(b.Endpoints()...))
+		observe(t, c)
+		sending := func() bool {
+			m, err := c.Metrics(etcdtest.WaitContext(t), leader)
+			return err == nil && m.Sending[id]
+		}
+		if sending() {
+			t.Error("a snapshot before the learner missed anything")
+		}
+		d.Kill()
+		client := b.Client(t)
+		for i := range 300 {
+			if _, err := client.Put(etcdtest.WaitContext(t), fmt.Sprint("key", i), "value"); err != nil {
+				t.Fatal(err)
 			}
-			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Links: true, Env: map[string]string{"ETCD_SNAPSHOT_COUNT": "50", few: "10"}})
-			d := b.AddLearner(t, "d")
-			leader, id := membership.MemberID(b.MemberID(t, b.Members()[0])), membership.MemberID(b.MemberID(t, d))
-			c := clientFor(t, settings(b.Endpoints()...))
-			observe(t, c)
-			sending := func() bool {
-				m, err := c.Metrics(etcdtest.WaitContext(t), leader)
-				return err == nil && m.Sending[id]
-			}
-			if sending() {
-				t.Error("a snapshot before the learner missed anything")
-			}
-			d.Kill()
-			client := b.Client(t)
-			for i := range 300 {
-				if _, err := client.Put(etcdtest.WaitContext(t), fmt.Sprint("key", i), "value"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			d.PeerLink().Cut()
-			d.Start()
-			etcdtest.Until(t, "the leader sends a snapshot", sending)
-			d.PeerLink().Heal()
-			etcdtest.Until(t, "the leader has sent it", func() bool { return !sending() })
-		})
-	}
+		}
+		d.PeerLink().Cut()
+		d.Start()
+		etcdtest.Until(t, "the leader sends a snapshot", sending)
+		d.PeerLink().Heal()
+		etcdtest.Until(t, "the leader has sent it", func() bool { return !sending() })
+	})
 }
 
 // A leader that joined by snapshot may have counted a peer twice, and then
@@ -222,34 +214,30 @@ func TestSending(t *testing.T) {
 // seen on such a leader (3.7: 2 while the peer is alive, 1 when it has failed)
 // are put into the metrics of a real leader.
 func TestPeersCountedTwice(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			o := lookOn(t, etcdtest.Options{Version: v})
-			o.through = func(leader string) string {
-				at, err := url.Parse(leader)
-				if err != nil {
-					t.Fatal(err)
-				}
-				proxy := httptest.NewServer(&httputil.ReverseProxy{
-					Rewrite: func(r *httputil.ProxyRequest) {
-						r.SetURL(at)
-						r.Out.Header.Del("Accept-Encoding") // the body is rewritten
-					},
-					ModifyResponse: func(r *http.Response) error { return countTwice(r, o.id) },
-				})
-				t.Cleanup(proxy.Close)
-				return proxy.URL
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		o := lookOn(t, etcdtest.Options{Version: v})
+		o.through = func(leader string) string {
+			at, err := url.Parse(leader)
+			if err != nil {
+				t.Fatal(err)
 			}
-			o.find(t)
-			o.mustSay(t, true)
-			o.mustSay(t, true, o.id)
-			o.victim.Kill()
-			o.mustSay(t, true) // this answer is wrong
-			o.mustSay(t, false, o.id)
-		})
-	}
+			proxy := httptest.NewServer(&httputil.ReverseProxy{
+				Rewrite: func(r *httputil.ProxyRequest) {
+					r.SetURL(at)
+					r.Out.Header.Del("Accept-Encoding") // the body is rewritten
+				},
+				ModifyResponse: func(r *http.Response) error { return countTwice(r, o.id) },
+			})
+			t.Cleanup(proxy.Close)
+			return proxy.URL
+		}
+		o.find(t)
+		o.mustSay(t, true)
+		o.mustSay(t, true, o.id)
+		o.victim.Kill()
+		o.mustSay(t, true) // this answer is wrong
+		o.mustSay(t, false, o.id)
+	})
 }
 
 // countTwice adds one to the connections to a member.
@@ -271,57 +259,49 @@ func countTwice(r *http.Response, id membership.MemberID) error {
 
 // A follower has no traffic with other followers, which does not count against them.
 func TestPeersOfAFollower(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			o := lookOn(t, etcdtest.Options{Version: v})
-			ctx := etcdtest.WaitContext(t)
-			for _, p := range o.Members() {
-				of := membership.MemberID(o.MemberID(t, p))
-				if of == o.id || of == o.leader {
-					continue
-				}
-				peers, err := o.c.Peers(ctx, of, nil)
-				for ; !peers[o.id] && ctx.Err() == nil; peers, err = o.c.Peers(ctx, of, nil) {
-					time.Sleep(50 * time.Millisecond) // until they have connected
-				}
-				if err == nil {
-					peers, err = o.c.Peers(ctx, of, []membership.MemberID{o.id})
-				}
-				if !peers[o.id] || err != nil {
-					t.Errorf("a follower said of another: %v, %v", peers, err)
-				}
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		o := lookOn(t, etcdtest.Options{Version: v})
+		ctx := etcdtest.WaitContext(t)
+		for _, p := range o.Members() {
+			of := membership.MemberID(o.MemberID(t, p))
+			if of == o.id || of == o.leader {
+				continue
 			}
-		})
-	}
+			peers, err := o.c.Peers(ctx, of, nil)
+			for ; !peers[o.id] && ctx.Err() == nil; peers, err = o.c.Peers(ctx, of, nil) {
+				time.Sleep(50 * time.Millisecond) // until they have connected
+			}
+			if err == nil {
+				peers, err = o.c.Peers(ctx, of, []membership.MemberID{o.id})
+			}
+			if !peers[o.id] || err != nil {
+				t.Errorf("a follower said of another: %v, %v", peers, err)
+			}
+		}
+	})
 }
 
 // A leader that was started after the victim failed reports nothing about it,
 // unless it is asked.
 func TestPeersNeverMet(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			o := lookOn(t, etcdtest.Options{Version: v})
-			o.victim.Kill()
-			for _, p := range o.Members() {
-				p.Kill()
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		o := lookOn(t, etcdtest.Options{Version: v})
+		o.victim.Kill()
+		for _, p := range o.Members() {
+			p.Kill()
+		}
+		for _, p := range o.Members() {
+			if p != o.victim {
+				p.Start()
 			}
-			for _, p := range o.Members() {
-				if p != o.victim {
-					p.Start()
-				}
-			}
-			o.Leader(t)
-			o.find(t)
-			ctx := etcdtest.WaitContext(t)
-			peers, err := o.c.Peers(ctx, o.leader, nil)
-			if _, known := peers[o.id]; err != nil || known {
-				t.Errorf("without a doubt: %v, %v", peers, err)
-			}
-			o.mustSay(t, false, o.id)
-		})
-	}
+		}
+		o.Leader(t)
+		o.find(t)
+		ctx := etcdtest.WaitContext(t)
+		peers, err := o.c.Peers(ctx, o.leader, nil)
+		if _, known := peers[o.id]; err != nil || known {
+			t.Errorf("without a doubt: %v, %v", peers, err)
+		}
+		o.mustSay(t, false, o.id)
+	})
 }

@@ -22,45 +22,41 @@ import (
 // permission after that. So a denied read was served, and a member without a
 // quorum never answers that the permission is missing.
 func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
-	t.Parallel()
-	for _, v := range etcdtest.Versions() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			b := etcdtest.Start(t, 3, etcdtest.Options{Version: v, Password: "s3cret"})
-			if out, err := b.Etcdctl("user", "add", "viewer:look"); err != nil {
-				t.Fatal(out, err)
-			}
-			p := b.Members()[0]
-			s := settings(b.Endpoints()...)
-			s.Username, s.Password = "viewer", connection.Secret("look")
-			c := clientFor(t, s)
-			if snap := observe(t, c); !snap.Healthy() || !snap.Linearizable || snap.FailureTolerance() != 1 {
-				t.Errorf("healthy %v, confirmed %v: %+v", snap.Healthy(), snap.Linearizable, snap.Answers)
-			}
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		b := etcdtest.Start(t, 3, etcdtest.Options{Version: v, Password: "s3cret"})
+		if out, err := b.Etcdctl("user", "add", "viewer:look"); err != nil {
+			t.Fatal(out, err)
+		}
+		p := b.Members()[0]
+		s := settings(b.Endpoints()...)
+		s.Username, s.Password = "viewer", connection.Secret("look")
+		c := clientFor(t, s)
+		if snap := observe(t, c); !snap.Healthy() || !snap.Linearizable || snap.FailureTolerance() != 1 {
+			t.Errorf("healthy %v, confirmed %v: %+v", snap.Healthy(), snap.Linearizable, snap.Answers)
+		}
 
-			client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.ClientURL()}, Username: "viewer", Password: "look", DialTimeout: etcdtest.WaitLimit})
-			if err != nil {
-				t.Fatal(err)
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.ClientURL()}, Username: "viewer", Password: "look", DialTimeout: etcdtest.WaitLimit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = client.Close() }()
+		read := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			_, err := client.Get(ctx, "/_terraform/etcd/", clientv3.WithCountOnly())
+			return err
+		}
+		etcdtest.Eventually(t, "with a quorum the permission is denied", func() error {
+			if err := read(); !errors.Is(err, rpctypes.ErrPermissionDenied) {
+				return fmt.Errorf("got %w", err)
 			}
-			defer func() { _ = client.Close() }()
-			read := func() error {
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
-				_, err := client.Get(ctx, "/_terraform/etcd/", clientv3.WithCountOnly())
-				return err
-			}
-			etcdtest.Eventually(t, "with a quorum the permission is denied", func() error {
-				if err := read(); !errors.Is(err, rpctypes.ErrPermissionDenied) {
-					return fmt.Errorf("got %w", err)
-				}
-				return nil
-			})
-			for _, other := range b.Members()[1:] {
-				other.Kill()
-			}
-			if err := read(); err == nil || errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty) {
-				t.Errorf("without a quorum: %v, want no answer in time", err)
-			}
+			return nil
 		})
-	}
+		for _, other := range b.Members()[1:] {
+			other.Kill()
+		}
+		if err := read(); err == nil || errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty) {
+			t.Errorf("without a quorum: %v, want no answer in time", err)
+		}
+	})
 }
