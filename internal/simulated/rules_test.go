@@ -4,11 +4,15 @@
 package simulated
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
@@ -101,6 +105,48 @@ var safety = map[string]func(s *site){
 		s.rest(time.Minute)
 		s.fails("late", s.ws.Apply(s.Context(), s.start("late"), late), "Cannot remove member b")
 		s.expect("members", s.list(), "a b c")
+	},
+	"a replacement whose plan is old": func(s *site) {
+		s.apply("grow", "a b c d e", "one", "a b c d e")
+		was := s.ids()
+		late, r := s.ws.Plan(s.Context(), s.start("late"), driver.Replace(machineOf("b")))
+		s.ok(r)
+		s.fleet.stop("e")
+		s.rest(time.Minute)
+		s.fails("late", s.ws.Apply(s.Context(), s.start("late"), late), "Cannot remove member b")
+		s.expect("new members", s.fresh(was), []string{})
+	},
+	"a learner that died is not promoted": func(s *site) {
+		s.network.Lax = true // the servers check nothing
+		other := driver.New(s, s.provider("a b c"), nodes([]string{"g"}, "one")...)
+		other.Machines, other.Resources[1].Type = s.fleet, "etcd_learner"
+		_, r := other.Up(s.Context(), s.start("other"))
+		s.ok(r)
+		s.fleet.stop("g")
+		s.rest(time.Minute)
+		other.Resources[1].Values["promote"] = true
+		_, r = other.Up(s.Context(), s.start("other"))
+		s.fails("promote", r, "It stays a learner")
+		s.expect("members", s.list(), "(g) a b c")
+	},
+	"a member that a killed run added goes with its name": func(s *site) {
+		s.killedWhileAdding("d")
+		s.apply("its name goes", "a b c", "one", "a b c")
+		s.empty("finished")
+	},
+	"a member that was added by hand in its place stays": func(s *site) {
+		s.killedWhileAdding("d")
+		at := []string{etcdsim.PeerURL("d")}
+		for _, m := range s.cluster.Members() {
+			if m.IsLearner {
+				_, err := s.client("a").MemberRemove(s.Context(), m.ID)
+				s.check(err)
+			}
+		}
+		s.rest(time.Minute)
+		_, err := s.client("a").MemberAddAsLearner(s.Context(), at)
+		s.check(err)
+		s.apply("its name goes", "a b c", "one", "("+at[0]+") a b c")
 	},
 	"C4 another cluster answers": func(s *site) {
 		stranger := s.network.Form(release, "x").Processes()[0]
@@ -262,6 +308,38 @@ var safety = map[string]func(s *site){
 		s.expect("new members", s.fresh(was), "[b]")
 		s.empty("replaced")
 	},
+}
+
+// killedWhileAdding lets a run be killed that adds a member, after it has recorded its ID.
+func (s *site) killedWhileAdding(name string) {
+	s.Helper()
+	ctx, end := context.WithCancel(s.Context())
+	defer end()
+	killed := false
+	s.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error {
+		if _, puts := call.Request.(*pb.TxnRequest); puts && strings.Contains(s.list(), etcdsim.PeerURL(name)) {
+			killed = true
+		}
+		if killed && strings.HasPrefix(call.Run, "killed.") {
+			end()
+			return errKilled
+		}
+		return err
+	}
+	s.fleet.broken[name] = true
+	s.ws.Resources = clusterOf("a b c "+name, "one")
+	_, r := s.ws.Up(ctx, s.start("killed"))
+	s.rest(time.Hour)
+	if r.Err() == nil || !killed {
+		s.Fatalf("it was not killed: %v, members %s", r, s.list())
+	}
+}
+
+func (s *site) check(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
 }
 
 // plan is what a plan does.
