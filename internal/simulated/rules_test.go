@@ -157,6 +157,7 @@ var safety = map[string]func(s *site){
 		s.unchanged("another cluster", func() {
 			plan, r := s.ws.Plan(s.Context(), s.start("plan"))
 			s.ok(r)
+			s.says("the plan", r, "The endpoints answer for another cluster")
 			s.expect("the plan", plan.Actions(), []string{})
 			s.fails("destroy", s.up("destroy", driver.Destroy), "answer for cluster")
 		})
