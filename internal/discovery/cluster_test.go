@@ -158,7 +158,7 @@ func TestAnswerLost(t *testing.T) {
 			s.RequestTimeout = time.Second
 
 			proxy.swallowAfter(write)
-			_, err := registryAt(t, protocol, s).Create(within(t, 3*time.Second), "lost", 3)
+			_, err := registryAt(t, protocol, s).Create(within(t, 6*time.Second), "lost", 3)
 			var unsure *UnsureError
 			if !errors.As(err, &unsure) || unsure.Place.Token != "lost" || !is[*connection.Unreachable](err) {
 				t.Fatalf("got %v, want an unsure one that lists the endpoints", err)
@@ -170,8 +170,8 @@ func TestAnswerLost(t *testing.T) {
 			proxy.swallowAfter(write)
 			r, pauses := registryAt(t, protocol, s), 0
 			r.sleep = func(context.Context, time.Duration) error { pauses++; proxy.heal(); return nil }
-			if mustCreate(t, r, "back", 3); pauses != 1 {
-				t.Errorf("paused %d times, want once", pauses)
+			if mustCreate(t, r, "back", 3); pauses == 0 {
+				t.Error("no answer was lost")
 			}
 
 			// An older token is not taken for ours: not even the read is answered.
