@@ -57,12 +57,12 @@ func (c *Client) Records(id membership.ClusterID) Records { return newStore(c, i
 func (c *Client) Turns(id membership.ClusterID) Turns { return newStore(c, id, turnKind) }
 
 // URLChanges implements [Cluster].
-func (c *Client) URLChanges(id membership.ClusterID) URLChanges {
+func (c *Client) URLChanges(id membership.ClusterID) Store[membership.URLChange] {
 	return newStore(c, id, urlChangeKind)
 }
 
 // ObjectRecords implements [Cluster].
-func (c *Client) ObjectRecords(id membership.ClusterID) ObjectRecords {
+func (c *Client) ObjectRecords(id membership.ClusterID) Store[ObjectRecord] {
 	return newStore(c, id, objectKind)
 }
 

@@ -77,11 +77,12 @@ type Cluster interface {
 	Metrics(ctx context.Context, of membership.MemberID) (Metrics, error)
 
 	// Records, Turns, URLChanges and ObjectRecords return what the cluster with the ID
-	// has on record.
+	// has on record. A change of URLs has the text form of its member's ID as its name,
+	// and the etcd_cluster that changes the nodes has none.
 	Records(id membership.ClusterID) Records
 	Turns(id membership.ClusterID) Turns
-	URLChanges(id membership.ClusterID) URLChanges
-	ObjectRecords(id membership.ClusterID) ObjectRecords
+	URLChanges(id membership.ClusterID) Store[membership.URLChange]
+	ObjectRecords(id membership.ClusterID) Store[ObjectRecord]
 
 	maintenance
 }
@@ -91,12 +92,6 @@ type Records = Store[Record]
 
 // Turns are the replacements in progress, by the name of the member.
 type Turns = Store[membership.Turn]
-
-// URLChanges are the last changes of peer URLs, by the text form of the member's ID.
-type URLChanges = Store[membership.URLChange]
-
-// ObjectRecords is the etcd_cluster that changes the nodes, by no name.
-type ObjectRecords = Store[ObjectRecord]
 
 // maintenance contains the operations on one member that do not change the
 // membership.
