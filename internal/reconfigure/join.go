@@ -245,7 +245,7 @@ func (j *join) act(ctx context.Context) error {
 	case membership.StepAnnounce:
 		return j.add(ctx)
 	case membership.StepWithdraw:
-		return j.takeBack(ctx, found.ID)
+		return j.takeBack(found.ID)
 	case membership.StepTakeOver:
 		// A Terraform run that holds the lock still works on it, and is not
 		// disturbed.
@@ -280,27 +280,19 @@ func (j *join) unidentified(found membership.Identity) error {
 }
 
 // takeBack removes an unstarted member with other peer URLs than requested.
-func (j *join) takeBack(ctx context.Context, id membership.MemberID) error {
+func (j *join) takeBack(id membership.MemberID) error {
 	d := j.snap.Gate(0)
 	if j.decided(d); d.Verdict != membership.Go {
 		return j.refusal(d)
 	}
-	via, _, _ := j.snap.MajorityLeader()
-	log.Debug(ctx, log.Membership, "removing an unstarted member with other peer URLs", "member", j.name, "id", id)
-	held, err := j.hold.change(j.snap, func(ctx context.Context) error { return j.Cluster.Remove(ctx, via, id) })
-	if held != nil {
-		return held
-	}
-	if err != nil && !errors.Is(err, cluster.ErrNotFound) {
-		return retrying(err)
-	}
-	return retrying(note("the wrong announcement was taken back"))
+	log.Debug(j.hold.ctx, log.Membership, "removing an unstarted member with other peer URLs", "member", j.name, "id", id)
+	return j.hold.removeLearner(j.snap, id, "the addition with other peer URLs was taken back")
 }
 
 // add decides whether to add the member, and adds it.
 func (j *join) add(ctx context.Context) error {
 	if m, left := placeholder(j.snap); left && j.snap.Gate(0).Verdict == membership.Go {
-		return j.hold.removePlaceholder(j.snap, m)
+		return j.hold.removeLearner(j.snap, m.ID, placeholderRemoved)
 	}
 	learners := membership.IDs(j.snap.Learners())
 	d := membership.DecideAdd(j.snap, membership.AddRequest{

@@ -171,7 +171,7 @@ func (l *leave) look(ctx context.Context) error {
 	}
 	l.snap = snap
 	if m, left := placeholder(snap); left && snap.Gate(0).Verdict == membership.Go {
-		return l.hold.removePlaceholder(snap, m)
+		return l.hold.removeLearner(snap, m.ID, placeholderRemoved)
 	}
 	if l.req.Shared {
 		if taken, err := l.takenOver(ctx); taken || err != nil {

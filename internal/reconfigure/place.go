@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -21,6 +22,8 @@ import (
 
 // placeholderHost is the host of a placeholder.
 const placeholderHost = "learner-placeholder.invalid:2380"
+
+const placeholderRemoved note = "the placeholder was removed"
 
 // placeholder returns the placeholder in the list.
 func placeholder(s membership.Snapshot) (membership.Member, bool) {
@@ -62,15 +65,16 @@ func (l *leave) place(r membership.RemoveRequest) error {
 	return sent(err, "the servers accept another learner")
 }
 
-// removePlaceholder removes a placeholder.
-func (h *hold) removePlaceholder(snap membership.Snapshot, m membership.Member) error {
+// removeLearner removes a learner that never started.
+func (h *hold) removeLearner(snap membership.Snapshot, id membership.MemberID, done note) error {
 	via, _, _ := snap.MajorityLeader()
-	held, err := h.change(snap, func(ctx context.Context) error { return h.engine.Cluster.Remove(ctx, via, m.ID) })
+	held, err := h.change(snap, func(ctx context.Context) error { return h.engine.Cluster.Remove(ctx, via, id) })
 	if held != nil {
 		return kept(held)
 	}
+	log.Debug(h.ctx, log.Membership, "member remove", "member", h.name, "id", id, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		err = nil
 	}
-	return sent(err, "the placeholder was removed")
+	return sent(err, done)
 }
