@@ -67,3 +67,22 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 	r.Goal, r.standby = Voting, true
 	return e.Join(ctx, r)
 }
+
+// WatchLoss judges a member that may have failed until it is healthy again, or
+// until judge returns that no time is left. It also waits for an election that
+// keeps the other members from reporting failures, as long as an election may take.
+func (e *Engine) WatchLoss(ctx context.Context, name string, judge func() (loss membership.Loss, left time.Duration)) (loss membership.Loss) {
+	_ = e.repeat(ctx, ActionRead, name, func() error {
+		var left time.Duration
+		loss, left = judge()
+		switch {
+		case loss == membership.Unsettled:
+			return doubting(note("an election is under way"))
+		case loss == membership.Vanished && left > 0:
+			return retrying(note("the member does not answer"))
+		default:
+			return nil
+		}
+	})
+	return loss
+}

@@ -5,6 +5,7 @@ package reconfigure
 
 import (
 	"context"
+	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
@@ -97,4 +98,110 @@ func (e *Engine) readdress(ctx context.Context, r UpdateRequest) error {
 	record.PeerURLs = r.PeerURLs
 	_, err = e.Cluster.Records(r.Cluster).Put(ctx, record)
 	return err
+}
+
+// WithPending returns the snapshot with the changes of peer URLs on record that are not
+// proven. They are read from a confirmed list only: without a quorum nothing is changed,
+// and they cannot be read.
+func (e *Engine) WithPending(ctx context.Context, snap membership.Snapshot) (membership.Snapshot, error) {
+	if !snap.Linearizable {
+		return snap, nil
+	}
+	all, err := cluster.All(ctx, e.Cluster.URLChanges(snap.ClusterID))
+	if err != nil || len(all) == 0 {
+		return snap, err
+	}
+	snap.Pending = map[membership.MemberID]membership.Pending{}
+	for _, c := range all {
+		state := membership.URLsSettled
+		if !slices.Contains(e.InUse, c.Statement()) {
+			state = c.Judge(snap, e.evidenceOf(ctx, snap, c.ID))
+		}
+		if state != membership.URLsSettled {
+			snap.Pending[c.ID] = membership.Pending{URLChange: c, State: state}
+		}
+	}
+	return snap, nil
+}
+
+// evidenceOf asks a member for its start time, and the other voters for their connections
+// to it.
+func (e *Engine) evidenceOf(ctx context.Context, snap membership.Snapshot, id membership.MemberID) (out membership.URLEvidence) {
+	if _, listed := snap.Member(id); !listed {
+		return out
+	}
+	out.Start = e.startOf(ctx, id)
+	for _, m := range snap.Voters() {
+		if m.ID == id {
+			continue
+		}
+		seen, err := e.Cluster.Peers(ctx, m.ID, nil)
+		switch {
+		case err == nil && seen[id]:
+			out.Connected = append(out.Connected, m.ID)
+		case err != nil || len(seen) == 0:
+			out.NotSeen = append(out.NotSeen, m.ID)
+		}
+	}
+	return out
+}
+
+// startOf returns the start time of a member's process, "" if it is not known.
+func (e *Engine) startOf(ctx context.Context, id membership.MemberID) string {
+	m, _ := e.Cluster.Metrics(ctx, id) // an error means that it is not known
+	return m.Start
+}
+
+// endURLChanges deletes the records of changes that are over. It must be called under the
+// lock: a change that another run is about to make looks as if it had not been made. A
+// failed deletion is repeated another time.
+func (e *Engine) endURLChanges(ctx context.Context, snap membership.Snapshot) {
+	all, _, _ := e.Cluster.URLChanges(snap.ClusterID).List(ctx)
+	for _, c := range all {
+		if _, pending := snap.Pending[c.ID]; !pending {
+			_ = e.Cluster.URLChanges(snap.ClusterID).Delete(ctx, c.ID.String())
+		}
+	}
+}
+
+// record records the change, under the lock, before it is made. A change back keeps the
+// record while the process is the one from before: that shows that it is undone.
+func (u *update) record(ctx context.Context, snap membership.Snapshot) error {
+	if err := u.hold.ensure(snap); err != nil {
+		return err
+	}
+	u.endURLChanges(ctx, snap)
+	if v := snap.Voters(); len(v) == 1 && v[0].ID == u.req.ID {
+		return nil // no other voter has to find it
+	}
+	start := u.startOf(ctx, u.req.ID)
+	m, _ := snap.Member(u.req.ID)
+	next := membership.URLChange{ID: u.req.ID, PeerURLs: u.req.PeerURLs, Before: m.PeerURLs, Start: start}
+	if was, pending := snap.Pending[u.req.ID]; pending {
+		next = was.Next(u.req.PeerURLs, start)
+	}
+	return u.put(ctx, snap, next)
+}
+
+// confirm makes sure, in the run that made the change, that the record has the start time
+// of the process that ran when the list got the new URLs: one that was restarted between
+// the record and the change has not used them. It deletes the record of a change back.
+func (u *update) confirm(ctx context.Context, snap membership.Snapshot) error {
+	if u.recorded.ID == 0 {
+		return nil
+	}
+	u.endURLChanges(ctx, snap)
+	if now := u.startOf(ctx, u.req.ID); now != "" && now != u.recorded.Start {
+		return u.put(ctx, snap, u.recorded.Next(u.req.PeerURLs, now))
+	}
+	return nil
+}
+
+func (u *update) put(ctx context.Context, snap membership.Snapshot, c membership.URLChange) error {
+	c.Since, c.By = u.Clock.Now(), u.Self
+	if _, err := u.Cluster.URLChanges(snap.ClusterID).Put(ctx, c); err != nil {
+		return sent(err, "")
+	}
+	u.recorded = c
+	return nil
 }

@@ -76,7 +76,7 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"a restore cannot be withdrawn (N2)", "membership/restore.go", "return RestoreWithdrawn, \"\"", "return RestoreNothing, \"\"", "TestRestoreIsWithdrawn"},
 	{"another cluster's backup replaces a backup (N3)", "membership/save.go", "case now.Cluster != was.Cluster:", "case false:", "TestBackupStays"},
 	{"an older backup replaces a newer one (N3)", "membership/save.go", "case now.Least < was.Most:", "case false:", "TestBackupStays"},
-	{"the record beside a backup is not read (N3)", "reconfigure/filerecord.go", "if is, ok := recorded(ctx, r.Path); ok {", "if is, ok := recorded(ctx, r.Path); ok && false {", "TestBackupStays"},
+	{"the record beside a backup is not read (N3)", "reconfigure/savefile.go", "if is, ok := recorded(ctx, r.Path); ok {", "if is, ok := recorded(ctx, r.Path); ok && false {", "TestBackupStays"},
 	{"two changes of peer URLs at once (N4)", "membership/pendingurls.go", "if len(others) == 0 ||", "if len(others) >= 0 ||", "TestPendingPeerURLs$"},
 	{"a change of peer URLs is not recorded (N4)", "reconfigure/update.go", "if err := u.record(ctx, snap); err != nil {", "if err := ctx.Err(); err != nil {", "TestPendingPeerURLs$"},
 	{"a change of peer URLs needs no restart (N4)", "membership/pendingurls.go", "return URLsNotRestarted\n", "return URLsSettled\n", "TestPendingPeerURLs$"},
