@@ -57,11 +57,7 @@ func (b *ProcessState) Request(id membership.ClusterID, s Statement, gone []stri
 	if s.Cluster == id {
 		r.Gone = append(r.Gone, s.Gone...)
 	}
-	for _, other := range b.known.Keys() {
-		if other != id {
-			r.Others = append(r.Others, other)
-		}
-	}
+	r.Others = slices.DeleteFunc(b.known.Keys(), func(other membership.ClusterID) bool { return other == id })
 	in := b.membersOf(id)
 	for _, name := range in.Keys() {
 		m, _ := in.Get(name)
@@ -125,18 +121,17 @@ func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone 
 	return e.repeat(ctx, ActionForget, cluster.String(), func() error {
 		err := e.MayGiveUp(ctx, cluster, gone)
 		kept, refused := errors.AsType[*NotGivenUp](err)
-		if err == nil {
+		switch {
+		case err == nil:
 			e.Process.lost.Set(cluster, true)
-		} else if refused && kept.Decision.Code == membership.NotStated && e.Process.lost.Has(cluster) {
 			return nil
-		}
-		if refused && (kept.Decision.Code == membership.MayServe || kept.Decision.Code == membership.Contradicted) {
+		case refused && kept.Decision.Code == membership.NotStated && e.Process.lost.Has(cluster):
+			return nil
+		case refused && (kept.Decision.Code == membership.MayServe || kept.Decision.Code == membership.Contradicted):
 			return outcome{next: unsure, cause: err}
-		}
-		if err != nil {
+		default:
 			return stopping(err)
 		}
-		return nil
 	})
 }
 

@@ -311,24 +311,19 @@ func (j *join) add(ctx context.Context) error {
 	}
 	via, _, _ := j.snap.MajorityLeader()
 	var id membership.MemberID
-	held, err := j.hold.change(j.snap, func(ctx context.Context) (err error) {
-		id, err = j.Cluster.AddLearner(ctx, via, j.req.PeerURLs)
-		return err
-	})
-	if held != nil {
-		return held
-	}
-	log.Debug(ctx, log.Membership, "member add", "member", j.name, "id", id, "answer", err)
-	j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
-	if err != nil {
-		if errors.Is(err, cluster.ErrPermission) || errors.Is(err, cluster.ErrBadURL) {
+	if err := j.hold.change(j.snap, func(limited context.Context) (err error) {
+		id, err = j.Cluster.AddLearner(limited, via, j.req.PeerURLs)
+		log.Debug(ctx, log.Membership, "member add", "member", j.name, "id", id, "answer", err)
+		j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
+		switch {
+		case err == nil, errors.Is(err, cluster.ErrPermission), errors.Is(err, cluster.ErrBadURL):
 			return err
-		}
-		if errors.Is(err, cluster.ErrLearnerSlotTaken) {
+		case errors.Is(err, cluster.ErrLearnerSlotTaken):
 			j.full = learners
 		}
-		// The list and the record of the intent decide what to do next.
-		return retrying(err)
+		return retrying(err) // the list and the record of the intent decide what to do next
+	}); err != nil {
+		return err
 	}
 	j.warnings = append(j.warnings, d.Warnings...)
 	j.member = membership.Member{ID: id, PeerURLs: j.req.PeerURLs, Learner: true}

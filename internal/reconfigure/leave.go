@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -219,22 +220,21 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 	}
 	l.out.Warnings, l.out.Snapshot = d.Warnings, l.snap
 	if d.MoveLeaderTo != 0 {
-		return kept(l.moveLeader(ctx, l.hold, l.snap, d.MoveLeaderTo))
+		return kept(l.moveLeader(l.hold, l.snap, d.MoveLeaderTo))
 	}
 	if err := l.begin(ctx); err != nil {
 		return kept(err)
 	}
 	leader, _, _ := l.snap.MajorityLeader()
-	held, err := l.hold.change(l.snap, func(ctx context.Context) error { return l.Cluster.Remove(ctx, leader, l.req.ID) })
-	if held != nil {
-		return kept(held)
-	}
-	log.Debug(ctx, log.Membership, "member remove", "member", l.name, "id", l.req.ID, "answer", err)
-	if errors.Is(err, cluster.ErrNotFound) {
-		err = nil
-	}
-	l.tried = l.tried || err == nil || errors.Is(err, cluster.ErrAmbiguous)
-	return sent(err, "the removal was sent")
+	return kept(l.hold.change(l.snap, func(ctx context.Context) error {
+		err := l.Cluster.Remove(ctx, leader, l.req.ID)
+		log.Debug(ctx, log.Membership, "member remove", "member", l.name, "id", l.req.ID, "answer", err)
+		if errors.Is(err, cluster.ErrNotFound) {
+			err = nil
+		}
+		l.tried = l.tried || err == nil || errors.Is(err, cluster.ErrAmbiguous)
+		return sent(err, "the removal was sent")
+	}))
 }
 
 // survivorsAgree completes the removal of a member that is absent from a
@@ -256,18 +256,14 @@ func (l *leave) survivorsAgree(ctx context.Context) error {
 // takenOver reports whether another record claims the member.
 func (l *leave) takenOver(ctx context.Context) (bool, error) {
 	owners, err := cluster.Owners(ctx, l.Cluster.Records(l.snap.ClusterID), l.req.ID)
+	taken := slices.ContainsFunc(owners, func(owner string) bool { return owner != l.req.Owner })
+	if err == nil && taken {
+		err = l.letGo(ctx)
+	}
 	if err != nil {
 		return false, l.later(err)
 	}
-	for _, owner := range owners {
-		if owner != l.req.Owner {
-			if err := l.letGo(ctx); err != nil {
-				return false, l.later(err)
-			}
-			return true, nil
-		}
-	}
-	return false, nil
+	return taken, nil
 }
 
 // forget updates the ownership record after the removal. A failed write is not

@@ -121,15 +121,15 @@ func (h *hold) release() {
 // change makes a change of the membership. The check of the lock is the last call
 // before it, and the change ends before the lock that was checked can expire:
 // etcd's membership calls do not check the lock themselves. snap is the basis of
-// the change. If held is not nil, it is the error of [hold.ensure], and nothing
-// was sent. Otherwise err is that of send.
-func (h *hold) change(snap membership.Snapshot, send func(context.Context) error) (held, err error) {
-	if held := h.ensure(snap); held != nil {
-		return held, nil
+// the change. The error is that of [hold.ensure], and then send was not called, or that
+// of send.
+func (h *hold) change(snap membership.Snapshot, send func(context.Context) error) error {
+	if err := h.ensure(snap); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, ChangeLimit)
 	defer cancel()
-	return nil, send(ctx)
+	return send(ctx)
 }
 
 // ensure makes sure, before a change, that no other process makes a change.

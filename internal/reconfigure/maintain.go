@@ -145,17 +145,14 @@ func (d *defragmentation) next() error {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
 	}, func(s membership.Snapshot, decision membership.Decision) error {
 		if decision.Verdict == membership.Done {
+			d.left = nil
 			return nil
 		}
 		subject, snap = decision.Facts.Subject, s
 		return d.hold.ensureBy(wait, s)
 	})
-	if err != nil {
+	if err != nil || len(d.left) == 0 {
 		return err
-	}
-	if subject == 0 {
-		d.left = nil
-		return nil
 	}
 	return d.defragment(subject, snap)
 }
@@ -180,12 +177,11 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 }
 
 // moveLeader asks the leader to move the leadership.
-func (e *Engine) moveLeader(ctx context.Context, h *hold, s membership.Snapshot, to membership.MemberID) error {
+func (e *Engine) moveLeader(h *hold, s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
-	held, err := h.change(s, func(ctx context.Context) error { return e.Cluster.MoveLeader(ctx, leader, to) })
-	if held != nil {
-		return held
-	}
-	log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
-	return sent(err, "leadership was moved")
+	return h.change(s, func(ctx context.Context) error {
+		err := e.Cluster.MoveLeader(ctx, leader, to)
+		log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
+		return sent(err, "leadership was moved")
+	})
 }

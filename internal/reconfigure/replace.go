@@ -44,12 +44,9 @@ func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
 	if err != nil || len(all) == 0 {
 		return
 	}
-	open := map[string]bool{}
-	for _, t := range snap.OpenTurns(all) {
-		open[t.Name] = true
-	}
+	open := snap.OpenTurns(all)
 	for _, t := range all {
-		if !open[t.Name] {
+		if !slices.ContainsFunc(open, func(o membership.Turn) bool { return o.Name == t.Name }) {
 			_ = e.Cluster.Turns(snap.ClusterID).Delete(ctx, t.Name)
 		}
 	}
@@ -120,32 +117,28 @@ func (l *leave) place(r membership.RemoveRequest) error {
 	}
 	scheme, _, _ := strings.Cut(l.req.PeerURLs[0], "://")
 	via, _, _ := l.snap.MajorityLeader()
-	held, err := l.hold.change(l.snap, func(ctx context.Context) error {
+	return kept(l.hold.change(l.snap, func(ctx context.Context) error {
 		_, err := l.Cluster.AddLearner(ctx, via, []string{scheme + "://" + placeholderHost})
-		return err
-	})
-	switch {
-	case held != nil:
-		return kept(held)
-	case errors.Is(err, cluster.ErrLearnerSlotTaken):
-		d.Verdict = membership.Refuse
-		return stopping(l.refusal(d, l.snap))
-	case err == nil:
-		l.accepted = d.Facts.Others
-	}
-	return sent(err, "the servers accept another learner")
+		switch {
+		case errors.Is(err, cluster.ErrLearnerSlotTaken):
+			d.Verdict = membership.Refuse
+			return stopping(l.refusal(d, l.snap))
+		case err == nil:
+			l.accepted = d.Facts.Others
+		}
+		return sent(err, "the servers accept another learner")
+	}))
 }
 
 // removeLearner removes a learner that never started.
 func (h *hold) removeLearner(snap membership.Snapshot, id membership.MemberID, done note) error {
 	via, _, _ := snap.MajorityLeader()
-	held, err := h.change(snap, func(ctx context.Context) error { return h.engine.Cluster.Remove(ctx, via, id) })
-	if held != nil {
-		return kept(held)
-	}
-	log.Debug(h.ctx, log.Membership, "member remove", "member", h.name, "id", id, "answer", err)
-	if errors.Is(err, cluster.ErrNotFound) {
-		err = nil
-	}
-	return sent(err, done)
+	return kept(h.change(snap, func(ctx context.Context) error {
+		err := h.engine.Cluster.Remove(ctx, via, id)
+		log.Debug(ctx, log.Membership, "member remove", "member", h.name, "id", id, "answer", err)
+		if errors.Is(err, cluster.ErrNotFound) {
+			err = nil
+		}
+		return sent(err, done)
+	}))
 }

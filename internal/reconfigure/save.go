@@ -151,11 +151,10 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved) (err err
 	if err != nil {
 		return err
 	}
-	if err := place(ctx, file, r); err != nil {
+	if err = place(ctx, file, r); err != nil {
 		undo()
-		return err
 	}
-	return nil
+	return err
 }
 
 // receive writes the data that the member sends. The same member of the same cluster

@@ -73,20 +73,17 @@ func (u *update) look(ctx context.Context) error {
 	}
 	u.out.Warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {
-		return u.moveLeader(ctx, u.hold, snap, d.MoveLeaderTo)
+		return u.moveLeader(u.hold, snap, d.MoveLeaderTo)
 	}
 	if err := u.record(ctx, snap); err != nil {
 		return kept(err)
 	}
 	via, _, _ := snap.MajorityLeader()
-	held, err := u.hold.change(snap, func(ctx context.Context) error {
-		return u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	return u.hold.change(snap, func(ctx context.Context) error {
+		err := u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+		log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
+		return sent(err, "the new peer URLs were sent")
 	})
-	if held != nil {
-		return held
-	}
-	log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
-	return sent(err, "the new peer URLs were sent")
 }
 
 // readdress updates the ownership record with the new URLs.

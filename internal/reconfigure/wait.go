@@ -6,6 +6,7 @@ package reconfigure
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -106,7 +107,7 @@ func (j *join) advance(ctx context.Context) error {
 	if !j.member.Learner {
 		return j.voting()
 	}
-	return j.promote(ctx)
+	return j.promote()
 }
 
 // start returns nil once the process of the member has published its name.
@@ -131,14 +132,12 @@ func (j *join) start(ctx context.Context) error {
 // find updates the member from the list. If a member that we added is missing,
 // it was removed by another actor.
 func (j *join) find(members []membership.Member) error {
-	for _, m := range members {
-		if m.ID == j.member.ID {
-			j.member = m
-			j.snap.Members = members
-			return nil
-		}
+	i := slices.IndexFunc(members, func(m membership.Member) bool { return m.ID == j.member.ID })
+	if i < 0 {
+		return j.refusal(membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}})
 	}
-	return j.refusal(membership.Decision{Code: membership.NotMember, Facts: membership.Facts{Subject: j.member.ID}})
+	j.member, j.snap.Members = members[i], members
+	return nil
 }
 
 // voting returns nil when the voter itself answers as a voter, and the others
@@ -158,7 +157,7 @@ func (j *join) voting() error {
 // promote decides whether to promote the learner, and promotes it. It also
 // waits after a refusal: with the lock held and the learner added, nothing is
 // gained by giving up before the time is over.
-func (j *join) promote(ctx context.Context) error {
+func (j *join) promote() error {
 	answer := j.snap.Answer(j.member.ID)
 	d := j.judge()
 	j.before = answer
@@ -177,22 +176,21 @@ func (j *join) promote(ctx context.Context) error {
 		return nil
 	}
 	leader, _, _ := j.snap.MajorityLeader()
-	held, err := j.hold.change(j.snap, func(ctx context.Context) error { return j.Cluster.Promote(ctx, leader, j.member.ID) })
-	if held != nil {
-		return held
-	}
-	log.Debug(ctx, log.Membership, "member promote", "member", j.name, "id", j.member.ID, "answer", err)
-	switch {
-	case err == nil:
-		j.warnings = append(j.warnings, d.Warnings...)
-	case errors.Is(err, cluster.ErrPermission):
-		return err
-	default:
-		// After any other error the list tells: a second promotion sometimes
-		// answers "not in sync" after the first one succeeded.
-		j.before = membership.Answer{}
-	}
-	return retrying(note("the promotion was sent"))
+	return j.hold.change(j.snap, func(ctx context.Context) error {
+		err := j.Cluster.Promote(ctx, leader, j.member.ID)
+		log.Debug(ctx, log.Membership, "member promote", "member", j.name, "id", j.member.ID, "answer", err)
+		switch {
+		case err == nil:
+			j.warnings = append(j.warnings, d.Warnings...)
+		case errors.Is(err, cluster.ErrPermission):
+			return err
+		default:
+			// After any other error the list tells: a second promotion sometimes
+			// answers "not in sync" after the first one succeeded.
+			j.before = membership.Answer{}
+		}
+		return retrying(note("the promotion was sent"))
+	})
 }
 
 // judge decides on the latest observation whether the member may be promoted.
