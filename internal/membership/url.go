@@ -24,7 +24,6 @@ const (
 	URLNoHost     URLProblem = "no host"  // nothing to dial
 	URLHost       URLProblem = "host"     // neither an IP address nor a host name
 	URLWildcard   URLProblem = "wildcard" // 0.0.0.0 or ::, which cannot be dialled
-	URLBind       URLProblem = "bind"     // a host name, but etcd binds to addresses only
 	URLNoPort     URLProblem = "no port"  // etcd has no default port for peers
 	URLPort       URLProblem = "port"     // not in 1 to 65535
 	URLPath       URLProblem = "path"     // a path other than "/"
@@ -95,21 +94,6 @@ func normalize(raw string, wildcard bool) (string, error) {
 		return bad(problem)
 	}
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
-}
-
-// NormalizeListenURL is [NormalizeURL] for a URL that a process binds to: an IP
-// address, the wildcard address or localhost. At startup etcd refuses any other
-// host name ("expected IP in URL for binding").
-func NormalizeListenURL(raw string) (string, error) {
-	normal, err := normalize(raw, true)
-	if err != nil {
-		return "", err
-	}
-	_, host, _ := strings.Cut(normal, "://")
-	if _, err := netip.ParseAddrPort(host); err != nil && !strings.HasPrefix(host, "localhost:") {
-		return "", &URLError{URL: normal, Problem: URLBind}
-	}
-	return normal, nil
 }
 
 // hostCharacters are the characters of host names, in lower case.

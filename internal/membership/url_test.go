@@ -104,27 +104,3 @@ func TestIsLoopback(t *testing.T) {
 		}
 	}
 }
-
-// etcd listens on addresses and on localhost ("expected IP in URL for binding").
-func TestNormalizeListenURL(t *testing.T) {
-	for raw, want := range map[string]string{
-		"http://0.0.0.0:2380/":       "http://0.0.0.0:2380",
-		"HTTPS://[::]:2380":          "https://[::]:2380",
-		"http://[0:0::1]:2380":       "http://[::1]:2380",
-		"http://10.0.0.1:2380":       "http://10.0.0.1:2380",
-		"http://LOCALHOST:2380":      "http://localhost:2380",
-		"http://infra1:2380":         "bind",
-		"http://localhost.home:2380": "bind",
-		"http://10.0.0.1":            "no port",
-		"unix://10.0.0.1:2380":       "scheme",
-		"":                           "empty",
-	} {
-		got, err := NormalizeListenURL(raw)
-		if bad, refused := errors.AsType[*URLError](err); refused {
-			got += string(bad.Problem)
-		}
-		if got != want {
-			t.Errorf("%q: %q, %v, want %q", raw, got, err, want)
-		}
-	}
-}

@@ -57,7 +57,6 @@ var urlProblems = map[membership.URLProblem]string{
 	membership.URLNoHost:     "%s has no host." + wantURL,
 	membership.URLHost:       "%s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
 	membership.URLWildcard:   "%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
-	membership.URLBind:       "%s names a host, and etcd listens on addresses only. Give an IP address, such as https://0.0.0.0:2380, or localhost.",
 	membership.URLNoPort:     "%s has no port, and etcd assumes none." + wantURL,
 	membership.URLPort:       "%s has a port outside of 1 to 65535." + wantURL,
 	membership.URLPath:       "%s has a path; etcd accepts none here." + wantURL,

@@ -115,15 +115,12 @@ func areSameURLs(a, b types.Set) bool {
 	return membership.SameURLs(Texts(a), Texts(b))
 }
 
-// NormalURLs returns the URLs in the form that etcd gets, in order, nil for none. They are
-// URLs at which other processes reach the member, or URLs that its process
-// listens on. [Advertised] and [Listened] have already refused any URL that
-// cannot be normalised; NormalURLs returns such a URL unchanged.
+// NormalURLs returns the URLs in the form that etcd gets, in order, nil for none.
+// [Advertised] has already refused any URL that cannot be normalised; NormalURLs returns
+// such a URL unchanged.
 func NormalURLs(urls []string) (out []string) {
 	for _, u := range urls {
-		if n, err := membership.NormalizeURL(u); err == nil {
-			u = n
-		} else if n, err := membership.NormalizeListenURL(u); err == nil {
+		if n, err := membership.ListedURL(u); err == nil {
 			u = n
 		}
 		out = append(out, u)
