@@ -19,10 +19,11 @@ import (
 )
 
 // All returns the functions that the provider serves.
-func All() []func() function.Function {
-	return []func() function.Function{
-		newInitialCluster, newParseInitialCluster, newEnvironmentFile, newQuorum, newMemberID, newCloudConfig, newIgnition,
+func All() (all []func() function.Function) {
+	for _, f := range []function.Function{initialCluster, parseInitialCluster, environmentFile, quorum, memberID, cloudConfig, ignition} {
+		all = append(all, func() function.Function { return f })
 	}
+	return all
 }
 
 // pure is a function whose result depends only on arguments that are all known.
@@ -32,6 +33,17 @@ type pure struct {
 	// run returns the result. An error is about the first argument, unless it
 	// is an error of the framework.
 	run func(context.Context, function.ArgumentsData) (any, error)
+}
+
+// of returns the run of a function of one argument.
+func of[A, R any](f func(A) (R, error)) func(context.Context, function.ArgumentsData) (any, error) {
+	return func(ctx context.Context, arguments function.ArgumentsData) (any, error) {
+		var argument A
+		if err := arguments.Get(ctx, &argument); err != nil {
+			return nil, err
+		}
+		return f(argument)
+	}
 }
 
 // Metadata implements [function.Function].

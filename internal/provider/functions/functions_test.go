@@ -38,13 +38,13 @@ func setOf(urls ...string) attr.Value {
 	return set(values...)
 }
 
-func members(m map[string]attr.Value) attr.Value { return types.MapValueMust(urlsByName().ElemType, m) }
+func members(m map[string]attr.Value) attr.Value { return types.MapValueMust(peerURLs, m) }
 
 func variables(m map[string]attr.Value) attr.Value { return types.MapValueMust(types.StringType, m) }
 
 var (
 	unknownString  = types.StringUnknown()
-	unknownMembers = types.MapUnknown(urlsByName().ElemType)
+	unknownMembers = types.MapUnknown(peerURLs)
 )
 
 func TestFunctions(t *testing.T) {
@@ -55,53 +55,53 @@ func TestFunctions(t *testing.T) {
 		fails     string
 	}{
 		"initial_cluster": {
-			f: newInitialCluster(),
+			f: initialCluster,
 			arguments: []attr.Value{members(map[string]attr.Value{
 				"b": setOf("https://10.1.0.2:2380", "https://10.0.0.2:2380/"), "a": setOf("https://Infra1.example:2380"),
 			})},
 			want: str("a=https://Infra1.example:2380,b=https://10.0.0.2:2380,b=https://10.1.0.2:2380"),
 		},
-		"initial_cluster, an unknown URL": {f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(unknownString)})}, want: unknownString},
-		"initial_cluster, unknown":        {f: newInitialCluster(), arguments: []attr.Value{unknownMembers}, want: unknownString},
-		"initial_cluster, nobody":         {f: newInitialCluster(), arguments: []attr.Value{members(nil)}, fails: "The initial cluster is empty. Expected name=url entries with commas between them"},
+		"initial_cluster, an unknown URL": {f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"a": set(unknownString)})}, want: unknownString},
+		"initial_cluster, unknown":        {f: initialCluster, arguments: []attr.Value{unknownMembers}, want: unknownString},
+		"initial_cluster, nobody":         {f: initialCluster, arguments: []attr.Value{members(nil)}, fails: "The initial cluster is empty. Expected name=url entries with commas between them"},
 		"initial_cluster, a null set": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": types.SetNull(types.StringType)})},
+			f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"a": types.SetNull(types.StringType)})},
 			fails: `Entry "a": Expected name=url, such as infra1=https://10.0.0.1:2380`,
 		},
 		"initial_cluster, a null URL": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": set(types.StringNull())})},
+			f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"a": set(types.StringNull())})},
 			fails: "Member a has a peer URL that is null. Give a URL, or leave the member out",
 		},
 		"initial_cluster, two with one URL": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1"), "b": setOf("http://H:1")})},
+			f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1"), "b": setOf("http://H:1")})},
 			fails: `Entry "b=http://H:1": Its peer URL is in the list twice; each belongs to one member`,
 		},
 		"initial_cluster, a URL that is two": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1,b=http://h:2")})},
+			f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"a": setOf("http://h:1,b=http://h:2")})},
 			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Expected a scheme, a host and a port, such as https://10.0.0.1:2380`,
 		},
 		"initial_cluster, a name that no machine starts with": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"$(id)": setOf("http://h:1")})},
+			f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"$(id)": setOf("http://h:1")})},
 			fails: `Entry "$(id)": The member name "$(id)" contains a character other than letters (a to z, A to Z), digits and . _ : @ % + ~ -. The join script and the data directory take no other. Choose another name`,
 		},
 		"initial_cluster, a name that is two": {
-			f: newInitialCluster(), arguments: []attr.Value{members(map[string]attr.Value{"a=b": setOf("http://h:1")})},
+			f: initialCluster, arguments: []attr.Value{members(map[string]attr.Value{"a=b": setOf("http://h:1")})},
 			fails: `Entry "a=b": The member name "a=b" contains '=' or ',', which separate the entries of an initial cluster. Choose another name`,
 		},
 
 		"parse_initial_cluster": {
-			f: newParseInitialCluster(), arguments: []attr.Value{str("b=https://10.0.0.2:2380, a=https://10.0.0.1:2380,b=https://10.1.0.2:2380")},
+			f: parseInitialCluster, arguments: []attr.Value{str("b=https://10.0.0.2:2380, a=https://10.0.0.1:2380,b=https://10.1.0.2:2380")},
 			want: members(map[string]attr.Value{"b": setOf("https://10.0.0.2:2380", "https://10.1.0.2:2380"), "a": setOf("https://10.0.0.1:2380")}),
 		},
-		"parse_initial_cluster, unknown": {f: newParseInitialCluster(), arguments: []attr.Value{unknownString}, want: unknownMembers},
-		"parse_initial_cluster, empty":   {f: newParseInitialCluster(), arguments: []attr.Value{str("")}, fails: "The initial cluster is empty. Expected name=url entries with commas between them"},
+		"parse_initial_cluster, unknown": {f: parseInitialCluster, arguments: []attr.Value{unknownString}, want: unknownMembers},
+		"parse_initial_cluster, empty":   {f: parseInitialCluster, arguments: []attr.Value{str("")}, fails: "The initial cluster is empty. Expected name=url entries with commas between them"},
 		"parse_initial_cluster, a password": {
-			f: newParseInitialCluster(), arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
+			f: parseInitialCluster, arguments: []attr.Value{str("a=http://root:swordfish@h:1")},
 			fails: `Entry "***@h:1": http://***@h:1 holds a user name or password. Leave it out`,
 		},
 
 		"environment_file": {
-			f: newEnvironmentFile(),
+			f: environmentFile,
 			arguments: []attr.Value{variables(map[string]attr.Value{
 				"ETCD_NAME": str("a"), "ETCD_INITIAL_CLUSTER": str("a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380"), "ETCD_EMPTY": str(""),
 				"ETCD_LEFT_OUT": types.StringNull(), "_quoted": str("a \"b\" $c `d` \\e 'f' #é"),
@@ -109,34 +109,34 @@ func TestFunctions(t *testing.T) {
 			want: str("ETCD_EMPTY=\nETCD_INITIAL_CLUSTER=\"a=https://10.0.0.1:2380,b=https://[2001:db8::1]:2380\"\nETCD_NAME=a\n" +
 				"_quoted=\"a \\\"b\\\" \\$c \\`d\\` \\\\e 'f' #é\"\n"),
 		},
-		"environment_file, nothing":          {f: newEnvironmentFile(), arguments: []attr.Value{variables(nil)}, want: str("")},
-		"environment_file, an unknown value": {f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": unknownString})}, want: unknownString},
-		"environment_file, unknown":          {f: newEnvironmentFile(), arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
+		"environment_file, nothing":          {f: environmentFile, arguments: []attr.Value{variables(nil)}, want: str("")},
+		"environment_file, an unknown value": {f: environmentFile, arguments: []attr.Value{variables(map[string]attr.Value{"A": unknownString})}, want: unknownString},
+		"environment_file, unknown":          {f: environmentFile, arguments: []attr.Value{types.MapUnknown(types.StringType)}, want: unknownString},
 		"environment_file, a bad name": {
-			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"1A": str("")})},
+			f: environmentFile, arguments: []attr.Value{variables(map[string]attr.Value{"1A": str("")})},
 			fails: `"1A" cannot be the name of a variable: expected letters, digits and "_", and no digit first, such as ETCD_NAME`,
 		},
 		"environment_file, a bad value": {
-			f: newEnvironmentFile(), arguments: []attr.Value{variables(map[string]attr.Value{"A": str("swordfish\r")})},
+			f: environmentFile, arguments: []attr.Value{variables(map[string]attr.Value{"A": str("swordfish\r")})},
 			fails: "The value of A holds the character U+000D. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets A",
 		},
 
-		"quorum of unknown":  {f: newQuorum(), arguments: []attr.Value{types.Int64Unknown()}, want: types.Int64Unknown()},
-		"quorum of nobody":   {f: newQuorum(), arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given"},
-		"quorum of negative": {f: newQuorum(), arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given"},
+		"quorum of unknown":  {f: quorum, arguments: []attr.Value{types.Int64Unknown()}, want: types.Int64Unknown()},
+		"quorum of nobody":   {f: quorum, arguments: []attr.Value{types.Int64Value(0)}, fails: "A cluster has at least one voter; 0 was given"},
+		"quorum of negative": {f: quorum, arguments: []attr.Value{types.Int64Value(-3)}, fails: "A cluster has at least one voter; -3 was given"},
 
 		// From a real server; see TestComputeIDsAsServersDo.
-		"member_id":                 {f: newMemberID(), arguments: []attr.Value{setOf("http://localhost:23812", "http://127.0.0.1:23802/"), str("tok-1")}, want: str("6085adc6bb1f46fc")},
-		"member_id, unknown URLs":   {f: newMemberID(), arguments: []attr.Value{types.SetUnknown(types.StringType), str("tok-1")}, want: unknownString},
-		"member_id, an unknown URL": {f: newMemberID(), arguments: []attr.Value{set(unknownString), str("tok-1")}, want: unknownString},
-		"member_id, unknown token":  {f: newMemberID(), arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
-		"member_id, no URL":         {f: newMemberID(), arguments: []attr.Value{setOf(), str("t")}, fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380"},
+		"member_id":                 {f: memberID, arguments: []attr.Value{setOf("http://localhost:23812", "http://127.0.0.1:23802/"), str("tok-1")}, want: str("6085adc6bb1f46fc")},
+		"member_id, unknown URLs":   {f: memberID, arguments: []attr.Value{types.SetUnknown(types.StringType), str("tok-1")}, want: unknownString},
+		"member_id, an unknown URL": {f: memberID, arguments: []attr.Value{set(unknownString), str("tok-1")}, want: unknownString},
+		"member_id, unknown token":  {f: memberID, arguments: []attr.Value{setOf("http://h:1"), unknownString}, want: unknownString},
+		"member_id, no URL":         {f: memberID, arguments: []attr.Value{setOf(), str("t")}, fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380"},
 		"member_id, a null URL": {
-			f: newMemberID(), arguments: []attr.Value{set(types.StringNull()), str("t")},
+			f: memberID, arguments: []attr.Value{set(types.StringNull()), str("t")},
 			fails: "The URL is empty. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 		"member_id, a bad URL": {
-			f: newMemberID(), arguments: []attr.Value{setOf("http://h"), str("t")},
+			f: memberID, arguments: []attr.Value{setOf("http://h"), str("t")},
 			fails: "http://h has no port, and etcd assumes none. Expected a scheme, a host and a port, such as https://10.0.0.1:2380",
 		},
 	}
@@ -181,7 +181,7 @@ func TestNoParameterTakesNull(t *testing.T) {
 func TestQuorumIsAMajority(t *testing.T) {
 	before := int64(0)
 	for n := int64(1); n < 100; n++ {
-		got, err := run(t, newQuorum(), types.Int64Value(n))
+		got, err := run(t, quorum, types.Int64Value(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,22 +201,22 @@ func FuzzInitialCluster(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		parsed, err := run(t, newParseInitialCluster(), str(text))
+		parsed, err := run(t, parseInitialCluster, str(text))
 		if err != nil {
 			return
 		}
-		written, err := run(t, newInitialCluster(), parsed)
+		written, err := run(t, initialCluster, parsed)
 		if err != nil && strings.Contains(err.Error(), "contains a character other than letters") {
 			return // valid for an existing member, but not for a new one
 		}
 		if err != nil {
 			t.Fatalf("%q was read as %s, which cannot be written: %v", text, parsed, err)
 		}
-		again, err := run(t, newParseInitialCluster(), written)
+		again, err := run(t, parseInitialCluster, written)
 		if err != nil {
 			t.Fatalf("%q was written as %s, which cannot be read: %v", text, written, err)
 		}
-		if twice, err := run(t, newInitialCluster(), again); err != nil || !twice.Equal(written) {
+		if twice, err := run(t, initialCluster, again); err != nil || !twice.Equal(written) {
 			t.Fatalf("%q: %s, then %s, %v", text, written, twice, err)
 		}
 		if !strings.ContainsAny(text, "/ \t") && strings.ToLower(text) == text && !again.Equal(parsed) {

@@ -27,19 +27,15 @@ type userData struct {
 	write func(userdata.Node, userdata.Options) (string, error)
 }
 
-func newCloudConfig() function.Function {
-	return userData{pure{name: "cloud_config", definition: defineUserData("User data for cloud-init",
-		"Returns complete user data for cloud-init on Debian and Ubuntu",
-		"a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
-	)}, userdata.CloudConfig}
-}
+var cloudConfig = userData{pure{name: "cloud_config", definition: defineUserData("User data for cloud-init",
+	"Returns complete user data for cloud-init on Debian and Ubuntu",
+	"a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
+)}, userdata.CloudConfig}
 
-func newIgnition() function.Function {
-	return userData{pure{name: "ignition", definition: defineUserData("User data for Ignition",
-		"Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
-		"an Ignition configuration with its `ignition.version`, which is merged",
-	)}, userdata.Ignition}
-}
+var ignition = userData{pure{name: "ignition", definition: defineUserData("User data for Ignition",
+	"Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
+	"an Ignition configuration with its `ignition.version`, which is merged",
+)}, userdata.Ignition}
 
 // defineUserData returns the definition of a function for a kind of user data. about begins
 // its description, and extra says what the option extra takes.

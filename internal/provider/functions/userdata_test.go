@@ -92,7 +92,7 @@ func TestUserData(t *testing.T) {
 			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or give the member https:// URLs in members of the etcd_cluster`, of: 1,
 		},
 	} {
-		for _, f := range []userData{newCloudConfig().(userData), newIgnition().(userData)} {
+		for _, f := range []userData{cloudConfig, ignition} {
 			t.Run(f.name+", "+name, func(t *testing.T) {
 				options := valueOf(tt.options)
 				if d, ok := options.(types.Dynamic); ok {
@@ -128,7 +128,7 @@ func TestExtraAsGiven(t *testing.T) {
 		"bootcmd": types.TupleValueMust(nil, nil), "growpart": map[string]any{}, "hostname": str(""), "small": number("1e-7"), "large": number("18446744073709551615"), "power": number("1e21"),
 		"set": types.SetValueMust(types.StringType, nil), "minus": number("-0.5"), "map": types.MapValueMust(types.StringType, nil),
 	}}
-	got, err := run(t, newCloudConfig(), nodeWith(nil, str("H4sI"), 1), types.DynamicValue(valueOf(options)))
+	got, err := run(t, cloudConfig, nodeWith(nil, str("H4sI"), 1), types.DynamicValue(valueOf(options)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestUserDataIsThatOfThePackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, ferr := run(t, newCloudConfig(), nodeWith(map[string]attr.Value{"ETCD_NAME": str("a")}, str("H4sI"), 1), types.DynamicValue(valueOf(given)))
+	got, ferr := run(t, cloudConfig, nodeWith(map[string]attr.Value{"ETCD_NAME": str("a")}, str("H4sI"), 1), types.DynamicValue(valueOf(given)))
 	if ferr != nil || !got.Equal(str(want)) {
 		t.Errorf("gave %s, %v\nwant %s", got, ferr, want)
 	}
