@@ -55,7 +55,7 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 				MarkdownDescription: "Token, in the discovery cluster at the provider's `endpoints`. Set this or `url`.",
 			},
 			"url": schema.StringAttribute{
-				Optional: true, Computed: true, Sensitive: true, Validators: []validator.String{readableURL()},
+				Optional: true, Computed: true, Sensitive: true, Validators: []validator.String{readableURL},
 				MarkdownDescription: "Discovery URL, as members with `--discovery` take it: of the v2 API (`http://HOST:2379/v2/keys/_etcd/registry/TOKEN`) or of a discovery service " +
 					"(`https://HOST/TOKEN`). The provider connects to the host in it, and verifies it with `ca_cert` of the provider. The host receives user name, password and client " +
 					"certificate only if its scheme, host and port are those of one of the provider's `endpoints`. Set this or `token`.",
@@ -87,14 +87,12 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 }
 
 // readableURL refuses a URL that a member could not take.
-func readableURL() validator.String {
-	return attribute.Checked("must be a discovery URL", func(_, value string) *text.Message {
-		if _, err := discovery.ParseURL(value); err != nil {
-			return new(text.DiscoveryURLInvalid(err.Error()))
-		}
-		return nil
-	})
-}
+var readableURL = attribute.Checked("must be a discovery URL", func(_, value string) *text.Message {
+	if _, err := discovery.ParseURL(value); err != nil {
+		return new(text.DiscoveryURLInvalid(err.Error()))
+	}
+	return nil
+})
 
 // Read implements [datasource.DataSource]. Every failure is an error, because
 // there is no prior state to keep.

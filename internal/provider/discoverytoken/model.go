@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
@@ -35,23 +34,9 @@ type model struct {
 	Bootstrap           types.Object `tfsdk:"bootstrap"`
 }
 
-// accessModel is machine_access.
-type accessModel struct {
-	CACert   types.String `tfsdk:"ca_cert"`
-	Cert     types.String `tfsdk:"cert"`
-	Key      types.String `tfsdk:"key"`
-	Username types.String `tfsdk:"username"`
-}
-
-// addTo adds the variables of the arguments that are given.
-func (a accessModel) addTo(environment map[string]string) {
-	for name, value := range map[string]types.String{
-		"ETCD_DISCOVERY_CACERT": a.CACert, "ETCD_DISCOVERY_CERT": a.Cert, "ETCD_DISCOVERY_KEY": a.Key, "ETCD_DISCOVERY_USER": a.Username,
-	} {
-		if value.ValueString() != "" {
-			environment[name] = value.ValueString()
-		}
-	}
+// accessVariables are the variables of the attributes of machine_access.
+var accessVariables = map[string]string{
+	"ca_cert": "ETCD_DISCOVERY_CACERT", "cert": "ETCD_DISCOVERY_CERT", "key": "ETCD_DISCOVERY_KEY", "username": "ETCD_DISCOVERY_USER",
 }
 
 // memberModel is one element of members.
@@ -96,11 +81,11 @@ func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints 
 	if m.is(bootstrap.ProtocolV3) {
 		variables["ETCD_DISCOVERY_TOKEN"] = place.Token
 		variables["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(dialled, ",")
-		var access accessModel
-		if attribute.IsGiven(m.MachineAccess) {
-			diags.Append(m.MachineAccess.As(ctx, &access, basetypes.ObjectAsOptions{})...)
+		for name, value := range m.MachineAccess.Attributes() {
+			if given, ok := value.(types.String); ok && given.ValueString() != "" {
+				variables[accessVariables[name]] = given.ValueString()
+			}
 		}
-		access.addTo(variables)
 	} else {
 		m.URL = types.StringValue(place.URL)
 		variables["ETCD_DISCOVERY"] = place.URL
@@ -126,13 +111,7 @@ func (m *model) registryEndpoints(endpoints []string) []string {
 	if m.AdvertisedEndpoints.IsNull() {
 		return endpoints
 	}
-	advertised := attribute.Texts(m.AdvertisedEndpoints)
-	for i, endpoint := range advertised {
-		if normal, err := connection.ParseEndpoint(endpoint, false); err == nil {
-			advertised[i] = normal
-		}
-	}
-	return advertised
+	return connection.Askable(attribute.Texts(m.AdvertisedEndpoints))
 }
 
 // setBootstrap derives bootstrap from the other attributes, including unknown

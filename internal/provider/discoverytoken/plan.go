@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -28,9 +29,9 @@ import (
 func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	// Delete needs to know whether it is part of a replacement. A plain removal
 	// is planned without a planned value.
-	k := keptOf(ctx, req.Private, &resp.Diagnostics)
+	k := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	k.Removal = req.Plan.Raw.IsNull()
-	k.store(ctx, resp.Private, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		return
 	}
@@ -73,16 +74,11 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, k kept, r
 	plan.planCreate()
 	bootstrap.AdviseSize(plan.size(), &resp.Diagnostics)
 	plan.advise(&resp.Diagnostics)
-	r.warnOfService(plan, &resp.Diagnostics)
-}
-
-// warnOfService warns, once in a process, about a service over http. Traffic to
-// a loopback address does not leave this machine.
-func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
+	// Traffic to a loopback address does not leave this machine.
 	base := plan.ServiceURL.ValueString()
 	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
 		r.Backend != nil && r.Backend.FirstTime("service over http: "+base) {
-		report.Warn(diags, text.PlainService(base))
+		report.Warn(&resp.Diagnostics, text.PlainService(base))
 	}
 }
 
@@ -90,7 +86,7 @@ func (r *tokenResource) warnOfService(plan *model, diags *diag.Diagnostics) {
 func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config model, prior *model, k kept, resp *resource.ModifyPlanResponse) {
 	was := recordOf(ctx, prior, k.least(prior), &resp.Diagnostics)
 	k.Record = &was
-	k.store(ctx, resp.Private, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
 	replace := plan.planUpdate(config, *prior, k.Unwritten)
 	resp.RequiresReplace = append(resp.RequiresReplace, replace...)
 	if len(replace) > 0 || resp.Diagnostics.HasError() {

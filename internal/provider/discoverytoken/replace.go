@@ -13,7 +13,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -134,14 +133,6 @@ type kept struct {
 	Record *record `json:"record,omitempty"`
 	// Least is the smallest known size that the token has had.
 	Least int `json:"least,omitempty"`
-}
-
-func keptOf(ctx context.Context, from private.Reader, diags *diag.Diagnostics) kept {
-	return private.Kept[kept](ctx, from, keptKey, diags)
-}
-
-func (k kept) store(ctx context.Context, to private.Writer, diags *diag.Diagnostics) {
-	private.Keep(ctx, to, keptKey, k, diags)
 }
 
 // least returns the smallest size that a token in the state is known to have had.

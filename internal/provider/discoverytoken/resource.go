@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -92,7 +93,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	kept{Unsure: unsure, Least: plan.size()}.store(ctx, resp.Private, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keptKey, kept{Unsure: unsure, Least: plan.size()}, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
@@ -133,7 +134,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	if resp.Diagnostics.HasError() || state.Complete.ValueBool() || r.Backend.Unknown {
 		return
 	}
-	k := keptOf(ctx, req.Private, &resp.Diagnostics)
+	k := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -166,7 +167,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	default:
 		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, err))
 	}
-	k.store(ctx, resp.Private, &resp.Diagnostics)
+	private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
 	if err != nil && bad == nil {
 		return // nothing is known of the token
 	}
@@ -182,7 +183,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
-	k := keptOf(ctx, req.Private, &resp.Diagnostics)
+	k := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -198,7 +199,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 			return
 		}
 		k.Unsure, k.Unwritten = unsure, false
-		k.store(ctx, resp.Private, &resp.Diagnostics)
+		private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
 	}
 	if plan.Environment.IsUnknown() {
 		plan.fromPlace(ctx, plan.place(), r.Backend.Settings.Endpoints, &resp.Diagnostics)
@@ -210,7 +211,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 // discovery cluster is gone.
 func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
-	k := keptOf(ctx, req.Private, &resp.Diagnostics)
+	k := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -4,12 +4,15 @@
 package discoverytoken
 
 import (
+	"cmp"
 	"context"
-	"maps"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -19,22 +22,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-const description = "Creates a discovery token, through which the initial members of a cluster find each other if their addresses are not known in advance."
-
 // Schema implements [resource.Resource].
 func (r *tokenResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: whichToken()}
-	maps.Copy(resp.Schema.Attributes, howItIsReached())
-	maps.Copy(resp.Schema.Attributes, whatTheRegistryHas())
+	resp.Schema = tokenSchema
 }
 
-// whichToken returns the arguments that identify the token; a change of them
-// requires a new token.
-func whichToken() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+// tokenSchema is the schema of the resource.
+var tokenSchema = schema.Schema{
+	MarkdownDescription: "Creates a discovery token, through which the initial members of a cluster find each other if their addresses are not known in advance.",
+	Attributes: map[string]schema.Attribute{
+		// The arguments that identify the token; a change of them requires a new token.
 		"size": schema.Int64Attribute{
 			Required: true, Validators: []validator.Int64{int64validator.Between(1, discovery.MaxSize)},
 			MarkdownDescription: "Number of initial members: the members of the first apply of the [`etcd_cluster`](cluster.md) that are not learners. Prefer 3 or 5. A change replaces a token that is " +
@@ -58,15 +59,8 @@ func whichToken() map[string]schema.Attribute {
 				"through a gRPC proxy that adds a namespace. Default: `/_etcd/registry`.",
 		},
 		"token": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The token: 32 random hexadecimal digits, or what the discovery service chose. To use a token that exists already, import it."},
-	}
-}
 
-// howItIsReached returns the arguments that change in place.
-func howItIsReached() map[string]schema.Attribute {
-	file := func(description string) schema.Attribute {
-		return schema.StringAttribute{Optional: true, Validators: []validator.String{machinePath()}, MarkdownDescription: description}
-	}
-	return map[string]schema.Attribute{
+		// The arguments that change in place.
 		"advertised_endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 			MarkdownDescription: "Client URLs of the discovery cluster as the machines reach it. They are part of `environment` and `bootstrap`. With `v2` only the first one is, because a member " +
@@ -77,19 +71,15 @@ func howItIsReached() map[string]schema.Attribute {
 			MarkdownDescription: "What a machine needs to reach a `v3` discovery cluster with TLS or authentication. Only names are part of `environment`: the files are on the machine, and the " +
 				"machine sets a password as `ETCD_DISCOVERY_PASSWORD`.",
 			Attributes: map[string]schema.Attribute{
-				"ca_cert": file("Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`)."),
-				"cert": file("Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a " +
+				"ca_cert": machineFile("Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`)."),
+				"cert": machineFile("Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a " +
 					"certificate with a common name. See [Certificates and authentication](../guides/certificates.md#machines-and-the-discovery-cluster)."),
-				"key":      file("Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`)."),
-				"username": schema.StringAttribute{Optional: true, Validators: []validator.String{machineUser()}, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
+				"key":      machineFile("Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`)."),
+				"username": schema.StringAttribute{Optional: true, Validators: []validator.String{machineUser}, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
 			},
 		},
-	}
-}
 
-// whatTheRegistryHas returns the attributes determined by token and registry.
-func whatTheRegistryHas() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+		// The attributes determined by token and registry.
 		"id":  schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
 		"url": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`."},
 		"environment": attribute.ComputedMap("Variables that an initial member needs to find the others. With `v3`: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access`. With `v2` "+
@@ -101,7 +91,12 @@ func whatTheRegistryHas() map[string]schema.Attribute {
 		},
 		"complete":  attribute.ComputedFlag("Whether all initial members have registered, as of the last refresh. Once `true` it stays `true`, the token is retired, and the discovery cluster is not asked again."),
 		"bootstrap": bootstrap.ComputedAttribute(),
-	}
+	},
+}
+
+// machineFile returns an argument for the path of a file on the machine.
+func machineFile(description string) schema.Attribute {
+	return schema.StringAttribute{Optional: true, Validators: []validator.String{machinePath}, MarkdownDescription: description}
 }
 
 // memberObject is one element of members.
@@ -111,4 +106,64 @@ var memberObject = schema.NestedAttributeObject{
 		"name":      attribute.ComputedText("Name of the member."),
 		"peer_urls": attribute.ComputedList("Peer URLs that the member advertises."),
 	},
+}
+
+// ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call
+// checks the values that are not known yet.
+func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	config := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	validateProtocol(config, &resp.Diagnostics)
+}
+
+// inPrefix refuses a prefix that is not an absolute key.
+var inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem, text.DiscoveryPrefixInvalid)
+
+// machinePath refuses a value that cannot be the path of a file on a machine.
+var machinePath = attribute.Checked("must be an absolute path of printable ASCII characters", func(argument, value string) *text.Message {
+	if strings.HasPrefix(value, "/") && isPrintable(value) {
+		return nil
+	}
+	return new(text.MachinePathInvalid(argument))
+})
+
+// machineUser refuses a value that cannot be a user without a password.
+var machineUser = attribute.Checked("must be a user name without a password", func(_, value string) *text.Message {
+	switch {
+	case strings.Contains(value, ":"):
+		return &text.MachineUserPassword
+	case value == "" || !isPrintable(value):
+		return new(text.MachineUserInvalid(value))
+	}
+	return nil
+})
+
+// isPrintable reports whether a text consists of printable ASCII characters.
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// unused are the arguments that a protocol does not use.
+var unused = map[string][]string{
+	bootstrap.ProtocolV3:      {"service_url"},
+	bootstrap.ProtocolV2:      {"machine_access", "service_url"},
+	bootstrap.ProtocolService: {"advertised_endpoints", "machine_access", "prefix"},
+}
+
+// validateProtocol refuses arguments that the protocol does not use.
+func validateProtocol(config model, diags *diag.Diagnostics) {
+	if config.Protocol.IsUnknown() {
+		return
+	}
+	protocol := cmp.Or(config.Protocol.ValueString(), bootstrap.ProtocolV3)
+	given := map[string]attr.Value{
+		"advertised_endpoints": config.AdvertisedEndpoints, "machine_access": config.MachineAccess, "prefix": config.Prefix, "service_url": config.ServiceURL,
+	}
+	for _, name := range unused[protocol] {
+		if !given[name].IsNull() {
+			report.ErrorOn(diags, name, text.DiscoveryArgumentUnused(name, protocol))
+		}
+	}
 }
