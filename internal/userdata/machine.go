@@ -73,10 +73,8 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 	if o.bin == "" {
 		o.bin = programs
 	}
-	variables := maps.Clone(n.Environment)
-	if variables == nil {
-		variables = map[string]string{}
-	}
+	variables := map[string]string{}
+	maps.Copy(variables, n.Environment)
 	variables["ETCD_DATA_DIR"], variables["ETCD_JOIN_BIN"] = o.dataDir, o.bin
 	switch {
 	case o.release != nil:
@@ -106,15 +104,15 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 func (o Options) certificates(variables map[string]string) []file {
 	var files []file
 	for _, part := range []struct {
-		tls    *certificates
+		tls    certificates
 		prefix string
 	}{{o.tls, "ETCD_"}, {o.peerTLS, "ETCD_PEER_"}} {
 		if part.tls == nil {
 			continue
 		}
-		for _, f := range part.tls.files() {
-			if f.inline && !slices.ContainsFunc(files, func(o file) bool { return o.path == f.path }) {
-				files = append(files, file{path: f.path, content: f.content, mode: f.mode, owned: true})
+		for _, f := range part.tls {
+			if f.content != "" && !slices.ContainsFunc(files, func(o file) bool { return o.path == f.path }) {
+				files = append(files, f.file)
 			}
 			variables[part.prefix+f.variable] = f.path
 		}
@@ -147,12 +145,9 @@ func schemes(variables map[string]string) error {
 // reserved reports whether only the node may set a variable. The node and the
 // join script decide how the member starts.
 func reserved(name string) bool {
-	for _, prefix := range []string{"ETCD_INITIAL_", "ETCD_DISCOVERY", "ETCD_JOIN_", "ETCD_FORCE_NEW_CLUSTER", "ETCD_CONFIG_FILE"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return slices.Contains([]string{"ETCD_NAME", "ETCD_WAL_DIR", "ETCD_ADVERTISE_CLIENT_URLS"}, name)
+	prefixes := []string{"ETCD_INITIAL_", "ETCD_DISCOVERY", "ETCD_JOIN_", "ETCD_FORCE_NEW_CLUSTER", "ETCD_CONFIG_FILE"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) ||
+		slices.Contains([]string{"ETCD_NAME", "ETCD_WAL_DIR", "ETCD_ADVERTISE_CLIENT_URLS"}, name)
 }
 
 // unit returns the service unit of the member, for format 1. It runs a single
@@ -236,9 +231,6 @@ func (r *reader) etcd(o *Options, v any) {
 	o.release = &release{
 		url:    r.text("etcd.url", r.required("etcd", m, "url")),
 		sha256: r.text("etcd.sha256", r.required("etcd", m, "sha256")),
-	}
-	if r.err != nil {
-		return
 	}
 	if u, err := url.Parse(o.release.url); r.is(m["url"]) && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
 		r.fail("etcd.url", NotHTTPS, "")

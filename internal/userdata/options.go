@@ -4,6 +4,7 @@
 package userdata
 
 import (
+	"cmp"
 	"crypto/tls"
 	"encoding/pem"
 	"maps"
@@ -25,7 +26,7 @@ type Options struct {
 	official bool
 	// tls is for clients and peerTLS for peers. Either may be nil. Peers that
 	// listen on https:// use tls if peerTLS is nil.
-	tls, peerTLS *certificates
+	tls, peerTLS certificates
 	// dataDir is the data directory.
 	dataDir string
 	// dataDisk is mounted at dataDir. It is nil for the root disk.
@@ -41,34 +42,22 @@ type Options struct {
 // has no file system.
 type dataDisk struct{ device, filesystem string }
 
-// certificates are a CA, a certificate and its key. Each is the text of a PEM
-// file or the path of one on the machine.
-type certificates struct {
-	ca, cert, key string
-	peer          bool
+// certificates are the files of a CA, a certificate and its key, each with the end of
+// the variable for its path. A file without content is on the machine already.
+type certificates []struct {
+	variable string
+	file
 }
 
-type tlsFile struct {
-	variable, path, content, mode string
-	inline                        bool
-}
-
-func (t certificates) files() []tlsFile {
-	side := "server"
-	if t.peer {
-		side = "peer"
-	}
-	all := []tlsFile{
-		{variable: "TRUSTED_CA_FILE", content: t.ca, path: tlsDir + side + "-ca.pem", mode: "0644"},
-		{variable: "CERT_FILE", content: t.cert, path: tlsDir + side + ".pem", mode: "0644"},
-		{variable: "KEY_FILE", content: t.key, path: tlsDir + side + "-key.pem", mode: "0600"},
-	}
-	for i, f := range all {
-		if all[i].inline = membership.IsPEM(f.content); !all[i].inline {
-			all[i].path = f.content
-		}
-	}
-	return all
+// tlsFiles are the options of [certificates], the end of the name of the file that is
+// written for a PEM text, and the types of the blocks of such a text.
+var tlsFiles = []struct {
+	key, variable, name, mode string
+	types                     []string
+}{
+	{"ca", "TRUSTED_CA_FILE", "-ca.pem", "0644", []string{"CERTIFICATE"}},
+	{"cert", "CERT_FILE", ".pem", "0644", []string{"CERTIFICATE"}},
+	{"key", "KEY_FILE", "-key.pem", "0600", []string{"PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"}},
 }
 
 // Unknown represents a value that is not known yet.
@@ -121,13 +110,10 @@ var filesystems = []string{"ext4", "xfs"}
 func Parse(given map[string]any) (o Options, known bool, err error) {
 	r := &reader{known: true}
 	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra")
-	o.dataDir = defaultDataDir
-	if dir, ok := root["data_dir"]; ok {
-		o.dataDir = r.path("data_dir", dir)
-	}
+	o.dataDir = cmp.Or(r.path("data_dir", root["data_dir"]), defaultDataDir)
 	r.etcd(&o, root["etcd"])
-	o.tls = r.tls("tls", root["tls"], false)
-	o.peerTLS = r.tls("peer_tls", root["peer_tls"], true)
+	o.tls = r.tls("tls", root["tls"], "server")
+	o.peerTLS = r.tls("peer_tls", root["peer_tls"], "peer")
 	if disk, ok := root["data_disk"]; ok {
 		d := r.object("data_disk", disk, "device", "filesystem")
 		o.dataDisk = &dataDisk{device: r.path("data_disk.device", r.required("data_disk", d, "device")), filesystem: filesystems[0]}
@@ -139,10 +125,8 @@ func Parse(given map[string]any) (o Options, known bool, err error) {
 		}
 	}
 	o.Environment = r.environment(root["environment"])
-	if extra, ok := root["extra"]; ok {
-		o.extra = r.anyObject("extra", extra)
-		r.known = r.known && !hasUnknown(o.extra)
-	}
+	o.extra = r.anyObject("extra", root["extra"])
+	r.known = r.known && !hasUnknown(o.extra)
 	return o, r.known, r.err
 }
 
@@ -237,10 +221,7 @@ func (r *reader) text(path string, v any) string {
 // path returns an absolute path; see [isPath].
 func (r *reader) path(name string, v any) string {
 	s := r.text(name, v)
-	if s == "" && (v == nil || !r.is(v) || r.err != nil) {
-		return s
-	}
-	if !isPath(s) {
+	if v != nil && r.is(v) && !isPath(s) {
 		r.fail(name, NotPath, s)
 	}
 	return s
@@ -252,21 +233,21 @@ func isPath(s string) bool {
 	return path.IsAbs(s) && path.Clean(s) == s && s != "/" && strings.Trim(s, plain) == ""
 }
 
-func (r *reader) tls(name string, v any, peer bool) *certificates {
-	if v == nil {
-		return nil
-	}
+func (r *reader) tls(name string, v any, side string) certificates {
 	m := r.object(name, v, "ca", "cert", "key")
 	if m == nil {
 		return nil
 	}
-	t := &certificates{
-		ca: r.file(name, m, "ca", "CERTIFICATE"), cert: r.file(name, m, "cert", "CERTIFICATE"),
-		key:  r.file(name, m, "key", "PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS"),
-		peer: peer,
+	t := make(certificates, len(tlsFiles))
+	for i, f := range tlsFiles {
+		given := r.file(name, m, f.key, f.types)
+		t[i].variable, t[i].path = f.variable, given
+		if membership.IsPEM(given) {
+			t[i].file = file{path: tlsDir + side + f.name, content: given, mode: f.mode, owned: true}
+		}
 	}
-	if r.err == nil && membership.IsPEM(t.cert) && membership.IsPEM(t.key) {
-		if _, err := tls.X509KeyPair([]byte(t.cert), []byte(t.key)); err != nil {
+	if cert, key := t[1].content, t[2].content; r.err == nil && cert != "" && key != "" {
+		if _, err := tls.X509KeyPair([]byte(cert), []byte(key)); err != nil {
 			r.fail(name, NotPair, "")
 		}
 	}
@@ -274,7 +255,7 @@ func (r *reader) tls(name string, v any, peer bool) *certificates {
 }
 
 // file returns the text of a PEM file with blocks of the given types, or a path.
-func (r *reader) file(name string, m map[string]any, key string, types ...string) string {
+func (r *reader) file(name string, m map[string]any, key string, types []string) string {
 	v := r.required(name, m, key)
 	s := r.text(at(name, key), v)
 	if r.err != nil || v == nil || !r.is(v) {
