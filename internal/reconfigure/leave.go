@@ -172,7 +172,7 @@ func (l *leave) look(ctx context.Context) error {
 	}
 	l.snap = snap
 	if m, left := placeholder(snap); left && snap.Gate(0).Verdict == membership.Go {
-		return l.hold.removeLearner(snap, m.ID, placeholderRemoved)
+		return l.removeLearner(snap, m.ID, placeholderRemoved)
 	}
 	if l.req.Shared {
 		if taken, err := l.takenOver(ctx); taken || err != nil {
@@ -220,13 +220,13 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 	}
 	l.out.Warnings, l.out.Snapshot = d.Warnings, l.snap
 	if d.MoveLeaderTo != 0 {
-		return kept(l.moveLeader(l.hold, l.snap, d.MoveLeaderTo))
+		return kept(l.moveLeader(l.snap, d.MoveLeaderTo))
 	}
 	if err := l.begin(ctx); err != nil {
 		return kept(err)
 	}
 	leader, _, _ := l.snap.MajorityLeader()
-	return kept(l.hold.change(l.snap, func(ctx context.Context) error {
+	return kept(l.change(l.snap, func(ctx context.Context) error {
 		err := l.Cluster.Remove(ctx, leader, l.req.ID)
 		log.Debug(ctx, log.Membership, "member remove", "member", l.name, "id", l.req.ID, "answer", err)
 		if errors.Is(err, cluster.ErrNotFound) {

@@ -64,6 +64,23 @@ const (
 // the lock was taken.
 var errLockJustTaken = outcome{next: atOnce, cause: note("the lock has just been taken"), keep: true}
 
+// guarded is an operation that observes without the lock between processes and
+// takes it for its changes. While it only waits it does not hold the lock, so
+// that other operations may go first: it may be waiting for one of them.
+type guarded struct {
+	*Engine
+	// action and name are the purpose of the lock.
+	action Action
+	name   string
+	// member is the member that is changed, as far as it is known; peerURLs
+	// identify it as long as its ID is not known.
+	member   membership.Member
+	peerURLs []string
+	// hold is the lock while it is held, waited the latest long wait for it.
+	hold   *hold
+	waited *Waited
+}
+
 // hold is one hold of a cluster's lock: from the start the lock of this
 // process, and from the first change on also the lock between processes. So
 // observing and waiting do not block other processes. Resources of one process
@@ -72,44 +89,65 @@ type hold struct {
 	// ctx ends with the hold, and if the lock is lost.
 	ctx    context.Context
 	cancel context.CancelFunc
-	engine *Engine
-	// action and name are the purpose of the lock.
-	action Action
-	name   string
 	unlock func()
 	claim  claim.Hold
 	// unguarded is true if the lock between processes could not be taken.
 	unguarded bool
-	waited    *Waited
 }
 
-// lock takes the lock of this process. It fails only if ctx ends, with
-// [*Queued].
-func (e *Engine) lock(ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
-	return e.lockBy(ctx, ctx, id, action, name)
-}
-
-// lockBy is [Engine.lock], but the context wait limits the wait.
-func (e *Engine) lockBy(wait, ctx context.Context, id membership.ClusterID, action Action, name string) (*hold, error) {
-	unlock, err := e.Process.lock(wait, id, doing(action, name))
-	if err != nil {
-		log.Debug(ctx, log.Lock, "lock held by another operation of this process", "action", action, "member", name, "reason", err)
-		return nil, err
+// underLock takes a step under the lock. It keeps the lock if the outcome says
+// so, or if the step succeeded. The error is a [*LockLost] if the lock was lost.
+func (g *guarded) underLock(ctx context.Context, id membership.ClusterID, step func(context.Context) error) error {
+	if err := g.acquire(ctx, ctx, id); err != nil {
+		return stopping(err)
 	}
-	h := &hold{engine: e, action: action, name: name, unlock: unlock}
-	h.ctx, h.cancel = context.WithCancel(ctx)
-	return h, nil
+	return g.after(ctx, step(g.hold.ctx))
 }
 
-// doing returns the purpose of a lock, as other processes read it.
-func doing(action Action, name string) string { return string(action) + " member " + name }
+// acquire takes the lock of this process if it is not held. It fails only if wait
+// ends, with [*Queued]; the hold ends with ctx.
+func (g *guarded) acquire(wait, ctx context.Context, id membership.ClusterID) error {
+	if g.hold != nil {
+		return nil
+	}
+	unlock, err := g.Process.lock(wait, id, g.doing())
+	if err != nil {
+		log.Debug(ctx, log.Lock, "lock held by another operation of this process", "action", g.action, "member", g.name, "reason", err)
+		return err
+	}
+	g.hold = &hold{unlock: unlock}
+	g.hold.ctx, g.hold.cancel = context.WithCancel(ctx)
+	return nil
+}
 
-// release releases both locks.
-func (h *hold) release() {
+// doing returns the purpose of the lock, as other processes read it.
+func (g *guarded) doing() string { return string(g.action) + " member " + g.name }
+
+// after keeps or releases the lock after a step.
+func (g *guarded) after(ctx context.Context, err error) error {
+	switch {
+	case err == nil || g.hold == nil:
+		return err
+	case g.lost() != nil:
+		err = stopping(g.lostLock(ctx))
+	}
+	if !classify(err).keep {
+		g.release()
+	}
+	return err
+}
+
+// release releases both locks if they are held.
+func (g *guarded) release() {
+	h := g.hold
+	if h == nil {
+		return
+	}
+	g.hold = nil
 	h.cancel()
-	defer h.engine.reportChange()
+	defer g.reportChange()
 	if h.claim != nil {
-		log.Debug(h.ctx, log.Lock, "releasing the lock", "action", h.action, "member", h.name)
+		log.Debug(h.ctx, log.Lock, "releasing the lock", "action", g.action, "member", g.name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)
 		defer cancel()
 		// If the release fails, the lock expires.
@@ -121,13 +159,13 @@ func (h *hold) release() {
 // change makes a change of the membership. The check of the lock is the last call
 // before it, and the change ends before the lock that was checked can expire:
 // etcd's membership calls do not check the lock themselves. snap is the basis of
-// the change. The error is that of [hold.ensure], and then send was not called, or that
+// the change. The error is that of [guarded.ensure], and then send was not called, or that
 // of send.
-func (h *hold) change(snap membership.Snapshot, send func(context.Context) error) error {
-	if err := h.ensure(snap); err != nil {
+func (g *guarded) change(snap membership.Snapshot, send func(context.Context) error) error {
+	if err := g.ensure(snap); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, ChangeLimit)
+	ctx, cancel := context.WithTimeout(g.hold.ctx, ChangeLimit)
 	defer cancel()
 	return send(ctx)
 }
@@ -138,38 +176,39 @@ func (h *hold) change(snap membership.Snapshot, send func(context.Context) error
 // clear the alarm ([Action.liftsAlarm]) continues under the lock of this process
 // alone, and the decision about removals warns about it. snap is the basis of the
 // change; if it does not show the alarm yet, ensure requests another observation.
-func (h *hold) ensure(snap membership.Snapshot) error { return h.ensureBy(h.ctx, snap) }
+func (g *guarded) ensure(snap membership.Snapshot) error { return g.ensureBy(g.hold.ctx, snap) }
 
-// ensureBy is [hold.ensure], but ctx limits the wait for other processes.
-func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
+// ensureBy is [guarded.ensure], but ctx limits the wait for other processes.
+func (g *guarded) ensureBy(ctx context.Context, snap membership.Snapshot) error {
+	h := g.hold
 	switch {
-	case h.engine.Locker == nil || h.unguarded:
+	case g.Locker == nil || h.unguarded:
 		return nil
 	case h.claim != nil:
 		return h.claim.Check(h.ctx)
 	}
-	begin := h.engine.Clock.Now()
+	begin := g.Clock.Now()
 	var holder claim.Holder
-	c, err := h.engine.Locker.Acquire(ctx, snap.ClusterID, doing(h.action, h.name), func(other claim.Holder) {
-		log.Debug(ctx, log.Lock, "waiting for the lock", "action", h.action, "member", h.name, "holder", other)
+	c, err := g.Locker.Acquire(ctx, snap.ClusterID, g.doing(), func(other claim.Holder) {
+		log.Debug(ctx, log.Lock, "waiting for the lock", "action", g.action, "member", g.name, "holder", other)
 		holder = other
 	})
 	if errors.As(err, new(*claim.AlarmError)) {
-		return h.underAlarm(snap, err)
+		return g.underAlarm(snap, err)
 	}
 	if err != nil {
-		log.Debug(ctx, log.Lock, "cannot take the lock", "action", h.action, "member", h.name, "reason", err)
+		log.Debug(ctx, log.Lock, "cannot take the lock", "action", g.action, "member", g.name, "reason", err)
 		return err
 	}
-	log.Debug(ctx, log.Lock, "took the lock", "action", h.action, "member", h.name)
-	if d := h.engine.Clock.Now().Sub(begin); d >= longWait && holder.Who != "" {
-		h.waited = &Waited{Holder: holder, For: d}
+	log.Debug(ctx, log.Lock, "took the lock", "action", g.action, "member", g.name)
+	if d := g.Clock.Now().Sub(begin); d >= longWait && holder.Who != "" {
+		g.waited = &Waited{Holder: holder, For: d}
 	}
 	h.claim = c
 	go func() {
 		select {
 		case <-c.Lost():
-			log.Debug(h.ctx, log.Lock, "lost the lock", "action", h.action, "member", h.name, "reason", c.Err())
+			log.Debug(h.ctx, log.Lock, "lost the lock", "action", g.action, "member", g.name, "reason", c.Err())
 			h.cancel()
 		case <-h.ctx.Done():
 		}
@@ -178,12 +217,12 @@ func (h *hold) ensureBy(ctx context.Context, snap membership.Snapshot) error {
 }
 
 // underAlarm decides how to proceed if the lock between processes cannot be taken.
-func (h *hold) underAlarm(snap membership.Snapshot, cause error) error {
-	if snap.Writable(0).Verdict == membership.Go || !h.action.liftsAlarm() {
-		return alarmed(h.action, h.name, snap, cause)
+func (g *guarded) underAlarm(snap membership.Snapshot, cause error) error {
+	if snap.Writable(0).Verdict == membership.Go || !g.action.liftsAlarm() {
+		return alarmed(g.action, g.name, snap, cause)
 	}
-	log.Debug(h.ctx, log.Lock, "continuing without the lock because of an alarm", "action", h.action, "member", h.name)
-	h.unguarded = true
+	log.Debug(g.hold.ctx, log.Lock, "continuing without the lock because of an alarm", "action", g.action, "member", g.name)
+	g.hold.unguarded = true
 	return nil
 }
 
@@ -199,88 +238,26 @@ func alarmed(action Action, name string, snap membership.Snapshot, cause error) 
 }
 
 // lost returns why the lock was lost, nil if it is not lost.
-func (h *hold) lost() error {
-	if h.claim == nil {
+func (g *guarded) lost() error {
+	if g.hold == nil || g.hold.claim == nil {
 		return nil
 	}
-	return h.claim.Err()
+	return g.hold.claim.Err()
 }
 
 // lostLock returns the error of an operation that lost the lock; ctx is the
-// operation's own. It searches the confirmed list for the member with that ID,
-// or with those peer URLs if the ID is not known.
-func (h *hold) lostLock(ctx context.Context, id membership.MemberID, peerURLs []string) *LockLost {
-	l := &LockLost{Action: h.action, Name: h.name, Lost: h.lost()}
-	snap, err := h.engine.Confirmed(ctx, 0, h.action, h.name)
+// operation's own. It searches the confirmed list for the member.
+func (g *guarded) lostLock(ctx context.Context) *LockLost {
+	l := &LockLost{Action: g.action, Name: g.name, Lost: g.lost()}
+	snap, err := g.Confirmed(ctx, 0, g.action, g.name)
 	if err != nil {
 		return l
 	}
 	l.Checked = true
 	for _, m := range snap.Members {
-		if m.ID == id || id == 0 && membership.SameURLs(m.PeerURLs, peerURLs) {
+		if m.ID == g.member.ID || g.member.ID == 0 && membership.SameURLs(m.PeerURLs, g.peerURLs) {
 			l.Listed, l.Member = true, m
 		}
 	}
 	return l
-}
-
-// guarded is an operation that observes without the lock between processes and
-// takes it for its changes. While it only waits it does not hold the lock, so
-// that other operations may go first: it may be waiting for one of them.
-type guarded struct {
-	*Engine
-	action Action
-	name   string
-	// member is the member that is changed, as far as it is known; peerURLs
-	// identify it as long as its ID is not known.
-	member   membership.Member
-	peerURLs []string
-	// hold is the lock while it is held, waited the latest long wait for it.
-	hold   *hold
-	waited *Waited
-}
-
-// underLock takes a step under the lock. It keeps the lock if the outcome says
-// so, or if the step succeeded. The error is a [*LockLost] if the lock was lost.
-func (g *guarded) underLock(ctx context.Context, id membership.ClusterID, step func(context.Context) error) error {
-	if err := g.acquire(ctx, id); err != nil {
-		return err
-	}
-	return g.after(ctx, step(g.hold.ctx))
-}
-
-// acquire takes the lock of this process if it is not held.
-func (g *guarded) acquire(ctx context.Context, id membership.ClusterID) (err error) {
-	if g.hold == nil {
-		if g.hold, err = g.lock(ctx, id, g.action, g.name); err != nil {
-			return stopping(err)
-		}
-	}
-	return nil
-}
-
-// after keeps or releases the lock after a step.
-func (g *guarded) after(ctx context.Context, err error) error {
-	switch {
-	case err == nil || g.hold == nil:
-		return err
-	case g.hold.lost() != nil:
-		err = stopping(g.hold.lostLock(ctx, g.member.ID, g.peerURLs))
-	}
-	if !classify(err).keep {
-		g.release()
-	}
-	return err
-}
-
-// release releases the lock if it is held.
-func (g *guarded) release() {
-	if g.hold == nil {
-		return
-	}
-	if g.hold.waited != nil {
-		g.waited = g.hold.waited
-	}
-	g.hold.release()
-	g.hold = nil
 }

@@ -101,23 +101,26 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 	if left == nil {
 		left = membership.IDs(snap.Voters())
 	}
+	d := &defragmentation{
+		guarded: guarded{Engine: e, action: actionDefragment, name: "by member"},
+		req:     r, cluster: snap.ClusterID, left: left, report: report,
+	}
 	wait, cancel := context.WithTimeout(ctx, r.Limit)
-	h, err := e.lockBy(wait, ctx, snap.ClusterID, actionDefragment, "by member")
+	err = d.acquire(wait, ctx, snap.ClusterID)
 	cancel()
 	if err != nil {
 		return err
 	}
-	defer h.release()
+	defer d.release()
 	if r.Members == nil {
 		for _, m := range snap.Learners() {
 			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
 		}
 	}
-	d := &defragmentation{Engine: e, hold: h, req: r, cluster: snap.ClusterID, left: left, report: report}
 	for err == nil && len(d.left) > 0 {
 		err = d.next()
 	}
-	if lost := h.lost(); lost != nil {
+	if lost := d.lost(); lost != nil {
 		return &LockLost{Action: actionDefragment, Lost: lost}
 	}
 	return err
@@ -125,8 +128,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 
 // defragmentation is one run of [Engine.Defragment].
 type defragmentation struct {
-	*Engine
-	hold       *hold
+	guarded
 	req        DefragmentRequest
 	cluster    membership.ClusterID
 	left, done []membership.MemberID
@@ -149,7 +151,7 @@ func (d *defragmentation) next() error {
 			return nil
 		}
 		subject, snap = decision.Facts.Subject, s
-		return d.hold.ensureBy(wait, s)
+		return d.ensureBy(wait, s)
 	})
 	if err != nil || len(d.left) == 0 {
 		return err
@@ -177,10 +179,10 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 }
 
 // moveLeader asks the leader to move the leadership.
-func (e *Engine) moveLeader(h *hold, s membership.Snapshot, to membership.MemberID) error {
+func (g *guarded) moveLeader(s membership.Snapshot, to membership.MemberID) error {
 	leader, _, _ := s.MajorityLeader()
-	return h.change(s, func(ctx context.Context) error {
-		err := e.Cluster.MoveLeader(ctx, leader, to)
+	return g.change(s, func(ctx context.Context) error {
+		err := g.Cluster.MoveLeader(ctx, leader, to)
 		log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
 		return sent(err, "leadership was moved")
 	})

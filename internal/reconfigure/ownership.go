@@ -16,7 +16,7 @@ import (
 
 // intend records, under the lock, that the member is about to be added.
 func (j *join) intend(ctx context.Context) error {
-	if err := j.hold.ensure(j.snap); err != nil {
+	if err := j.ensure(j.snap); err != nil {
 		return err
 	}
 	return j.write(ctx, cluster.Intended, 0)

@@ -23,7 +23,7 @@ func (l *leave) begin(ctx context.Context) error {
 	if l.begun == l.hold || m.Learner {
 		return nil
 	}
-	if err := l.hold.ensure(l.snap); err != nil || l.hold.unguarded {
+	if err := l.ensure(l.snap); err != nil || l.hold.unguarded {
 		return err
 	}
 	l.endTurns(ctx, l.snap)
@@ -117,7 +117,7 @@ func (l *leave) place(r membership.RemoveRequest) error {
 	}
 	scheme, _, _ := strings.Cut(l.req.PeerURLs[0], "://")
 	via, _, _ := l.snap.MajorityLeader()
-	return kept(l.hold.change(l.snap, func(ctx context.Context) error {
+	return kept(l.change(l.snap, func(ctx context.Context) error {
 		_, err := l.Cluster.AddLearner(ctx, via, []string{scheme + "://" + placeholderHost})
 		switch {
 		case errors.Is(err, cluster.ErrLearnerSlotTaken):
@@ -131,11 +131,11 @@ func (l *leave) place(r membership.RemoveRequest) error {
 }
 
 // removeLearner removes a learner that never started.
-func (h *hold) removeLearner(snap membership.Snapshot, id membership.MemberID, done note) error {
+func (g *guarded) removeLearner(snap membership.Snapshot, id membership.MemberID, done note) error {
 	via, _, _ := snap.MajorityLeader()
-	return kept(h.change(snap, func(ctx context.Context) error {
-		err := h.engine.Cluster.Remove(ctx, via, id)
-		log.Debug(ctx, log.Membership, "member remove", "member", h.name, "id", id, "answer", err)
+	return kept(g.change(snap, func(ctx context.Context) error {
+		err := g.Cluster.Remove(ctx, via, id)
+		log.Debug(ctx, log.Membership, "member remove", "member", g.name, "id", id, "answer", err)
 		if errors.Is(err, cluster.ErrNotFound) {
 			err = nil
 		}

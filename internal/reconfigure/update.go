@@ -73,13 +73,13 @@ func (u *update) look(ctx context.Context) error {
 	}
 	u.out.Warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {
-		return u.moveLeader(u.hold, snap, d.MoveLeaderTo)
+		return u.moveLeader(snap, d.MoveLeaderTo)
 	}
 	if err := u.record(ctx, snap); err != nil {
 		return kept(err)
 	}
 	via, _, _ := snap.MajorityLeader()
-	return u.hold.change(snap, func(ctx context.Context) error {
+	return u.change(snap, func(ctx context.Context) error {
 		err := u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
 		log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
 		return sent(err, "the new peer URLs were sent")
@@ -164,7 +164,7 @@ func (e *Engine) endURLChanges(ctx context.Context, snap membership.Snapshot) {
 // record records the change, under the lock, before it is made. A change back keeps the
 // record while the process is the one from before: that shows that it is undone.
 func (u *update) record(ctx context.Context, snap membership.Snapshot) error {
-	if err := u.hold.ensure(snap); err != nil {
+	if err := u.ensure(snap); err != nil {
 		return err
 	}
 	u.endURLChanges(ctx, snap)

@@ -43,8 +43,8 @@ func (j *join) wait(ctx context.Context) error {
 		}
 		return retrying(err)
 	})
-	if err != nil && j.hold != nil && j.hold.lost() != nil {
-		return j.hold.lostLock(ctx, j.member.ID, j.peerURLs)
+	if err != nil && j.lost() != nil {
+		return j.lostLock(ctx)
 	}
 	if err != nil {
 		return j.ended(ctx, err)
@@ -176,7 +176,7 @@ func (j *join) promote() error {
 		return nil
 	}
 	leader, _, _ := j.snap.MajorityLeader()
-	return j.hold.change(j.snap, func(ctx context.Context) error {
+	return j.change(j.snap, func(ctx context.Context) error {
 		err := j.Cluster.Promote(ctx, leader, j.member.ID)
 		log.Debug(ctx, log.Membership, "member promote", "member", j.name, "id", j.member.ID, "answer", err)
 		switch {

@@ -198,10 +198,10 @@ func (w *withdrawal) drop(ctx context.Context) error {
 		return w.erase(ctx)
 	}
 	w.member, w.peerURLs = membership.Member{ID: w.record.ID()}, w.record.PeerURLs
-	if err := w.acquire(ctx, w.snap.ClusterID); err != nil {
-		return err
+	if err := w.acquire(ctx, ctx, w.snap.ClusterID); err != nil {
+		return stopping(err)
 	}
-	if err := w.hold.ensure(w.snap); err != nil {
+	if err := w.ensure(w.snap); err != nil {
 		return err
 	}
 	return w.erase(w.hold.ctx)
