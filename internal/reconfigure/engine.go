@@ -191,12 +191,6 @@ const (
 	ActionSave       Action = "save"
 )
 
-// liftsAlarm reports whether an action can help to clear an alarm. Under an alarm
-// no lock between processes can be taken, so such an action continues without it.
-func (a Action) liftsAlarm() bool {
-	return a == ActionRemove || a == actionDefragment
-}
-
 // ProcessState is the state that the operations of one process share: the lock of
 // each cluster, the members that are being removed, and what happened to the members
 // of configurations that are about to be destroyed.
@@ -207,15 +201,16 @@ type ProcessState struct {
 	doing syncmap.Map[membership.ClusterID, string]
 	// leaving are the members that are being removed.
 	leaving syncmap.Map[membership.MemberID, bool]
-	// settled is the cluster from which an owner's member was removed,
-	// dissolved which of these clusters have been given up since.
+	// settled is the cluster from which an owner's member was removed, so that the
+	// backstop need not ask a cluster that may not exist any more. dissolved is which of
+	// these clusters are given up: the last voter was forgotten, or there is no quorum.
 	settled   syncmap.Map[string, membership.ClusterID]
 	dissolved syncmap.Map[membership.ClusterID, bool]
 	// known are the clusters that the state has, and their members that it has.
 	known syncmap.Map[membership.ClusterID, *syncmap.Map[string, membership.Member]]
 	// lost are the clusters that this process has given up, by [Engine.GiveUp].
 	lost syncmap.Map[membership.ClusterID, bool]
-	// freed is when peer URLs were released.
+	// freed is when peer URLs were released, see [sameURL].
 	freed syncmap.Map[string, time.Time]
 }
 
@@ -256,41 +251,11 @@ func (b *ProcessState) busy(id membership.ClusterID) bool {
 	return len(held) > 0
 }
 
-// settle records that no member of the owner remains in the cluster, so that
-// the backstop need not ask a cluster that may not exist any more. dissolved is
-// true if the cluster itself is given up: its last voter was forgotten, or it
-// has no quorum any more.
-func (b *ProcessState) settle(owner string, id membership.ClusterID, dissolved bool) {
-	if dissolved {
-		b.dissolved.Set(id, true)
-	}
-	b.settled.Set(owner, id)
-}
-
 // isSettled reports whether this process saw the removal of the owner's member,
 // from which cluster, and whether that cluster has been given up since.
 func (b *ProcessState) isSettled(owner string) (id membership.ClusterID, settled, dissolved bool) {
 	id, settled = b.settled.Get(owner)
 	return id, settled, settled && b.dissolved.Has(id)
-}
-
-// left records when peer URLs were released; sinceLeft returns the time since
-// the latest release among urls. A URL must not be added within the same second
-// as its removal: the new member would get the ID that was just removed.
-func (b *ProcessState) left(urls []string, at time.Time) {
-	for _, u := range urls {
-		b.freed.Set(u, at)
-	}
-}
-
-func (b *ProcessState) sinceLeft(urls []string, now time.Time) (shortest time.Duration, found bool) {
-	for _, u := range urls {
-		at, ok := b.freed.Get(u)
-		if d := now.Sub(at); ok && (!found || d < shortest) {
-			shortest, found = d, true
-		}
-	}
-	return shortest, found
 }
 
 // IsDissolved reports whether this process has given up the cluster: its last voter was

@@ -136,8 +136,7 @@ type join struct {
 	succeeded []cluster.Record
 	owned     []membership.MemberID // members that other owners have on record
 	reached   Stage
-	last      Refusal             // the latest decision, with the snapshot it was made on
-	snap      membership.Snapshot // the latest whole observation
+	last      Refusal // the latest decision, with the snapshot it was made on
 	warnings  []membership.Warning
 	full      []membership.MemberID // the learners with which the servers accept no more
 	refused   bool                  // the servers refused the latest request to add the member
@@ -216,10 +215,6 @@ func (j *join) withoutRecord(unread error) error {
 	default:
 		return refusal
 	}
-}
-
-func (j *join) refusal(d membership.Decision) *Refusal {
-	return &Refusal{Action: j.action, Name: j.name, Decision: d, Snapshot: j.snap}
 }
 
 // decided keeps a decision as the reason of a join whose time runs out.
@@ -301,9 +296,12 @@ func (j *join) add(ctx context.Context) error {
 	if j.decided(d); d.Verdict != membership.Go {
 		return j.refusal(d)
 	}
-	if gone, ok := j.Process.sinceLeft(j.req.PeerURLs, j.Clock.Now()); ok && gone < sameURL {
-		if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
-			return err
+	for _, u := range j.req.PeerURLs {
+		at, _ := j.Process.freed.Get(u)
+		if gone := j.Clock.Now().Sub(at); gone < sameURL {
+			if err := j.Clock.Sleep(ctx, sameURL-gone); err != nil {
+				return err
+			}
 		}
 	}
 	if err := j.intend(ctx); err != nil {

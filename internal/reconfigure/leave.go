@@ -71,7 +71,10 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	}
 	if err == nil {
 		e.Process.Forget(r.Cluster, m)
-		e.Process.settle(r.Owner, r.Cluster, out.LastVoter || out.Forgotten != nil)
+		if out.LastVoter || out.Forgotten != nil {
+			e.Process.dissolved.Set(r.Cluster, true)
+		}
+		e.Process.settled.Set(r.Owner, r.Cluster)
 	}
 	return out, err
 }
@@ -112,7 +115,6 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) 
 type leave struct {
 	guarded
 	req   LeaveRequest
-	snap  membership.Snapshot
 	tried bool  // the removal was sent, and the servers did not refuse it
 	begun *hold // the turns on record are current since this lock was taken
 	// accepted are the learners beside which the servers accept another one.
@@ -156,11 +158,6 @@ func (l *leave) refusal(d membership.Decision, snap membership.Snapshot) *Refusa
 	return &Refusal{Action: l.action, Name: l.req.Name, Decision: d, Snapshot: snap}
 }
 
-// removal returns the request for the decision on the removal.
-func (r LeaveRequest) removal(turns []membership.Turn) membership.RemoveRequest {
-	return membership.RemoveRequest{ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Replacement: r.Replacement, Turns: turns}
-}
-
 // look observes the cluster and makes at most one change.
 func (l *leave) look(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
@@ -184,8 +181,10 @@ func (l *leave) look(ctx context.Context) error {
 	if l.req.Replacement {
 		turns, unread = cluster.All(ctx, l.Cluster.Turns(snap.ClusterID))
 	}
-	r := l.req.removal(turns)
-	r.Leaving = l.Process.leaving.Keys()
+	r := membership.RemoveRequest{
+		ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs, Replacement: l.req.Replacement,
+		Turns: turns, Leaving: l.Process.leaving.Keys(),
+	}
 	d := membership.DecideRemove(snap, r)
 	refusal := l.refusal(d, snap)
 	switch {
@@ -246,7 +245,9 @@ func (l *leave) survivorsAgree(ctx context.Context) error {
 		return kept(retrying(note("the survivors have no leader yet")))
 	}
 	if l.tried {
-		l.Process.left(l.req.PeerURLs, l.Clock.Now())
+		for _, u := range l.req.PeerURLs {
+			l.Process.freed.Set(u, l.Clock.Now())
+		}
 		l.endURLChanges(ctx, l.snap) // the member's own is over
 	}
 	l.forget(ctx)
@@ -272,17 +273,15 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 func (l *leave) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
-	_ = l.repeat(ctx, ActionRecord, l.name, func() error { return l.tryForget(ctx) })
-}
-
-func (l *leave) tryForget(ctx context.Context) error {
-	if !l.req.Replacement && l.req.Name != "" {
-		// No successor follows.
-		if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
-			return err
+	_ = l.repeat(ctx, ActionRecord, l.name, func() error {
+		if !l.req.Replacement && l.req.Name != "" {
+			// No successor follows.
+			if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
+				return err
+			}
 		}
-	}
-	return l.letGo(ctx)
+		return l.letGo(ctx)
+	})
 }
 
 // letGo ends the owner's claim to the member. If the owner's node remains, the record

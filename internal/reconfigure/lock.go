@@ -79,6 +79,12 @@ type guarded struct {
 	// hold is the lock while it is held, waited the latest long wait for it.
 	hold   *hold
 	waited *Waited
+	// snap is the latest whole observation.
+	snap membership.Snapshot
+}
+
+func (g *guarded) refusal(d membership.Decision) *Refusal {
+	return &Refusal{Action: g.action, Name: g.name, Decision: d, Snapshot: g.snap}
 }
 
 // hold is one hold of a cluster's lock: from the start the lock of this
@@ -173,7 +179,7 @@ func (g *guarded) change(snap membership.Snapshot, send func(context.Context) er
 // ensure makes sure, before a change, that no other process makes a change.
 // It checks that the lock is held, or takes it and requests another observation
 // ([errLockJustTaken]). Under an alarm no lock can be taken. An action that can
-// clear the alarm ([Action.liftsAlarm]) continues under the lock of this process
+// clear the alarm (a removal, a defragmentation) continues under the lock of this process
 // alone, and the decision about removals warns about it. snap is the basis of the
 // change; if it does not show the alarm yet, ensure requests another observation.
 func (g *guarded) ensure(snap membership.Snapshot) error { return g.ensureBy(g.hold.ctx, snap) }
@@ -218,7 +224,7 @@ func (g *guarded) ensureBy(ctx context.Context, snap membership.Snapshot) error 
 
 // underAlarm decides how to proceed if the lock between processes cannot be taken.
 func (g *guarded) underAlarm(snap membership.Snapshot, cause error) error {
-	if snap.Writable(0).Verdict == membership.Go || !g.action.liftsAlarm() {
+	if snap.Writable(0).Verdict == membership.Go || g.action != ActionRemove && g.action != actionDefragment {
 		return alarmed(g.action, g.name, snap, cause)
 	}
 	log.Debug(g.hold.ctx, log.Lock, "continuing without the lock because of an alarm", "action", g.action, "member", g.name)

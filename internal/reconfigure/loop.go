@@ -8,7 +8,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
@@ -138,7 +137,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 	var last, answer error // answer is the last error that is not a note
 	var told time.Time
 	var doubt streak
-	var pause backoff
+	pause := firstPoll
 	for {
 		err := step()
 		if err == nil {
@@ -155,7 +154,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			log.Debug(ctx, log.Membership, "operation failed", "action", action, "member", name, "reason", o.cause)
 			return o.cause
 		case o.next == soon:
-			doubt, pause = streak{}, backoff{}
+			doubt, pause = streak{}, firstPoll
 		case o.next != unsure:
 			doubt = streak{}
 		}
@@ -163,8 +162,11 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			log.Debug(ctx, log.Membership, "observing again", "action", action, "member", name, "reason", o.cause)
 			told = now
 		}
-		if last = o.cause; o.next != atOnce && pause.sleep(ctx, e.Clock) != nil {
-			return timedOut(ctx, last, answer)
+		if last = o.cause; o.next != atOnce {
+			if e.Clock.Sleep(ctx, pause) != nil {
+				return timedOut(ctx, last, answer)
+			}
+			pause = min(pause*9/8, slowPoll)
 		}
 		if !errors.As(last, new(note)) {
 			answer = last
@@ -201,16 +203,4 @@ func (s *streak) lasts(now time.Time) time.Duration {
 		s.since = now
 	}
 	return now.Sub(s.since)
-}
-
-// backoff is the pause between observations: short at first, longer with time.
-type backoff struct{ next time.Duration }
-
-func (b *backoff) sleep(ctx context.Context, c clock.Clock) error {
-	if b.next == 0 {
-		b.next = firstPoll
-	}
-	err := c.Sleep(ctx, b.next)
-	b.next = min(b.next*9/8, slowPoll)
-	return err
 }

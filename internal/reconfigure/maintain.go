@@ -141,22 +141,18 @@ type defragmentation struct {
 func (d *defragmentation) next() error {
 	wait, cancel := context.WithTimeout(d.hold.ctx, d.req.Limit)
 	defer cancel()
-	var subject membership.MemberID
-	var snap membership.Snapshot
-	err := d.untilStable(wait, actionDefragment, "", d.cluster, d.observe, func(s membership.Snapshot) membership.Decision {
+	return d.untilStable(wait, actionDefragment, "", d.cluster, d.observe, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
 	}, func(s membership.Snapshot, decision membership.Decision) error {
 		if decision.Verdict == membership.Done {
 			d.left = nil
 			return nil
 		}
-		subject, snap = decision.Facts.Subject, s
-		return d.ensureBy(wait, s)
+		if err := d.ensureBy(wait, s); err != nil {
+			return err
+		}
+		return d.defragment(decision.Facts.Subject, s)
 	})
-	if err != nil || len(d.left) == 0 {
-		return err
-	}
-	return d.defragment(subject, snap)
 }
 
 func (d *defragmentation) defragment(subject membership.MemberID, s membership.Snapshot) error {
@@ -166,7 +162,7 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
 	log.Debug(d.hold.ctx, log.Membership, "defragment", "id", subject, "answer", err)
 	if err != nil {
-		return &Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: s, Err: err}
+		return stopping(&Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: s, Err: err})
 	}
 	m, _ := s.Member(subject)
 	after := d.Cluster.Ask(d.hold.ctx, m, d.cluster)

@@ -24,15 +24,6 @@ type WithdrawRequest struct {
 	Replacement bool
 }
 
-// Withdrawn is the outcome of [Engine.Withdraw].
-type Withdrawn struct {
-	Warnings []membership.Warning
-	// Waited is set if the removal waited for another process.
-	Waited *Waited
-	// Snapshot is the basis of the warnings.
-	Snapshot membership.Snapshot
-}
-
 const (
 	// replaceTimeout is how long the backstop in a replacement waits for the
 	// old voter to end: its machine is already destroyed.
@@ -55,15 +46,15 @@ const (
 // answer. Before Withdraw deletes such a record, it takes the lock and reads
 // everything again: taking the lock is a write, and the list then contains
 // everything that was in the log before that write.
-func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Withdrawn, error) {
+func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Removal, error) {
 	if id, settled, over := e.Process.isSettled(r.Owner); settled {
 		// This process observed the removal. A record that cannot be deleted has no
 		// effect, but it would remain permanently. So if the operator interrupts
 		// the deletion, the error makes the next Terraform run continue it.
 		if !over && !e.discard(ctx, id, r.Owner) && errors.Is(ctx.Err(), context.Canceled) {
-			return Withdrawn{}, ctx.Err()
+			return Removal{}, ctx.Err()
 		}
-		return Withdrawn{}, nil
+		return Removal{}, nil
 	}
 	limit := withdrawTimeout
 	if r.Replacement {
@@ -92,11 +83,10 @@ type withdrawal struct {
 	req WithdrawRequest
 	// unmanaged is how long a voter that will no longer be managed is alive.
 	unmanaged streak
-	out       Withdrawn
+	out       Removal
 	// What is left of the member: the record, the cluster, and the decision
 	// about it.
 	record   cluster.Record
-	snap     membership.Snapshot
 	decision membership.Decision
 }
 
@@ -121,9 +111,9 @@ func (w *withdrawal) look(ctx context.Context) error {
 		// destroyed.
 		unmanaged := len(d.Warnings) > 0 && d.Warnings[0].Code == membership.Unmanaged
 		if unmanaged && w.unmanaged.lasts(w.Clock.Now()) <= healthInterval {
-			return retrying(w.refusal())
+			return retrying(w.refusal(d))
 		}
-		w.out = Withdrawn{Warnings: d.Warnings, Snapshot: w.snap}
+		w.out = Removal{Warnings: d.Warnings, Snapshot: w.snap}
 		return w.drop(ctx)
 	}
 	if w.hold != nil { // taken for a decision that is outdated
@@ -139,13 +129,13 @@ func (w *withdrawal) look(ctx context.Context) error {
 		if errors.Is(err, errChanged) {
 			return retrying(err)
 		}
-		w.out = Withdrawn{Warnings: left.Warnings, Waited: left.Waited, Snapshot: left.Snapshot}
+		w.out = left
 		return err
 	case d.Code == membership.VoterLives:
 		w.unmanaged = streak{}
-		return retrying(w.refusal())
+		return retrying(w.refusal(d))
 	default:
-		return doubting(w.refusal())
+		return doubting(w.refusal(d))
 	}
 }
 
@@ -169,10 +159,6 @@ func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner str
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	return e.repeat(ctx, ActionRecord, owner, func() error { return e.Cluster.Records(id).Delete(ctx, owner) }) == nil
-}
-
-func (w *withdrawal) refusal() *Refusal {
-	return &Refusal{Action: w.action, Name: w.name, Decision: w.decision, Snapshot: w.snap}
 }
 
 // judge decides on a snapshot. For a voter that does not answer here, it asks
