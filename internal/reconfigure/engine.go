@@ -149,8 +149,7 @@ func (e *Engine) look(ctx context.Context, want membership.ClusterID) (membershi
 // use of the list that writes, removes, or drops something from a state relies on
 // this. The error is a [*Refusal] of the action, or the error of the observation.
 func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (snap membership.Snapshot, err error) {
-	err = e.repeat(ctx, action, name, func() error {
-		var err error
+	err = e.repeat(ctx, action, name, func() (err error) {
 		if snap, err = e.look(ctx, want); err != nil {
 			return doubting(err)
 		}

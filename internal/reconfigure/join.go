@@ -91,8 +91,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 // formed, the machines may have to boot first.
 func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap membership.Snapshot, err error) {
 	forming := r.Bootstrap == membership.InitialMember || r.AwaitCluster
-	err = e.repeat(ctx, ActionAdd, r.Name, func() error {
-		var err error
+	err = e.repeat(ctx, ActionAdd, r.Name, func() (err error) {
 		snap, err = e.look(ctx, r.Cluster)
 		if _, gone := errors.AsType[*connection.Unreachable](err); gone && !forming {
 			return doubting(err)

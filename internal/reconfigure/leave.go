@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -224,13 +223,8 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 	if err := l.begin(ctx); err != nil {
 		return kept(err)
 	}
-	leader, _, _ := l.snap.MajorityLeader()
 	return kept(l.change(l.snap, func(ctx context.Context) error {
-		err := l.Cluster.Remove(ctx, leader, l.req.ID)
-		log.Debug(ctx, log.Membership, "member remove", "member", l.name, "id", l.req.ID, "answer", err)
-		if errors.Is(err, cluster.ErrNotFound) {
-			err = nil
-		}
+		err := l.remove(ctx, l.snap, l.req.ID)
 		l.tried = l.tried || err == nil || errors.Is(err, cluster.ErrAmbiguous)
 		return sent(err, "the removal was sent")
 	}))

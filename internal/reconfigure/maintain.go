@@ -102,8 +102,8 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 		left = membership.IDs(snap.Voters())
 	}
 	d := &defragmentation{
-		guarded: guarded{Engine: e, action: actionDefragment, name: "by member"},
-		req:     r, cluster: snap.ClusterID, left: left, report: report,
+		guarded: guarded{Engine: e, action: actionDefragment, name: "by member", snap: snap},
+		req:     r, left: left, report: report,
 	}
 	wait, cancel := context.WithTimeout(ctx, r.Limit)
 	err = d.acquire(wait, ctx, snap.ClusterID)
@@ -130,7 +130,6 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 type defragmentation struct {
 	guarded
 	req        DefragmentRequest
-	cluster    membership.ClusterID
 	left, done []membership.MemberID
 	report     func(Step)
 }
@@ -141,7 +140,7 @@ type defragmentation struct {
 func (d *defragmentation) next() error {
 	wait, cancel := context.WithTimeout(d.hold.ctx, d.req.Limit)
 	defer cancel()
-	return d.untilStable(wait, actionDefragment, "", d.cluster, d.observe, func(s membership.Snapshot) membership.Decision {
+	return d.untilStable(wait, actionDefragment, "", d.snap.ClusterID, d.observe, func(s membership.Snapshot) membership.Decision {
 		return membership.DecideDefragment(s, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
 	}, func(s membership.Snapshot, decision membership.Decision) error {
 		if decision.Verdict == membership.Done {
@@ -165,7 +164,7 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 		return stopping(&Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: s, Err: err})
 	}
 	m, _ := s.Member(subject)
-	after := d.Cluster.Ask(d.hold.ctx, m, d.cluster)
+	after := d.Cluster.Ask(d.hold.ctx, m, d.snap.ClusterID)
 	d.report(Step{
 		Kind: StepDefragmented, Member: subject, Remaining: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,

@@ -148,9 +148,6 @@ func (i *Incomplete) Unwrap() error { return i.Cause }
 
 // incomplete returns the error of a join that ended early.
 func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
-	if cause == nil {
-		cause = ctx.Err()
-	}
 	i := &Incomplete{
 		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last.Decision, Snapshot: j.last.Snapshot,
 		Cause:       cause,

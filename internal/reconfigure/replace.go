@@ -132,13 +132,16 @@ func (l *leave) place(r membership.RemoveRequest) error {
 
 // removeLearner removes a learner that never started.
 func (g *guarded) removeLearner(snap membership.Snapshot, id membership.MemberID, done note) error {
-	via, _, _ := snap.MajorityLeader()
-	return kept(g.change(snap, func(ctx context.Context) error {
-		err := g.Cluster.Remove(ctx, via, id)
-		log.Debug(ctx, log.Membership, "member remove", "member", g.name, "id", id, "answer", err)
-		if errors.Is(err, cluster.ErrNotFound) {
-			err = nil
-		}
-		return sent(err, done)
-	}))
+	return kept(g.change(snap, func(ctx context.Context) error { return sent(g.remove(ctx, snap, id), done) }))
+}
+
+// remove removes a member through the leader. A member that is gone is removed.
+func (g *guarded) remove(ctx context.Context, snap membership.Snapshot, id membership.MemberID) error {
+	leader, _, _ := snap.MajorityLeader()
+	err := g.Cluster.Remove(ctx, leader, id)
+	log.Debug(ctx, log.Membership, "member remove", "member", g.name, "id", id, "answer", err)
+	if errors.Is(err, cluster.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -110,11 +110,10 @@ func (e *Engine) WithPending(ctx context.Context, snap membership.Snapshot) (mem
 	}
 	snap.Pending = map[membership.MemberID]membership.Pending{}
 	for _, c := range all {
-		state := membership.URLsSettled
-		if !slices.Contains(e.InUse, c.Statement()) {
-			state = c.Judge(snap, e.evidenceOf(ctx, snap, c.ID))
+		if slices.Contains(e.InUse, c.Statement()) {
+			continue
 		}
-		if state != membership.URLsSettled {
+		if state := c.Judge(snap, e.evidenceOf(ctx, snap, c.ID)); state != membership.URLsSettled {
 			snap.Pending[c.ID] = membership.Pending{URLChange: c, State: state}
 		}
 	}

@@ -60,11 +60,8 @@ const StallTimeout = 5 * time.Minute
 // moves only after the whole snapshot. The leader is asked after half of the
 // time, so that the time starts when the transfer ends, and not long before.
 func (j *join) stalled(ctx context.Context) bool {
-	if j.reached != Started {
-		return false
-	}
 	still := j.Clock.Now().Sub(j.moved)
-	if still <= StallTimeout/2 {
+	if j.reached != Started || still <= StallTimeout/2 {
 		return false
 	}
 	if leader, _, ok := j.snap.MajorityLeader(); ok {
