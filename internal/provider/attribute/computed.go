@@ -4,7 +4,9 @@
 package attribute
 
 import (
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
@@ -36,4 +38,26 @@ func ComputedList(description string) schema.ListAttribute {
 // ComputedMap is [ComputedText] for a map of texts.
 func ComputedMap(description string, sensitive bool) schema.MapAttribute {
 	return schema.MapAttribute{ElementType: types.StringType, Computed: true, Sensitive: sensitive, MarkdownDescription: description}
+}
+
+// OptionalText returns an argument; so do the others below.
+func OptionalText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalFlag is [OptionalText] for a truth value.
+func OptionalFlag(description string) schema.BoolAttribute {
+	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
+}
+
+// OptionalSet is [OptionalText] for a set of texts.
+func OptionalSet(description string, validators ...validator.Set) schema.SetAttribute {
+	return schema.SetAttribute{ElementType: types.StringType, Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalMap is [OptionalText] for a map of texts without null.
+func OptionalMap(description string) schema.MapAttribute {
+	return schema.MapAttribute{
+		ElementType: types.StringType, Optional: true, MarkdownDescription: description, Validators: []validator.Map{mapvalidator.NoNullValues()},
+	}
 }

@@ -125,26 +125,15 @@ func restoreAttribute() schema.SingleNestedAttribute {
 					"Only with `mark_compacted`. Default: none.",
 				Validators: []validator.Int64{int64validator.AtLeast(0)},
 			},
-			"mark_compacted": schema.BoolAttribute{
-				Optional: true,
-				MarkdownDescription: "Whether all revisions up to the increased one count as compacted, so that clients that watch or cache are told to read everything again. " +
-					"`etcdutl` demands it with `revision_bump`, and refuses it without. Default: `false`.",
-			},
-			"replaces_cluster": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "ID of the lost cluster in hexadecimal, which must be the `cluster_id` in the state. All nodes are then rebuilt in one apply, form a cluster from the snapshot, and the members of the lost cluster are forgotten. " +
-					"Refused while voters that may have a quorum are neither proven to be gone nor listed in `gone`. Until the restored cluster responds, another plan without `restore` withdraws it. Afterwards the argument has no effect. Default: none.",
-				Validators: []validator.String{attribute.ClusterID()},
-			},
-			"gone": schema.SetAttribute{
-				ElementType: types.StringType, Optional: true,
-				MarkdownDescription: "Names of the voters of the lost cluster that are gone for good: their machines are destroyed, or never start again. The error that asks for it prints the line. " +
-					"A plan and its apply fail if one of them responds. Only with `replaces_cluster`. Default: none.",
-				Validators: []validator.Set{
-					setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
-					setvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("replaces_cluster")),
-				},
-			},
+			"mark_compacted": attribute.OptionalFlag("Whether all revisions up to the increased one count as compacted, so that clients that watch or cache are told to read everything again. " +
+				"`etcdutl` demands it with `revision_bump`, and refuses it without. Default: `false`."),
+			"replaces_cluster": attribute.OptionalText("ID of the lost cluster in hexadecimal, which must be the `cluster_id` in the state. All nodes are then rebuilt in one apply, form a cluster from the snapshot, and the members of the lost cluster are forgotten. "+
+				"Refused while voters that may have a quorum are neither proven to be gone nor listed in `gone`. Until the restored cluster responds, another plan without `restore` withdraws it. Afterwards the argument has no effect. Default: none.",
+				attribute.ClusterID()),
+			"gone": attribute.OptionalSet("Names of the voters of the lost cluster that are gone for good: their machines are destroyed, or never start again. The error that asks for it prints the line. "+
+				"A plan and its apply fail if one of them responds. Only with `replaces_cluster`. Default: none.",
+				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
+				setvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("replaces_cluster"))),
 		},
 	}
 }

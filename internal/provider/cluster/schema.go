@@ -43,33 +43,16 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"members":   membersAttribute(),
 			"discovery": bootstrap.InputAttribute(),
 			"restore":   restoreAttribute(),
-			"version": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "Version of etcd for all nodes, such as `3.6.16`. A change is applied to one node in each apply, and follows the upgrade rules of etcd. The first value must be " +
-					"the version that the members run. Default: none, and the image of the machines decides.",
-				Validators: []validator.String{stringvalidator.RegexMatches(isVersion, "must be three numbers, such as 3.6.16")},
-			},
-			"revision": schema.MapAttribute{
-				ElementType: types.StringType, Optional: true,
-				MarkdownDescription: "Values that recreate a machine, such as `{ image = \"debian-12\" }`. A change is applied to one node in each apply. A new key is applied to all nodes at once and rebuilds none. Default: none.",
-				Validators:          []validator.Map{mapvalidator.NoNullValues()},
-			},
-			"rebuild": schema.MapAttribute{
-				ElementType: types.StringType, Optional: true,
-				MarkdownDescription: "Any text by the name of a node. Another text rebuilds that node, when its turn comes. Default: none.",
-				Validators:          []validator.Map{mapvalidator.NoNullValues()},
-			},
-			"replace_unreachable_after": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "Time after which a plan rebuilds a node whose member is unreachable, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the member as " +
-					"unreachable. The clock of the leader counts, from the first refresh that an apply has stored. A plan waits for at most 30 seconds. Default: none. Without it a warning prints the command.",
-				Validators: []validator.String{attribute.Duration()},
-			},
-			"bootstrap_window": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Time after the creation of the resource in which the first initial member by name can form a static cluster. Fixed at creation. Default: `" + defaultWindow + "`.",
-				Validators:          []validator.String{attribute.Duration()},
-			},
+			"version": attribute.OptionalText("Version of etcd for all nodes, such as `3.6.16`. A change is applied to one node in each apply, and follows the upgrade rules of etcd. The first value must be "+
+				"the version that the members run. Default: none, and the image of the machines decides.",
+				stringvalidator.RegexMatches(isVersion, "must be three numbers, such as 3.6.16")),
+			"revision": attribute.OptionalMap("Values that recreate a machine, such as `{ image = \"debian-12\" }`. A change is applied to one node in each apply. A new key is applied to all nodes at once and rebuilds none. Default: none."),
+			"rebuild":  attribute.OptionalMap("Any text by the name of a node. Another text rebuilds that node, when its turn comes. Default: none."),
+			"replace_unreachable_after": attribute.OptionalText("Time after which a plan rebuilds a node whose member is unreachable, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the member as "+
+				"unreachable. The clock of the leader counts, from the first refresh that an apply has stored. A plan waits for at most 30 seconds. Default: none. Without it a warning prints the command.",
+				attribute.Duration()),
+			"bootstrap_window": attribute.OptionalText("Time after the creation of the resource in which the first initial member by name can form a static cluster. Fixed at creation. Default: `"+defaultWindow+"`.",
+				attribute.Duration()),
 			"id": schema.StringAttribute{
 				Computed: true, MarkdownDescription: "ID of this resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
@@ -92,10 +75,7 @@ func memberType() attr.Type { return membersAttribute().NestedObject.Type() }
 
 func membersAttribute() schema.MapNestedAttribute {
 	urls := func(description string) schema.SetAttribute {
-		return schema.SetAttribute{
-			ElementType: types.StringType, Optional: true, MarkdownDescription: description,
-			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
-		}
+		return attribute.OptionalSet(description, setvalidator.SizeAtLeast(1), attribute.Advertised())
 	}
 	return schema.MapNestedAttribute{
 		Required: true,
@@ -104,18 +84,13 @@ func membersAttribute() schema.MapNestedAttribute {
 		Validators:    []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
 		PlanModifiers: []planmodifier.Map{newNames{"names of new members are made of letters, digits and . _ : @ % + ~ -"}},
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"address": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "IP address or host name without scheme and port, such as `10.0.1.10` or `fd00::a`. Short form for `peer_urls` with `https` and port 2380, and `client_urls` with `https` and port 2379. " +
-					"It cannot be combined with them. A change rebuilds the node.",
-				Validators: []validator.String{addressValidator(), stringvalidator.ConflictsWith(
-					path.MatchRelative().AtParent().AtName("peer_urls"), path.MatchRelative().AtParent().AtName("client_urls"))},
-			},
+			"address": attribute.OptionalText("IP address or host name without scheme and port, such as `10.0.1.10` or `fd00::a`. Short form for `peer_urls` with `https` and port 2380, and `client_urls` with `https` and port 2379. "+
+				"It cannot be combined with them. A change rebuilds the node.",
+				addressValidator(),
+				stringvalidator.ConflictsWith(path.MatchRelative().AtParent().AtName("peer_urls"), path.MatchRelative().AtParent().AtName("client_urls"))),
 			"peer_urls":   urls("URLs at which the other members reach the member. A change rebuilds the node."),
 			"client_urls": urls("URLs at which clients reach the member. A change rebuilds the node. Default: hosts of `peer_urls` with port 2379."),
-			"learner": schema.BoolAttribute{
-				Optional: true, MarkdownDescription: "Whether the member does not take part in the formation of the cluster. No effect after the first apply. Default: `false`.",
-			},
+			"learner":     attribute.OptionalFlag("Whether the member does not take part in the formation of the cluster. No effect after the first apply. Default: `false`."),
 		}},
 	}
 }

@@ -268,14 +268,8 @@ type identity struct {
 // IdentitySchema implements resource.ResourceWithIdentity.
 func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
-		"cluster_id": identityschema.StringAttribute{
-			RequiredForImport: true,
-			Description:       "The cluster's ID in hexadecimal.",
-		},
-		"member_id": identityschema.StringAttribute{
-			RequiredForImport: true,
-			Description:       "The member's ID in hexadecimal.",
-		},
+		"cluster_id": identityschema.StringAttribute{RequiredForImport: true, Description: "The cluster's ID in hexadecimal."},
+		"member_id":  identityschema.StringAttribute{RequiredForImport: true, Description: "The member's ID in hexadecimal."},
 	}}
 }
 

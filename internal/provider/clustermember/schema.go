@@ -75,10 +75,7 @@ func learnerAttributes() map[string]schema.Attribute {
 }
 
 func waitUntil(description string, stages ...string) schema.Attribute {
-	return schema.StringAttribute{
-		Optional: true, Validators: []validator.String{stringvalidator.OneOf(stages...)},
-		MarkdownDescription: "Stage that the creation waits for. " + description,
-	}
+	return attribute.OptionalText("Stage that the creation waits for. "+description, stringvalidator.OneOf(stages...))
 }
 
 // nodeURLs refuses a config that a user writes with values that are not URLs. The nodes of
