@@ -84,11 +84,11 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 	boot := bootstrap.From(ctx, m.Discovery, diags)
 	switch {
 	case initial == 0:
-		report.ErrorOn(diags, "members", noInitialMember())
+		report.ErrorOn(diags, "members", noInitialMember)
 	case boot == nil:
 		bootstrap.AdviseSize(initial, diags)
 	case boot.Complete.ValueBool():
-		report.ErrorOn(diags, "discovery", tokenComplete())
+		report.ErrorOn(diags, "discovery", tokenComplete)
 	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
 		report.ErrorOn(diags, "members", wrongSize(boot.Size.ValueInt64(), initial))
 	default:

@@ -97,23 +97,19 @@ func wrongSize(size int64, initial int) text.Message {
 		"The discovery token forms a cluster of %d, and members has %d that take part in the formation. Set size of the token to %d, or learner = true for members that join later.", size, initial, initial)
 }
 
-func tokenComplete() text.Message {
-	return text.New("The token has formed a cluster",
-		"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Nothing was changed. "+
-			"These commands show the registrations as members:\n\n  terraform apply -refresh-only -target='etcd_discovery_token.this'\n  terraform state show 'etcd_discovery_token.this'\n\n"+
-			"If the resource is tainted, keep it:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf the state has lost the cluster, import it by its ID. "+
-			"If no registered member ever served, for example because a machine was replaced at another address after its member had registered, destroy what is left and start again. "+
-			"The next apply creates another token:\n\n  terraform destroy -refresh=false\n  terraform apply")
-}
+var tokenComplete = text.New("The token has formed a cluster",
+	"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Nothing was changed. "+
+		"These commands show the registrations as members:\n\n  terraform apply -refresh-only -target='etcd_discovery_token.this'\n  terraform state show 'etcd_discovery_token.this'\n\n"+
+		"If the resource is tainted, keep it:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf the state has lost the cluster, import it by its ID. "+
+		"If no registered member ever served, for example because a machine was replaced at another address after its member had registered, destroy what is left and start again. "+
+		"The next apply creates another token:\n\n  terraform destroy -refresh=false\n  terraform apply")
 
 // anotherToken is the error for another discovery token before the cluster has formed.
 var anotherToken = text.New("The discovery token changed too early",
 	"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. Nothing was changed. "+
 		"If the cluster has formed, undo the change of discovery. If it has not formed, destroy what is left and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
 
-func noInitialMember() text.Message {
-	return text.New("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
-}
+var noInitialMember = text.New("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
 
 func firstVersion(names []string, want string, running []string) text.Message {
 	return text.New("The first version must be what runs",

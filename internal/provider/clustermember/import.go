@@ -67,8 +67,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
-	resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
-	resp.Diagnostics.Append(resp.State.Set(ctx, m.stored())...)
+	m.store(ctx, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
 // ofMember returns the known attributes of a member that this provider did not create.
@@ -214,8 +213,7 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 			m.WaitUntil = types.StringNull() // the other resource has another last stage
 		}
 		if !resp.Diagnostics.HasError() {
-			resp.Diagnostics.Append(resp.TargetState.Set(ctx, m.stored())...)
-			resp.Diagnostics.Append(m.setIdentity(ctx, resp.TargetIdentity)...)
+			m.store(ctx, &resp.TargetState, resp.TargetIdentity, &resp.Diagnostics)
 			// A resource that was moved before, but not updated since, keeps its original owner.
 			if was := cmp.Or(keptOf(ctx, req.SourcePrivate, &resp.Diagnostics).Moved, from.owner()); was != m.owner() {
 				private.Keep(ctx, resp.TargetPrivate, keptKey, kept{Moved: was}, &resp.Diagnostics)

@@ -281,3 +281,9 @@ func (m model) setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity) diag
 	}
 	return to.Set(ctx, identity{ClusterID: m.ClusterID, MemberID: m.ID})
 }
+
+// store sets the state and the identity.
+func (m model) store(ctx context.Context, state *tfsdk.State, id *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
+	diags.Append(state.Set(ctx, m.stored())...)
+	diags.Append(m.setIdentity(ctx, id)...)
+}

@@ -89,8 +89,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if id, _, bad := m.ids(); bad == nil {
 		r.Backend.Table.Note(membership.Entry{ID: id, Effect: membership.Created})
 	}
-	diags.Append(resp.State.Set(ctx, m.stored())...)
-	diags.Append(m.setIdentity(ctx, resp.Identity)...)
+	m.store(ctx, &resp.State, resp.Identity, diags)
 	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...) // of the member before
 	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.Backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
 }
@@ -154,8 +153,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if !diags.HasError() {
 		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
 		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.Backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
-		diags.Append(resp.State.Set(ctx, m.stored())...)
-		diags.Append(m.setIdentity(ctx, resp.Identity)...)
+		m.store(ctx, &resp.State, resp.Identity, diags)
 	}
 }
 

@@ -168,22 +168,21 @@ func argumentsOf(ctx context.Context, config tfsdk.Config, diags *diag.Diagnosti
 // check refuses arguments that omit the name or the peer URLs, or give them twice.
 // Unknown values pass.
 func (a arguments) check(diags *diag.Diagnostics) {
-	refuse := func(attribute string, t text.Message) { report.ErrorAt(diags, path.Root(attribute), t) }
 	c := configOf(a.config)
 	switch {
 	case a.config.IsUnknown():
 	case a.config.IsNull() && a.name.IsNull():
-		refuse("config", text.NeitherNodeNorName)
+		report.ErrorOn(diags, "config", text.NeitherNodeNorName)
 	case a.config.IsNull() && a.peerURLs.IsNull():
-		refuse("peer_urls", text.NoPeerURLs(a.name.ValueString()))
+		report.ErrorOn(diags, "peer_urls", text.NoPeerURLs(a.name.ValueString()))
 	case a.config.IsNull():
 	case attribute.IsGiven(a.name):
-		refuse("name", text.NameBesideConfig(a.name.ValueString()))
+		report.ErrorOn(diags, "name", text.NameBesideConfig(a.name.ValueString()))
 	case c.peerURLs.IsUnknown() || a.peerURLs.IsUnknown():
 	case c.peerURLs.IsNull() && a.peerURLs.IsNull():
-		refuse("peer_urls", text.NoPeerURLsInConfig(c.name.ValueString()))
+		report.ErrorOn(diags, "peer_urls", text.NoPeerURLsInConfig(c.name.ValueString()))
 	case !c.peerURLs.IsNull() && !a.peerURLs.IsNull():
-		refuse("peer_urls", text.PeerURLsBesideConfig(c.name.ValueString()))
+		report.ErrorOn(diags, "peer_urls", text.PeerURLsBesideConfig(c.name.ValueString()))
 	}
 }
 
