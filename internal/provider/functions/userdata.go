@@ -79,11 +79,8 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 		return
 	}
 	options, optionsKnown, err := parseOptions(given)
-	if err != nil {
-		resp.Error = optionRefused(err)
-		return
-	}
-	if plain, ok := plainOf(argument).(map[string]any); ok && plain["version"] == nil {
+	plain, isKnown := plainOf(argument).(map[string]any)
+	if err == nil && isKnown && plain["version"] == nil {
 		err = options.CheckVersion("")
 	}
 	if err != nil {
@@ -94,7 +91,7 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 		resp.Error = resp.Result.Set(ctx, types.StringUnknown())
 		return
 	}
-	n := nodeOf(argument)
+	n := nodeOf(plain)
 	if t := environment.Problem(n.Environment); t != nil {
 		resp.Error = badArgument(0, t.Detail)
 		return
@@ -110,22 +107,17 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 // parseOptions checks the options as far as they are known. Its error is a
 // message for the user.
 func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err error) {
-	var plain map[string]any
 	switch v := plainOf(given).(type) {
 	case userdata.Unknown:
 		return o, false, nil
 	case map[string]any:
-		plain = v
-	default:
-		return o, false, &userdata.OptionError{Path: "options", Problem: userdata.NotObject}
-	}
-	if o, known, err = userdata.Parse(plain); err != nil {
+		o, known, err = userdata.Parse(v)
+		if t := environment.Problem(o.Environment); err == nil && t != nil {
+			err = *t
+		}
 		return o, known, err
 	}
-	if t := environment.Problem(o.Environment); t != nil {
-		return o, known, *t
-	}
-	return o, known, nil
+	return o, false, &userdata.OptionError{Path: "options", Problem: userdata.NotObject}
 }
 
 // nodeTypes are the attributes of a node that user data depends on. Terraform
@@ -138,8 +130,7 @@ func nodeTypes() map[string]attr.Type {
 	return of
 }
 
-func nodeOf(argument types.Object) userdata.Node {
-	plain, _ := plainOf(argument).(map[string]any)
+func nodeOf(plain map[string]any) userdata.Node {
 	n := userdata.Node{Environment: map[string]string{}}
 	n.JoinScriptBase64Gzip, _ = plain["join_script_base64gzip"].(string)
 	variables, _ := plain["environment"].(map[string]any)
