@@ -111,65 +111,51 @@ func (k keysV2) read(ctx context.Context, token string) (all []registration, siz
 	return all, &found.Value, nil
 }
 
-// remove implements [keys]. It deletes only empty directories, which the server checks.
+// remove implements [keys]. It deletes the keys of the token individually, and only empty
+// directories, which the server checks.
 func (k keysV2) remove(ctx context.Context, token string) (deleted bool, err error) {
-	d := deletionV2{keysV2: k, ctx: ctx}
-	err = d.token(k.dir(token), k.size(token))
-	return d.deleted, err
-}
-
-// deletionV2 deletes the keys of one token individually.
-type deletionV2 struct {
-	keysV2
-	ctx     context.Context
-	deleted bool
-	others  []string
-}
-
-func (d *deletionV2) token(dir, size string) error {
-	if err := d.key(size, false); err != nil {
+	dir, size := k.dir(token), k.size(token)
+	var others []string
+	// drop deletes one key or empty directory. It ignores a key that no longer
+	// exists or has changed its type. It records a directory that stays because it
+	// contains hidden keys.
+	drop := func(key string, isDir bool) error {
+		_, err := k.Delete(ctx, key, &clientv2.DeleteOptions{Dir: isDir})
+		switch connection.CodeV2(err) {
+		case clientv2.ErrorCodeKeyNotFound, clientv2.ErrorCodeNotFile, clientv2.ErrorCodeNotDir:
+			return nil
+		case clientv2.ErrorCodeDirNotEmpty:
+			if len(others) == 0 {
+				others = append(others, key)
+			}
+			return nil
+		}
+		deleted = true
 		return err
 	}
-	found, err := d.node(d.ctx, dir)
+	if err := drop(size, false); err != nil {
+		return deleted, err
+	}
+	found, err := k.node(ctx, dir)
 	switch {
 	case err != nil || found == nil:
-		return err
+		return deleted, err
 	case !found.Dir:
-		return othersOf([]string{dir}, 1)
+		return deleted, othersOf([]string{dir}, 1)
 	}
 	for _, node := range found.Nodes {
 		if node.Dir || !isRegistration(path.Base(node.Key), node.Value) {
-			d.others = append(d.others, node.Key)
-			continue
-		}
-		if err := d.key(node.Key, false); err != nil {
-			return err
+			others = append(others, node.Key)
+		} else if err := drop(node.Key, false); err != nil {
+			return deleted, err
 		}
 	}
 	for _, empty := range []string{path.Dir(size), dir} {
-		if err := d.key(empty, true); err != nil {
-			return err
+		if err := drop(empty, true); err != nil {
+			return deleted, err
 		}
 	}
-	return othersOf(d.others, len(d.others))
-}
-
-// key deletes one key or empty directory. It ignores a key that no longer
-// exists or has changed its type. It records a directory that stays because it
-// contains hidden keys.
-func (d *deletionV2) key(key string, dir bool) error {
-	_, err := d.Delete(d.ctx, key, &clientv2.DeleteOptions{Dir: dir})
-	switch connection.CodeV2(err) {
-	case clientv2.ErrorCodeKeyNotFound, clientv2.ErrorCodeNotFile, clientv2.ErrorCodeNotDir:
-		return nil
-	case clientv2.ErrorCodeDirNotEmpty:
-		if len(d.others) == 0 {
-			d.others = append(d.others, key)
-		}
-		return nil
-	}
-	d.deleted = true
-	return err
+	return deleted, othersOf(others, len(others))
 }
 
 // isRefusedV2 reports whether an error means that a write was not carried out.
