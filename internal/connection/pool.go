@@ -188,17 +188,14 @@ func (p *Pool) Close() error {
 	p.closed = true
 	entries, web := p.entries, p.web
 	p.entries, p.web = nil, nil
-	var clients []*Client
-	for _, entry := range entries {
-		// A client that is being made is closed by the call that makes it.
-		if entry.client != nil {
-			clients = append(clients, entry.client)
-		}
-	}
 	p.mu.Unlock()
 	var errs []error
-	for _, c := range clients {
-		errs = append(errs, c.close())
+	for _, entry := range entries {
+		// A client that is being made is closed by the call that makes it. An entry of
+		// a closed pool does not get one.
+		if entry.client != nil {
+			errs = append(errs, entry.client.close())
+		}
 	}
 	for _, w := range web {
 		w.CloseIdleConnections()
