@@ -20,21 +20,14 @@ var shown = regexp.MustCompile("(?s)<!-- A test runs this block as it stands her
 
 // The configuration of the front page forms a cluster, gets another version and another
 // image, grows, loses a machine, shrinks and is destroyed. After each step the plan is
-// empty. An override file has other ports, and what the reader changes. If OpenTofu is
-// not the CLI of the run, it forms the cluster, gives it the version and the image at
-// once, and destroys it (ETCD_TEST_FULL=1: it does everything).
+// empty. An override file has other ports, and what the reader changes.
 func TestReadme(t *testing.T) {
 	found := shown.FindStringSubmatch(read(t, "../README.md"))
 	if found == nil {
 		t.Fatalf("README.md has no block that matches %s", shown)
 	}
 	acctest.OnEach(t, func(t *testing.T, cli string) {
-		f, newer := readme(t, found[1], cli), etcdtest.Release(t, etcdtest.V37)
-		if cli == acctest.CLI(t) || etcdtest.Full() {
-			f.life(newer)
-		} else {
-			f.shortLife(newer)
-		}
+		readme(t, found[1], cli).life(etcdtest.Release(t, etcdtest.V37))
 	})
 }
 
@@ -114,14 +107,5 @@ func (f *fleet) life(newer string) {
 	f.Names = f.Names[:3]
 	f.apply(nil)
 	f.settled()
-	f.end()
-}
-
-func (f *fleet) shortLife(newer string) {
-	f.TB.Helper()
-	f.apply(f.Names)
-	f.settled()
-	f.Version, f.Image = newer, "two"
-	f.roll()
 	f.end()
 }
