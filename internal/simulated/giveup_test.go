@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -105,29 +106,42 @@ func TestRestoreWithASurvivor(t *testing.T) {
 // sees proves their loss. The plan asks, and its apply asks again.
 func TestRestoreBehindClosedTunnels(t *testing.T) {
 	t.Parallel()
-	simulate(t, 3, "", func(w *world) {
-		s := newSite(w)
-		first := s.formed(false)
-		for _, p := range s.members {
-			s.network.Cut("", p.ClientURL)
+	for _, method := range []string{"plan", "apply"} {
+		t.Run("healed before its "+method, func(t *testing.T) { simulate(t, 3, "", func(w *world) { healedBefore(newSite(w), method) }) })
+	}
+}
+
+// healedBefore heals the tunnels before a call of the apply: Terraform plans again, and then
+// applies.
+func healedBefore(s *site, method string) {
+	s.Helper()
+	first := s.formed(false)
+	for _, p := range s.members {
+		s.network.Cut("", p.ClientURL)
+	}
+	s.configure(false, restoreOf(first))
+	_, r := s.ws.Plan(s.Context(), s.start("cut"))
+	s.fails("cut", r, "State which members are gone")
+	s.configure(false, restoreOf(first, "a", "b", "c"))
+	plan, r := s.ws.Plan(s.Context(), s.start("plan"), driver.Target("etcd_cluster.this"))
+	s.ok(r)
+	r = s.ws.Apply(s.Context(), func(ctx context.Context) (*driver.Run, error) {
+		run, err := s.start("apply")(ctx)
+		before := run.Context
+		run.Context = func(ctx context.Context, resource, called string) (context.Context, error) {
+			if called == method {
+				s.hear()
+			}
+			return before(ctx, resource, called)
 		}
-		s.configure(false, restoreOf(first))
-		_, r := s.ws.Plan(s.Context(), s.start("cut"))
-		s.fails("cut", r, "State which members are gone")
-		s.configure(false, restoreOf(first, "a", "b", "c"))
-		plan, r := s.ws.Plan(s.Context(), s.start("plan"), driver.Target("etcd_cluster.this"))
-		s.ok(r)
-		for _, p := range s.members {
-			s.network.Heal("", p.ClientURL)
-		}
-		r = s.ws.Apply(s.Context(), s.start("apply"), plan)
-		s.fails("healed before the apply", r, "The cluster has not lost its quorum")
-		s.configure(false, nil)
-		s.want("healed", s.run("healed"), "")
-		s.empty("healed")
-		s.expect("cluster", s.id(), first)
-		s.expect("members", s.list(), "a b c")
-	})
+		return run, err
+	}, plan)
+	s.fails(method, r, "The cluster has not lost its quorum")
+	s.configure(false, nil)
+	s.want("healed", s.run("healed"), "")
+	s.empty("healed")
+	s.expect("cluster", s.id(), first)
+	s.expect("members", s.list(), "a b c")
 }
 
 // The restored cluster serves where the runner does not reach it. To take restore out then
