@@ -135,10 +135,12 @@ func measureMembers(t *testing.T, c campaign) []bench.Row {
 	}})
 	const measure = "refresh"
 	what := fmt.Sprintf("%d members", n)
+	// One observation: the first list, and from each member a linearizable and a local one.
+	observation := float64(1 + 2*n)
 	return []bench.Row{
 		{Measure: measure, Case: what, Unit: "s", Here: refreshed, Rival: "as many terraform_data", Against: took["data"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1.5}},
 		{Measure: measure, Case: fmt.Sprintf("etcd_cluster with %d nodes and their members", n), Unit: "s", Here: took["nodes"], Rival: "the members alone", Against: refreshed},
-		{Measure: measure, Case: what + ": list calls", Unit: "calls", Here: lists, Goal: bench.Goal{Bound: bench.Value, Limit: 1}},
+		{Measure: measure, Case: what + ": list calls", Unit: "calls", Here: lists, Goal: bench.Goal{Bound: bench.Value, Limit: observation}},
 		{Measure: measure, Case: what + ": requests of all kinds", Unit: "requests", Here: calls},
 		{Measure: measure, Case: what + ": peak memory of the provider", Unit: "MB", Here: peak, Goal: bench.Goal{Bound: bench.Value, Limit: 80}},
 		{Measure: "plan of a cluster", Case: what + ", one frozen", Unit: "s", Here: took["frozen"], Rival: "the same with all alive", Against: took["alive"],
