@@ -6,8 +6,6 @@ package acctest
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,16 +28,7 @@ func TestAccGivenUpOnlyOnProof(t *testing.T) {
 	if _, err := client.Put(ctx, "after", "the backup"); err != nil {
 		t.Fatal(err)
 	}
-	restore := func(gone string) {
-		f.Write("restore_override.tf", fmt.Sprintf(
-			"resource \"etcd_cluster\" \"this\" {\n  restore = {\n    snapshot = %q\n    sha256 = %q\n    replaces_cluster = %q\n    gone = %s\n  }\n}\n", file, sum, lost, gone))
-	}
-	keep := func() {
-		t.Helper()
-		if err := os.Remove(filepath.Join(f.Dir, "restore_override.tf")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	restore := func(gone string) { f.restore(file, sum, lost, gone) }
 	// refused fails the test unless each error says so, and what each address answered.
 	refused := func(o *Outcome, answer string, summaries ...string) {
 		t.Helper()
@@ -65,7 +54,7 @@ func TestAccGivenUpOnlyOnProof(t *testing.T) {
 		refused(f.Apply(), "certificate", summary)
 		refused(f.Apply("-target="+machines), "certificate", summary)
 	}
-	keep()
+	f.withoutRestore()
 	f.Drop("b", "c")
 	f.Env = append(f.Env, "ETCD_CLUSTER_LOST="+lost+":a,b,c")
 	refused(f.Apply("-refresh=false"), "ETCD_CLUSTER_LOST states that b and c are gone", "Cannot remove member b", "Cannot remove member c")
@@ -83,7 +72,7 @@ func TestAccGivenUpOnlyOnProof(t *testing.T) {
 	for _, args := range [][]string{nil, {"-target=" + machines}} {
 		refused(f.Plan(args...).Outcome, "", "The cluster has not lost its quorum")
 	}
-	keep()
+	f.withoutRestore()
 	f.Form()
 	f.Settled()
 	if now := f.MemberIDs(); !maps.Equal(now, was) {

@@ -25,10 +25,7 @@ func TestAccRestoreInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, sum := backup(ctx, t, client)
-	restore := func(gone string) {
-		f.Write("restore_override.tf", fmt.Sprintf(
-			"resource \"etcd_cluster\" \"this\" {\n  restore = {\n    snapshot = %q\n    sha256 = %q\n    replaces_cluster = %q\n    gone = %s\n  }\n}\n", file, sum, lost, gone))
-	}
+	restore := func(gone string) { f.restore(file, sum, lost, gone) }
 
 	restore(`["a", "b", "c"]`)
 	refused := f.Apply("-target=" + cluster)
@@ -52,9 +49,23 @@ func TestAccRestoreInPlace(t *testing.T) {
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "before" {
 		t.Errorf("kept is %v, %v", got, err)
 	}
-	if err := os.Remove(filepath.Join(f.Dir, "restore_override.tf")); err != nil {
-		t.Fatal(err)
-	}
+	f.withoutRestore()
 	f.Form()
 	f.Settled()
+}
+
+// restoreFile overrides the argument restore.
+const restoreFile = "restore_override.tf"
+
+func (f *Fleet) restore(snapshot, sum, lost, gone string) {
+	f.TB.Helper()
+	f.Write(restoreFile, fmt.Sprintf(
+		"resource \"etcd_cluster\" \"this\" {\n  restore = {\n    snapshot = %q\n    sha256 = %q\n    replaces_cluster = %q\n    gone = %s\n  }\n}\n", snapshot, sum, lost, gone))
+}
+
+func (f *Fleet) withoutRestore() {
+	f.TB.Helper()
+	if err := os.Remove(filepath.Join(f.Dir, restoreFile)); err != nil {
+		f.TB.Fatal(err)
+	}
 }

@@ -4,7 +4,6 @@
 package simulated
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,13 +103,6 @@ func TestBackupStays(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func (b *backups) must(errs ...error) {
-	b.Helper()
-	if err := errors.Join(errs...); err != nil {
-		b.Fatal(err)
 	}
 }
 

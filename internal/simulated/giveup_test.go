@@ -116,9 +116,7 @@ func TestRestoreBehindClosedTunnels(t *testing.T) {
 func healedBefore(s *site, method string) {
 	s.Helper()
 	first := s.formed(false)
-	for _, p := range s.members {
-		s.network.Cut("", p.ClientURL)
-	}
+	s.silence()
 	s.configure(false, restoreOf(first))
 	_, r := s.ws.Plan(s.Context(), s.start("cut"))
 	s.fails("cut", r, "State which members are gone")

@@ -54,13 +54,6 @@ func (m *movers) change(ctx context.Context, run, name, url string) error {
 	return r.Err()
 }
 
-func (m *movers) must(err error) {
-	m.Helper()
-	if err != nil {
-		m.Fatal(err)
-	}
-}
-
 // mustRefuse fails the test unless the change is refused because another one is pending,
 // and changes nothing.
 func (m *movers) mustRefuse(name, url string) {

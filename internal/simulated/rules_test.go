@@ -140,12 +140,12 @@ var safety = map[string]func(s *site){
 		for _, m := range s.cluster.Members() {
 			if m.IsLearner {
 				_, err := s.client("a").MemberRemove(s.Context(), m.ID)
-				s.check(err)
+				s.must(err)
 			}
 		}
 		s.rest(time.Minute)
 		_, err := s.client("a").MemberAddAsLearner(s.Context(), at)
-		s.check(err)
+		s.must(err)
 		s.apply("its name goes", "a b c", "one", "("+at[0]+") a b c")
 	},
 	"C4 another cluster answers": func(s *site) {
@@ -333,13 +333,6 @@ func (s *site) killedWhileAdding(name string) {
 	s.rest(time.Hour)
 	if r.Err() == nil || !killed {
 		s.Fatalf("it was not killed: %v, members %s", r, s.list())
-	}
-}
-
-func (s *site) check(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
 	}
 }
 

@@ -182,6 +182,14 @@ func (w *world) list() string {
 	return strings.Join(out, " ")
 }
 
+// must fails the test if there is an error.
+func (w *world) must(errs ...error) {
+	w.Helper()
+	if err := errors.Join(errs...); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // keys are the keys in the cluster.
 func (w *world) keys() (out []string) {
 	for _, p := range w.cluster.Processes() {
