@@ -118,14 +118,9 @@ var safety = map[string]func(s *site){
 	},
 	"a learner that died is not promoted": func(s *site) {
 		s.network.Lax = true // the servers check nothing
-		other := driver.New(s, s.provider("a b c"), nodes([]string{"g"}, "one")...)
-		other.Machines, other.Resources[1].Type = s.fleet, "etcd_learner"
-		_, r := other.Up(s.Context(), s.start("other"))
-		s.ok(r)
-		s.fleet.stop("g")
-		s.rest(time.Minute)
+		other := s.deadLearner()
 		other.Resources[1].Values["promote"] = true
-		_, r = other.Up(s.Context(), s.start("other"))
+		_, r := other.Up(s.Context(), s.start("other"))
 		s.fails("promote", r, "It stays a learner")
 		s.expect("members", s.list(), "(g) a b c")
 	},
@@ -260,15 +255,10 @@ var safety = map[string]func(s *site){
 		s.expect("the next plan", s.plan("next"), "[]")
 	},
 	"a dead standby learner warns": func(s *site) {
-		other := driver.New(s, s.provider("a b c"), nodes([]string{"g"}, "one")...)
-		other.Machines, other.Resources[1].Type = s.fleet, "etcd_learner"
-		_, r := other.Up(s.Context(), s.start("other"))
-		s.ok(r)
-		s.fleet.stop("g")
-		s.rest(time.Minute)
+		s.deadLearner()
 		s.expect("members", s.list(), "(g) a b c")
 		was := s.ids()
-		r = s.try("roll", "a b c", "two")
+		r := s.try("roll", "a b c", "two")
 		s.ok(r)
 		s.says("roll", r, "Learners do not answer")
 		s.expect("rebuilt", s.fresh(was), "[a]")
@@ -309,6 +299,18 @@ var safety = map[string]func(s *site){
 		s.expect("new members", s.fresh(was), "[b]")
 		s.empty("replaced")
 	},
+}
+
+// deadLearner adds g, a learner of another state, and stops its machine.
+func (s *site) deadLearner() *driver.Workspace {
+	s.Helper()
+	other := driver.New(s, s.provider("a b c"), nodes([]string{"g"}, "one")...)
+	other.Machines, other.Resources[1].Type = s.fleet, "etcd_learner"
+	_, r := other.Up(s.Context(), s.start("other"))
+	s.ok(r)
+	s.fleet.stop("g")
+	s.rest(time.Minute)
+	return other
 }
 
 // killedWhileAdding lets a run be killed that adds a member, after it has recorded its ID.
