@@ -180,7 +180,7 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			case n.state != waiting:
 			case ready == failed:
 				n.state, i = failed, -1 // those before may depend on it
-			case ready == done && busy < limit && p.ctx.Err() == nil:
+			case ready == done && busy < limit && p.ctx.Err() == nil && !p.interrupted():
 				n.state = running
 				busy++
 				go func() {
@@ -193,7 +193,7 @@ func (p *process) walk(nodes []*node, do func(*node) bool) {
 			}
 		}
 		if busy == 0 {
-			if p.ctx.Err() == nil && slices.ContainsFunc(nodes, func(n *node) bool { return n.state == waiting }) {
+			if p.ctx.Err() == nil && !p.interrupted() && slices.ContainsFunc(nodes, func(n *node) bool { return n.state == waiting }) {
 				p.fail(noResource, errors.New("a cycle of dependencies"))
 			}
 			return

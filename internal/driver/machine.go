@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Machines is what happens to machines. The arguments of a machine are name, image
-// and user_data, all optional. Another image or user_data replaces it. Its id is
-// known after apply.
+// Machines is what happens to machines. The arguments of a machine are name, image,
+// version and user_data, all optional. Another one replaces it, except another name. Its
+// id is known after apply.
 type Machines interface {
 	Create(ctx context.Context, values map[string]string) (id string, err error)
 	Destroy(ctx context.Context, id string) error
@@ -24,7 +24,7 @@ const machineType = "machine"
 
 var machineSchema = func() *tfprotov6.Schema {
 	s := &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}
-	for _, name := range []string{"name", "image", "user_data", "id"} {
+	for _, name := range []string{"name", "image", "version", "user_data", "id"} {
 		s.Block.Attributes = append(s.Block.Attributes, &tfprotov6.SchemaAttribute{
 			Name: name, Type: tftypes.String, Optional: name != "id", Computed: name == "id",
 		})

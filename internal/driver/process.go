@@ -5,6 +5,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,6 +47,9 @@ func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(
 		}
 	}
 	p.fail(noResource, context.Cause(ctx))
+	if p.interrupted() {
+		p.fail(noResource, errors.New("execution halted"))
+	}
 	slices.SortStableFunc(p.diags, func(a, b Diagnostic) int { return strings.Compare(a.Address, b.Address) })
 	return Result{p.diags}
 }
@@ -146,6 +150,12 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 	if p.run.Context != nil {
 		ctx, err = p.run.Context(ctx, address, method)
 	}
+	if stop := p.interruption(); stop != nil { // StopProvider cancels what is under way
+		within, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(stop, cancel)()
+		ctx = within
+	}
 	if err == nil && p.ctx.Err() == nil {
 		r, err = f(ctx, q)
 	}
@@ -153,6 +163,26 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 		return r, false
 	}
 	return r, p.fail(address, err)
+}
+
+type stopKey struct{}
+
+// Interruptible returns the context of a command, and what interrupts the command as the
+// first SIGINT does: calls under way are cancelled, their answers are kept, and nothing
+// more begins.
+func Interruptible(ctx context.Context) (_ context.Context, interrupt func()) {
+	stop, interrupt := context.WithCancel(ctx)
+	return context.WithValue(ctx, stopKey{}, stop), interrupt
+}
+
+func (p *process) interruption() context.Context {
+	stop, _ := p.ctx.Value(stopKey{}).(context.Context)
+	return stop
+}
+
+func (p *process) interrupted() bool {
+	stop := p.interruption()
+	return stop != nil && stop.Err() != nil && p.ctx.Err() == nil
 }
 
 // fail adds an error, unless it is nil. It returns whether it is nil.

@@ -268,8 +268,8 @@ func (l *leave) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
 	_ = l.repeat(ctx, ActionRecord, l.name, func() error {
-		if !l.req.Replacement && l.req.Name != "" {
-			// No successor follows.
+		if !l.req.Replacement && !l.req.KeepRecord && l.req.Name != "" {
+			// No successor follows, neither of the member nor of what it was to replace.
 			if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 				return err
 			}

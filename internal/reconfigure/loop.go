@@ -18,9 +18,11 @@ const (
 	// firstPoll and slowPoll limit the pause between two observations: a join that
 	// is ready immediately takes no noticeable pause, and a join that takes minutes
 	// causes no noticeable load. In between, a pause is about an eighth of the time
-	// waited so far, so that no wait lasts much longer than necessary.
+	// waited so far, so that no wait lasts much longer than necessary. After 25 s it
+	// is a fiftieth of that time, up to longPoll: a machine may boot for minutes.
 	firstPoll = 10 * time.Millisecond
 	slowPoll  = 500 * time.Millisecond
+	longPoll  = 5 * time.Second
 	// healthInterval is how long a refusal must hold before it is believed, from
 	// the observation that first showed it to a later one: restarts of members and
 	// a change of leader are over within it. One observation is not enough, even if
@@ -137,7 +139,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 	var last, answer error // answer is the last error that is not a note
 	var told time.Time
 	var doubt streak
-	pause := firstPoll
+	pause, since := firstPoll, e.Clock.Now()
 	for {
 		err := step()
 		if err == nil {
@@ -154,7 +156,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			log.Debug(ctx, log.Membership, "operation failed", "action", action, "member", name, "reason", o.cause)
 			return o.cause
 		case o.next == soon:
-			doubt, pause = streak{}, firstPoll
+			doubt, pause, since = streak{}, firstPoll, now
 		case o.next != unsure:
 			doubt = streak{}
 		}
@@ -166,7 +168,7 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			if e.Clock.Sleep(ctx, pause) != nil {
 				return timedOut(ctx, last, answer)
 			}
-			pause = min(pause*9/8, slowPoll)
+			pause = min(pause*9/8, max(slowPoll, now.Sub(since)/50), longPoll)
 		}
 		if !errors.As(last, new(note)) {
 			answer = last

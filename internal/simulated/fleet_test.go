@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,10 +52,14 @@ type fleet struct {
 	// before Terraform destroys the machine that ran a member.
 	changed    func(name string, runs bool)
 	destroying func(name string, member uint64)
+	// started is called when a member has started, fresh without data.
+	started func(name string, member uint64, fresh bool)
 	// acts is called before a machine is made or destroyed.
 	acts func()
 
-	mu       sync.Mutex // of what follows
+	mu sync.Mutex // of what follows
+	// urls are the peer URLs of machines without user data that are not the usual ones.
+	urls     map[string]string
 	machines map[string]*machine
 	made     map[string]int
 	disks    map[string]*machine // the last machine of a name
@@ -63,8 +68,8 @@ type fleet struct {
 func newFleet(w *world) *fleet {
 	return &fleet{
 		w: w, version: func(string) etcdsim.Version { return release }, broken: map[string]bool{}, keep: map[string]bool{}, soldOut: map[string]bool{}, never: map[string]int{},
-		changed: func(string, bool) {}, destroying: func(string, uint64) {}, acts: func() {},
-		machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
+		changed: func(string, bool) {}, destroying: func(string, uint64) {}, started: func(string, uint64, bool) {}, acts: func() {},
+		urls: map[string]string{}, machines: map[string]*machine{}, made: map[string]int{}, disks: map[string]*machine{},
 	}
 }
 
@@ -74,6 +79,7 @@ func (f *fleet) Create(_ context.Context, values map[string]string) (string, err
 	m := &machine{name: values["name"], state: rules.Wait}
 	if data := values["user_data"]; data == "" {
 		m.env = environment(m.name, "a b c d e f g", true)
+		f.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = cmp.Or(f.urls[m.name], etcdsim.PeerURL(m.name)) })
 	} else if err := json.Unmarshal([]byte(data), &m.env); err != nil {
 		return "", fmt.Errorf("user data: %w", err)
 	}
@@ -98,7 +104,11 @@ func (f *fleet) Create(_ context.Context, values map[string]string) (string, err
 	if old != nil {
 		f.end(old) // it has the same addresses
 	}
-	go f.run(m, f.version(values["image"]))
+	v := f.version(values["image"])
+	if values["version"] != "" {
+		v = etcdsim.Version(values["version"])
+	}
+	go f.run(m, v)
 	return id, nil
 }
 
@@ -189,6 +199,7 @@ func (f *fleet) run(m *machine, v etcdsim.Version) {
 	}
 	for clock.Sleep(f.w.Context(), pause) == nil && f.of(m.name) == m && !m.gone && m.state != rules.Never {
 		if m.off {
+			pause = min(pause*5/4, 20*time.Second)
 			continue
 		}
 		var d rules.Decision
@@ -200,6 +211,7 @@ func (f *fleet) run(m *machine, v etcdsim.Version) {
 			continue
 		}
 		f.set(func() { m.state = "" })
+		f.started(m.name, m.process.ID(), d != rules.Resume)
 		f.changed(m.name, true)
 		f.ended(m)
 		pause = time.Second

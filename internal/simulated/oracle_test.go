@@ -32,18 +32,20 @@ import (
 //   - a member is removed that led when it was observed, and others could lead;
 //   - a second voter is replaced while another one has not come back;
 //   - a run changes a member that another workspace added, or that nobody manages;
-//   - a member that Terraform added is neither in a state nor on record nor reported.
+//   - a member that Terraform added is neither in a state nor on record nor reported;
+//   - a machine starts without data as a member that has run.
 type oracle struct {
 	w *world
 
 	mu sync.Mutex // of what follows; not every request is alone
 	// down are the names of processes that do not work, wanted those that a
-	// configuration has. faulty is true if something failed during the command.
-	down, wanted map[string]bool
-	faulty       bool
+	// configuration has. faulty is true if something failed during the command, ending
+	// if it destroys everything.
+	down, wanted   map[string]bool
+	faulty, ending bool
 
-	before []*pb.Member
-	leader *etcdsim.Process
+	// clusters are those of the workspaces, the present one last.
+	clusters []*seen
 	// owners are the workspaces that added or imported members, by ID.
 	owners map[uint64]string
 	// sent is who sent the last request to change a member, by ID or peer URL.
@@ -51,19 +53,27 @@ type oracle struct {
 	answered map[[2]string]bool // by who and address
 	led      map[string]uint64  // the leader in the last answer, by who
 	out      map[string]int     // voters when a member made room, until it votes again
-	wrongs   int
+	ran      map[uint64]bool    // members that have run
+}
+
+// seen is a cluster as it was after the request before.
+type seen struct {
+	of     *etcdsim.Cluster
+	before []*pb.Member
+	leader *etcdsim.Process
 }
 
 // watch makes an oracle look after every request. All members belong to the workspace.
 func watch(w *world, f *fleet, workspace string) *oracle {
 	o := &oracle{
-		w: w, down: map[string]bool{}, wanted: map[string]bool{}, owners: map[uint64]string{}, before: w.cluster.Members(), leader: w.cluster.Leader(),
-		sent: map[any]string{}, answered: map[[2]string]bool{}, led: map[string]uint64{}, out: map[string]int{},
+		w: w, down: map[string]bool{}, wanted: map[string]bool{}, owners: map[uint64]string{},
+		sent: map[any]string{}, answered: map[[2]string]bool{}, led: map[string]uint64{}, out: map[string]int{}, ran: map[uint64]bool{},
 	}
-	for _, m := range o.before {
-		o.owners[m.ID] = workspace
+	o.meet(workspace)
+	for _, m := range o.now().before {
+		o.ran[m.ID] = true
 	}
-	f.changed, f.destroying = func(name string, runs bool) { o.mark(name, !runs) }, o.destroyed
+	f.changed, f.destroying, f.started = func(name string, runs bool) { o.mark(name, !runs) }, o.destroyed, o.started
 	before := w.network.Before
 	w.network.Before = func(ctx context.Context, c etcdsim.Call) error {
 		err := before(ctx, c)
@@ -100,6 +110,33 @@ func watch(w *world, f *fleet, workspace string) *oracle {
 	return o
 }
 
+// now is the present cluster.
+func (o *oracle) now() *seen { return o.clusters[len(o.clusters)-1] }
+
+// meet begins to look at the present cluster of the world.
+func (o *oracle) meet(workspace string) {
+	if len(o.clusters) > 0 && o.now().of == o.w.cluster {
+		return
+	}
+	clear(o.out)
+	s := &seen{of: o.w.cluster, before: o.w.cluster.Members()}
+	o.clusters = append(o.clusters, s)
+	for _, m := range s.before {
+		o.owners[m.ID] = workspace
+	}
+}
+
+// started judges the start of a member on a machine.
+func (o *oracle) started(name string, member uint64, fresh bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.meet("one")
+	if fresh && o.ran[member] {
+		o.wrong("the machine of "+name, "it starts without the data of its member")
+	}
+	o.ran[member] = true
+}
+
 // whoOf is the run and the resource that make a request.
 func whoOf(ctx context.Context, c etcdsim.Call) string {
 	return c.Run + " " + etcdsim.ResourceOf(ctx)
@@ -115,7 +152,8 @@ func workspaceOf(who string) string {
 // nodeOf is the name of the node of a member, which may not have started.
 func nodeOf(m *pb.Member) string {
 	u, _ := url.Parse(m.PeerURLs[0])
-	return strings.TrimSuffix(u.Hostname(), ".example")
+	name, _, _ := strings.Cut(strings.TrimSuffix(u.Hostname(), ".example"), "-") // an address may be new
+	return name
 }
 
 // mark says whether a process works.
@@ -136,6 +174,7 @@ func (o *oracle) works(name string) bool {
 func (o *oracle) begin(wanted []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.meet("one")
 	o.wanted, o.faulty = map[string]bool{}, false
 	for _, name := range wanted {
 		o.wanted[name] = true
@@ -148,8 +187,8 @@ func (o *oracle) begin(wanted []string) {
 }
 
 func (o *oracle) alive(m *pb.Member, who string) bool {
-	name := nodeOf(m)
-	return !o.down[name] || o.answered[[2]string{who, etcdsim.ClientURL(name)}]
+	p := o.w.members[nodeOf(m)]
+	return p != nil && p.ID() == m.ID && (!o.down[p.Name] || o.answered[[2]string{who, p.ClientURL}])
 }
 
 // count is the number of voters, and how many of them are alive.
@@ -175,73 +214,76 @@ func find(list []*pb.Member, id uint64) *pb.Member {
 }
 
 func (o *oracle) look() {
-	now := o.w.cluster.Members()
-	for _, m := range now {
-		if was := find(o.before, m.ID); was == nil {
-			o.owners[m.ID] = workspaceOf(o.sent[m.PeerURLs[0]])
-		} else if was.IsLearner && !m.IsLearner {
-			o.promoted(was, o.sent[m.ID], now)
+	for _, s := range o.clusters {
+		now := s.of.Members()
+		for _, m := range now {
+			if was := find(s.before, m.ID); was == nil && len(s.before) == 0 {
+				o.owners[m.ID] = "one" // it has just formed
+			} else if was == nil {
+				o.owners[m.ID] = workspaceOf(o.sent[m.PeerURLs[0]])
+			} else if was.IsLearner && !m.IsLearner {
+				o.promoted(s, was, o.sent[m.ID], now)
+			}
 		}
-	}
-	for _, m := range o.before {
-		if find(now, m.ID) == nil {
-			o.removed(m, o.sent[m.ID], now)
+		for _, m := range s.before {
+			if find(now, m.ID) == nil {
+				o.removed(s, m, o.sent[m.ID], now)
+			}
 		}
+		s.before, s.leader = now, s.of.Leader()
 	}
-	o.before, o.leader = now, o.w.cluster.Leader()
 }
 
 func (o *oracle) wrong(who, format string, args ...any) {
-	o.wrongs++
 	o.w.Errorf("request %d of %s: %s", o.w.calls, who, fmt.Sprintf(format, args...))
 }
 
-func (o *oracle) promoted(m *pb.Member, who string, now []*pb.Member) {
+func (o *oracle) promoted(s *seen, m *pb.Member, who string, now []*pb.Member) {
 	name := nodeOf(m)
 	delete(o.out, name)
-	switch voters, living := o.count(o.before, who); {
+	switch voters, living := o.count(s.before, who); {
 	case !o.alive(m, who):
 		o.wrong(who, "%s was given a vote, and is not alive", name)
 	case voters > 1 && 2*living <= voters+1:
 		o.wrong(who, "%s was given a vote, and if it failed %d of %d voters would be alive", name, living, voters+1)
 	}
-	o.changed(m, who, now)
+	o.changed(s, m, who, now)
 }
 
-func (o *oracle) removed(m *pb.Member, who string, now []*pb.Member) {
+func (o *oracle) removed(s *seen, m *pb.Member, who string, now []*pb.Member) {
 	if strings.HasPrefix(who, "etcdctl") {
 		return
 	}
 	name := nodeOf(m)
 	others, _ := o.count(now, who)
 	known := o.led[who] == 0 || o.led[who] == m.ID // an election after the observation excuses it
-	if o.leader != nil && o.leader.ID() == m.ID && known && others > 0 && !o.down[name] {
+	if s.leader != nil && s.leader.ID() == m.ID && known && others > 0 && !o.down[name] {
 		o.wrong(who, "%s was removed while it led", name)
 	}
-	o.takesRoom(m, who)
-	o.changed(m, who, now)
+	o.takesRoom(s, m, who)
+	o.changed(s, m, who, now)
 }
 
 // takesRoom notes that a voter is replaced.
-func (o *oracle) takesRoom(m *pb.Member, who string) {
+func (o *oracle) takesRoom(s *seen, m *pb.Member, who string) {
 	name := nodeOf(m)
-	if !o.wanted[name] || m.IsLearner {
+	if !o.wanted[name] || m.IsLearner || o.ending {
 		return
 	}
-	voters, living := o.count(o.before, who)
+	voters, living := o.count(s.before, who)
 	for other, was := range o.out {
-		if other != name && living < was && o.alive(m, who) {
+		if other != name && living < was && 2*living > voters && o.alive(m, who) {
 			o.wrong(who, "%s makes room before %s has come back", name, other)
 		}
 	}
 	o.out[name] = voters
 }
 
-func (o *oracle) changed(m *pb.Member, who string, now []*pb.Member) {
+func (o *oracle) changed(s *seen, m *pb.Member, who string, now []*pb.Member) {
 	if owner := o.owners[m.ID]; owner != workspaceOf(who) {
 		o.wrong(who, "it changed %s, which belongs to %q", nodeOf(m), owner)
 	}
-	had, living := o.count(o.before, who)
+	had, living := o.count(s.before, who)
 	if voters, alive := o.count(now, who); 2*living > had && 2*alive <= voters {
 		o.wrong(who, "%d of %d voters are alive after the change of %s", alive, voters, nodeOf(m))
 	}
@@ -252,16 +294,18 @@ func (o *oracle) changed(m *pb.Member, who string, now []*pb.Member) {
 func (o *oracle) destroyed(name string, id uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	list := o.w.cluster.Members()
-	m := find(list, id)
-	if m == nil || m.IsLearner || o.down[name] || o.faulty {
-		return
+	o.meet("one")
+	for _, s := range o.clusters {
+		s.before = s.of.Members()
+		m := find(s.before, id)
+		if m == nil || m.IsLearner || o.down[name] || o.faulty {
+			continue
+		}
+		if voters, living := o.count(s.before, ""); 2*living > voters && 2*(living-1) <= voters && (voters > 1 || !o.ending) {
+			o.wrong("Terraform", "with the machine of %s %d of %d voters stay", name, living-1, voters)
+		}
+		o.takesRoom(s, m, "Terraform")
 	}
-	o.before = list
-	if voters, living := o.count(list, ""); 2*living > voters && 2*(living-1) <= voters {
-		o.wrong("Terraform", "with the machine of %s %d of %d voters stay", name, living-1, voters)
-	}
-	o.takesRoom(m, "Terraform")
 }
 
 // known fails the test if a member that a workspace added is neither in its state, nor on
@@ -270,6 +314,9 @@ func (o *oracle) known(ws *driver.Workspace, name string, r driver.Result) {
 	text := fmt.Sprint(r.Diagnostics, o.records())
 	for _, address := range ws.Addresses() {
 		text += driver.Attribute(ws.State(address).Value, "id")
+	}
+	if len(ws.Addresses()) == 0 {
+		return // everything was destroyed
 	}
 	for _, m := range o.w.cluster.Members() {
 		if o.owners[m.ID] == name && !strings.Contains(text, membership.MemberID(m.ID).String()) && !strings.Contains(text, m.PeerURLs[0]) {

@@ -5,128 +5,288 @@ package simulated
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // one picks an element.
 func one[T any](g *game, of ...T) T { return of[g.random.IntN(len(of))] }
 
-// choose chooses the next step. What takes a node away for good happens to a healthy
-// cluster only.
-func (g *game) choose() (s step) {
-	s.pause = one(g, time.Second, 30*time.Second, 3*time.Minute, 20*time.Minute)
-	s.edit = g.chooseEdit()
+// chance is true once in n times.
+func (g *game) chance(n int) bool { return g.random.IntN(n) == 0 }
+
+// begin plays the first lines of a game.
+func (g *game) beginning() {
+	if g.chance(4) {
+		g.do("parallelism 1")
+	}
+	if g.chance(2) {
+		g.do("latency 20ms")
+	}
+	if g.chance(2) {
+		g.do("after 10m")
+	}
+	if g.chance(3) {
+		g.do("version 3.6.16")
+	}
+	g.do("form " + strings.Join(strings.Split("abcde"[:one(g, 3, 3, 3, 4, 5)], ""), " "))
+	g.do(fmt.Sprintf("wait %dm", 1+g.random.IntN(40)))
+}
+
+// choose plays lines up to the next command. What takes a node away for good happens to a
+// healthy cluster only.
+func (g *game) choose() {
+	if g.chance(12) {
+		g.restoring()
+		return
+	}
+	edit := g.chooseEdit()
+	if edit != "" {
+		g.do(edit)
+	}
+	if g.chance(6) {
+		g.do(g.chooseOutside())
+	}
+	g.chooseFault()
+	opts := g.chooseState(strings.HasPrefix(edit, "drop"))
+	g.do(title("%s %s", g.chooseCommand(), opts))
+	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
+}
+
+// chooseState changes the state, or chooses options.
+func (g *game) chooseState(drops bool) (opts string) {
 	name := one(g, g.names...)
 	of := func(typ string) string { return typ + `.node["` + name + `"]` }
-	switch g.random.IntN(14) {
+	switch g.random.IntN(15) {
 	case 0, 1:
-		s.opts = append(s.opts, driver.Replace(of("machine")))
+		opts = "-replace=" + of("machine")
 	case 2:
-		s.opts = append(s.opts, driver.Replace(of("etcd_member")))
+		opts = "-replace=" + of("etcd_member")
 	case 3:
-		s.opts = append(s.opts, driver.Replace(of("machine")), driver.Replace(`machine.node["`+g.other(name)+`"]`))
+		opts = "-replace=" + of("machine") + " -replace=" + machineOf(g.other(name))
 	case 4:
-		s.taint = append(s.taint, of("machine"))
+		g.do("taint " + of("machine"))
 	case 5:
-		s.taint = append(s.taint, of("etcd_member"), `etcd_member.node["`+g.other(name)+`"]`)
+		g.do("taint " + of("etcd_member"))
+		g.do("taint " + memberOf(g.other(name)))
 	case 6:
-		s.taint = append(s.taint, "etcd_cluster.this")
+		g.do("taint etcd_cluster.this")
 	case 7:
-		s.forget = of("etcd_member")
+		g.do("forget " + of("etcd_member"))
+		if g.chance(2) {
+			g.do("import " + name)
+		}
 	case 8, 9:
 		// A limit: -target of a node takes all machines along. That of a name that is gone
 		// is then destroyed without its member, which nothing can see.
-		if !strings.HasPrefix(s.edit, "shrink") && g.complete() {
-			s.opts = append(s.opts, driver.Target(one(g, "etcd_cluster.this", of("machine"), of("etcd_member"))))
+		if !drops && g.complete() {
+			opts = "-target=" + one(g, "etcd_cluster.this", of("machine"), of("etcd_member"))
 		}
 	}
-	if g.random.IntN(5) == 0 {
-		s.opts = append(s.opts, driver.NoRefresh)
+	if g.chance(5) {
+		opts += " -refresh=false"
 	}
-	s.taint = slices.DeleteFunc(s.taint, func(address string) bool { return g.ws.State(address) == nil })
-	s.silence = g.random.IntN(12) == 0
-	s.mode = one(g, "", "", "", "", "saved", "two", "two", "clone")
-	g.chooseFault(&s)
-	return s
+	return strings.TrimSpace(opts)
+}
+
+// chooseCommand chooses the command, without options.
+func (g *game) chooseCommand() string {
+	switch g.random.IntN(20) {
+	case 0, 1:
+		return "saved " + one(g, "1s", "3m", "20m", "48h")
+	case 2, 3:
+		return "beside"
+	case 4:
+		return "plan"
+	case 5:
+		return "refresh"
+	}
+	return "apply"
 }
 
 func (g *game) chooseEdit() string {
-	switch g.random.IntN(10) {
-	case 0, 1:
-		return "image"
-	case 2:
-		return "back"
-	case 3:
+	switch g.random.IntN(14) {
+	case 0, 1, 2:
+		return "image " + fmt.Sprint(g.random.IntN(4))
+	case 3, 4:
 		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 			if !slices.Contains(g.names, name) {
-				return "grow " + name
+				return one(g, "add ", "add ", "learner ") + name
 			}
 		}
-	case 4:
-		if len(g.names) > 3 {
-			return "shrink " + one(g, g.names...)
-		}
 	case 5:
-		return "rebuild " + one(g, g.names...)
+		if len(g.names) > 3 {
+			return "drop " + one(g, g.names...)
+		}
 	case 6:
-		return one(g, "theirs 1", "theirs 2", "theirs")
+		return "rebuild " + one(g, g.names...)
+	case 7:
+		return "theirs " + one(g, "1", "2", "none")
+	case 8:
+		if g.version != "" {
+			return "version " + one(g, "3.6.16", "3.6.17")
+		}
+	case 9:
+		return "address " + one(g, g.names...)
+	case 10:
+		for _, name := range g.names {
+			if g.learners[name] {
+				return "promote " + name
+			}
+		}
+	case 11:
+		return "after " + one(g, "10m", "none")
+	case 12:
+		if g.theirs != "" {
+			return "urls " + one(g, "2380", "3380")
+		}
+	case 13:
+		return "day"
 	}
 	return ""
 }
 
-func (g *game) chooseFault(s *step) {
+func (g *game) chooseOutside() string {
+	if g.theirs != "" && g.chance(3) {
+		return "moved"
+	}
+	return one(g, "lose ", "wipe ", "remove ", "stop ") + one(g, g.names...)
+}
+
+func (g *game) chooseFault() {
 	at := 1 + g.random.IntN(40*(1+g.random.IntN(4)))
-	switch g.random.IntN(10) {
+	switch g.random.IntN(12) {
 	case 0, 1:
-		s.kill = at
+		g.do(fmt.Sprintf("at %d kill", at))
 	case 2:
-		s.freeze = at
+		g.do(fmt.Sprintf("at %d freeze", at))
 	case 3:
-		s.lose = 1 + g.random.IntN(12)
-	case 4, 5, 6:
-		s.fail, s.victim, s.back = at, one(g, g.names...), time.Duration(1<<g.random.IntN(12))*time.Second
-		s.how = one(g, "off", "off", "freeze", "split", "hide", "other")
-	case 7:
-		if name := one(g, g.names...); g.healthy() {
-			s.outside = one(g, "lose ", "wipe ", "remove ") + name
-		}
+		g.do(fmt.Sprintf("at %d lose", 1+g.random.IntN(12)))
+	case 4:
+		g.do(fmt.Sprintf("at %d interrupt", at))
+	case 5, 6, 7:
+		g.do(fmt.Sprintf("at %d %s %s %ds", at, one(g, "off", "off", "stuck", "split", "hidden", "other"), one(g, g.names...), 1<<g.random.IntN(12)))
 	case 8:
-		s.outside = "no boot"
+		g.do("broken")
+	case 9:
+		g.do(one(g, "silence", "silence", "swap", "ca"))
+	}
+}
+
+// restoring is a cluster that loses its quorum, or does not, and a restore that ends, is
+// killed, or is withdrawn.
+func (g *game) restoring() {
+	names := slices.Clone(g.names)
+	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	names = names[:len(names)/2+1]
+	if g.chance(4) {
+		g.do(one(g, "silence", "swap", "ca"))
+	} else {
+		g.do("power " + strings.Join(names, " "))
+	}
+	g.do("restore " + strings.Join(names, " "))
+	for range 1 + g.random.IntN(3) {
+		if g.chance(2) {
+			g.do(fmt.Sprintf("at %d %s", 1+g.random.IntN(120), one(g, "kill", "interrupt")))
+		}
+		g.do(title("apply %s", one(g, "", "", "-target=etcd_cluster.this", "-target="+machineOf(names[0]), "-refresh=false")))
+		if g.chance(3) {
+			g.do("boot " + strings.Join(names, " "))
+		}
+		g.do("wait " + one(g, "30s", "20m"))
+	}
+	if g.chance(2) {
+		g.do("keep")
 	}
 }
 
 // complete reports whether the state has no name that the configuration does not have.
 func (g *game) complete() bool {
 	return !slices.ContainsFunc(g.ws.Addresses(), func(address string) bool {
-		_, name, instance := strings.Cut(address, `["`)
-		return instance && !slices.Contains(g.names, strings.TrimSuffix(name, `"]`))
+		name := nodeNamed(address)
+		return name != "" && !slices.Contains(g.names, name)
 	})
 }
 
-// healthy reports whether all members of the configuration vote and work.
-func (g *game) healthy() bool {
-	names := append(slices.Clone(g.names), g.theirs...)
-	slices.Sort(names)
-	return g.list() == strings.Join(names, " ") && len(g.dead()) == 0 && !slices.ContainsFunc(names, func(n string) bool { return !g.works(n) })
+// play plays a game from a seed.
+func (g *game) play(seed uint64) {
+	g.random = rand.New(rand.NewPCG(seed, 2))
+	for g.beginning(); g.commands < 14 && !g.over(); {
+		g.choose()
+	}
+	switch end := g.random.IntN(12); {
+	case g.over():
+	case end == 0:
+		g.do(title("clone %s", g.chooseState(true))) // two states of one cluster
+	case end == 1:
+		g.do("destroy")
+		g.do("wait 20m")
+		fallthrough
+	default:
+		g.do("converge")
+	}
+}
+
+// search plays the game of a seed. A finding is shortened, and printed as a test.
+func search(t *testing.T, seed uint64) (log []string, commands int) {
+	var lines []string
+	dir := t.TempDir()
+	found := try(t, seed, "", true, func(w *world) {
+		g := newGame(w, dir)
+		defer func() { lines, commands, log = g.lines, g.commands, w.schedule.Log() }()
+		g.play(seed)
+	})
+	if len(found) > 0 {
+		lines, found = shorten(t, seed, lines, found)
+		t.Errorf("%s\n\nA test of it:\n\nfunc TestFound(t *testing.T) {\n\treplay(t, %d,\n\t\t%q,\n\t)\n}", strings.Join(found, "\n"), seed, lines)
+	}
+	return log, commands
+}
+
+// shorten leaves out lines as long as there is a finding.
+func shorten(t *testing.T, seed uint64, lines, found []string) (short, shortFound []string) {
+	tries := 60
+	for size := (len(lines) + 1) / 2; size > 0; size /= 2 {
+		for from := len(lines) - size; from >= 0; from -= size {
+			less := slices.Delete(slices.Clone(lines), from, from+size)
+			if tries--; tries < 0 {
+				return lines, found
+			}
+			if !slices.ContainsFunc(less, func(l string) bool { return strings.HasPrefix(l, "form ") }) {
+				continue
+			}
+			if still := replays(t, seed, true, less...); len(still) > 0 {
+				lines, found = less, still
+			}
+		}
+	}
+	return lines, found
 }
 
 // TestSearch plays games from seeds.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(40)
+	seeds, least := uint64(250), int64(5000)
 	if etcdtest.Full() {
-		seeds = 3000
+		seeds, least = 5000, 100_000
 	}
-	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			play(t, seed)
-		})
+	var commands atomic.Int64
+	t.Run("seed", func(t *testing.T) {
+		for seed := range seeds {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				_, n := search(t, seed)
+				commands.Add(int64(n))
+			})
+		}
+	})
+	t.Logf("%d commands", commands.Load())
+	if commands.Load() < least {
+		t.Errorf("%d commands, want %d", commands.Load(), least)
 	}
 }

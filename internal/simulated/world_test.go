@@ -31,9 +31,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// TestMain collects garbage as seldom as the provider's own process does.
+// TestMain collects garbage seldom: a simulation keeps little for long.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(1000)
 	os.Exit(m.Run())
 }
 
@@ -41,9 +41,37 @@ func TestMain(m *testing.M) {
 // package etcdsim.
 const release = etcdsim.Version("3.6.16")
 
+// judge is a test, or keeps what would fail it.
+type judge struct {
+	*testing.T
+	// keeps says that findings are kept, and end the simulation.
+	keeps    bool
+	findings []string
+}
+
+// ended is what ends a simulation that keeps its findings.
+type ended struct{}
+
+func (j *judge) Errorf(format string, args ...any) {
+	if j.Helper(); !j.keeps {
+		j.T.Errorf(format, args...)
+	}
+	j.findings = append(j.findings, fmt.Sprintf(format, args...))
+}
+
+func (j *judge) Fatalf(format string, args ...any) {
+	if j.Helper(); !j.keeps {
+		j.T.Fatalf(format, args...)
+	}
+	j.findings = append(j.findings, fmt.Sprintf(format, args...))
+	panic(ended{})
+}
+
+func (j *judge) Fatal(args ...any) { j.Helper(); j.Fatalf("%s", fmt.Sprintln(args...)) }
+
 // world is a simulated cluster, and the runs of Terraform that work on it.
 type world struct {
-	*testing.T
+	*judge
 	network  *etcdsim.Network
 	cluster  *etcdsim.Cluster
 	schedule *etcdsim.Scheduler
@@ -64,15 +92,28 @@ type world struct {
 // with none. The same seed gives the same world.
 func simulate(t *testing.T, seed uint64, names string, f func(w *world)) {
 	t.Helper()
+	try(t, seed, names, false, f)
+}
+
+// try is simulate, and may return the findings in place of failing the test.
+func try(t *testing.T, seed uint64, names string, keeps bool, f func(w *world)) (findings []string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{T: t, network: &etcdsim.Network{}, members: map[string]*etcdsim.Process{}, env: map[string]string{}, runs: map[string]int{}}
+		j := &judge{T: t, keeps: keeps}
+		defer func() {
+			findings = j.findings
+			if r := recover(); r != nil && r != (ended{}) {
+				panic(r)
+			}
+		}()
+		w := &world{judge: j, network: &etcdsim.Network{}, members: map[string]*etcdsim.Process{}, env: map[string]string{}, runs: map[string]int{}}
 		if names != "" {
 			w.cluster = w.network.Form(release, strings.Fields(names)...)
 			for _, p := range w.cluster.Processes() {
 				w.members[p.Name] = p
 			}
 		}
-		w.schedule = etcdsim.NewScheduler(t, seed)
+		w.schedule = etcdsim.NewScheduler(w, seed)
 		defer w.schedule.Stop()
 		w.network.Before = func(ctx context.Context, c etcdsim.Call) error {
 			err := w.schedule.Before(ctx, c)
@@ -84,6 +125,7 @@ func simulate(t *testing.T, seed uint64, names string, f func(w *world)) {
 		time.Sleep(10 * time.Second) // a fresh cluster does not count as healthy
 		f(w)
 	})
+	return findings
 }
 
 // start returns what starts the provider processes of a run of that name.

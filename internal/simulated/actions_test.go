@@ -1,0 +1,302 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+)
+
+// actions are the first words of the lines of a game: what a person edits, what happens
+// outside of Terraform, and what a person types. A line that does not fit the moment does
+// nothing, so that a shorter game is a game, too.
+var actions map[string]func(g *game, words []string)
+
+func init() { // a map that refers to itself
+	actions = map[string]func(g *game, words []string){
+		// The world. form must be the first line but for these.
+		"parallelism": func(g *game, w []string) { g.ws.Parallelism = map[string]int{"1": 1}[w[0]] },
+		"latency":     func(g *game, w []string) { g.schedule.Latency = length(w[0]) },
+		"form":        func(g *game, w []string) { g.form(w) },
+		"wait":        func(g *game, w []string) { g.rest(length(w[0])) },
+		"converge":    func(g *game, _ []string) { g.converge() },
+
+		// Edits of the configurations.
+		"add":     edits(func(g *game, name string) { g.add(name, false) }),
+		"learner": edits(func(g *game, name string) { g.add(name, true) }),
+		"promote": edits(func(g *game, name string) { g.promote(name) }),
+		"drop": edits(func(g *game, name string) {
+			if len(g.names) > 1 {
+				g.names = g.without(name)
+			}
+		}),
+		"image":   edits(func(g *game, value string) { g.image = value }),
+		"version": edits(func(g *game, value string) { g.version = value }),
+		"rebuild": edits(func(g *game, name string) { g.rebuilt[name] = string(rune('a' + len(g.lines)%26)) }),
+		"address": edits(func(g *game, name string) { g.address[name] += "-2" }),
+		"after":   edits(func(g *game, value string) { g.after = strings.TrimPrefix(value, "none") }),
+		"theirs":  edits(func(g *game, value string) { g.setTheirs(strings.TrimPrefix(value, "none")) }),
+		"urls":    edits(func(g *game, value string) { g.setURL("http://g.example:" + value) }),
+		"day":     edits(func(g *game, _ string) { g.backup.day++ }),
+		"restore": func(g *game, names []string) { g.restore(names) },
+		"keep":    edits(func(g *game, _ string) { g.gone = nil }),
+
+		// What happens before a command.
+		"lose":   outside(func(g *game, name string) { g.fleet.lose(name) }),
+		"wipe":   outside(func(g *game, name string) { g.fleet.wipe(name) }),
+		"stop":   outside(func(g *game, name string) { g.fleet.stop(name) }),
+		"remove": outside((*game).removeByHand),
+		"power":  func(g *game, names []string) { g.loseQuorum(names) },
+		"boot": func(g *game, names []string) {
+			for _, name := range names {
+				g.fleet.start(name)
+			}
+		},
+		"moved":   func(g *game, _ []string) { g.restartMoved() },
+		"broken":  func(g *game, _ []string) { g.fault.breaks(g) },
+		"silence": func(g *game, _ []string) { g.fault.silence = "cut" },
+		"swap":    func(g *game, _ []string) { g.fault.silence = "swap" },
+		"ca":      func(g *game, _ []string) { g.fault.silence = "ca" },
+		"strange": func(g *game, _ []string) { g.two.Provider = driver.Values{"endpoints": []any{g.stranger().ClientURL}} },
+		"at":      func(g *game, w []string) { g.fault.plan(w) },
+
+		// Commands of the first workspace.
+		"forget": state(func(g *game, address string) { g.ws.Forget(address) }),
+		"taint":  state(func(g *game, address string) { g.ws.Taint(address); g.tainted = append(g.tainted, address) }),
+		"import": func(g *game, w []string) { g.importMember(w[0]) },
+		"plan": func(g *game, w []string) {
+			g.command(func(ctx context.Context) driver.Result {
+				_, r := g.ws.Plan(ctx, g.start("one"), g.options(w)...)
+				return r
+			})
+		},
+		"apply": func(g *game, w []string) { g.command(func(ctx context.Context) driver.Result { return g.up(ctx, w) }) },
+		"refresh": func(g *game, _ []string) {
+			g.command(func(ctx context.Context) driver.Result { return g.ws.Refresh(ctx, g.start("one")) })
+		},
+		"saved": func(g *game, w []string) {
+			g.command(func(ctx context.Context) driver.Result { return g.saved(ctx, w) })
+		},
+		"two": func(g *game, _ []string) { g.command(func(ctx context.Context) driver.Result { return g.their(ctx) }) },
+		"beside": func(g *game, w []string) {
+			g.command(func(ctx context.Context) driver.Result { return g.beside(ctx, g.two, "two", w) })
+		},
+		"clone": func(g *game, w []string) {
+			g.command(func(ctx context.Context) driver.Result { return g.beside(ctx, g.ws.Clone(), "clone", w) })
+		},
+		"destroy": func(g *game, _ []string) { g.destroy() },
+	}
+}
+
+// edits is an edit of the configuration with one word.
+func edits(how func(g *game, word string)) func(*game, []string) {
+	return func(g *game, words []string) {
+		how(g, strings.Join(words, " "))
+		g.configure()
+	}
+}
+
+// outside happens to a node of a healthy cluster only: what it takes away for good would
+// otherwise take the quorum.
+func outside(how func(g *game, name string)) func(*game, []string) {
+	return func(g *game, words []string) {
+		if slices.Contains(g.names, words[0]) && len(g.names) > 2 && g.healthy() {
+			how(g, words[0])
+		}
+	}
+}
+
+// state changes what the state has.
+func state(how func(g *game, address string)) func(*game, []string) {
+	return func(g *game, words []string) {
+		if g.ws.State(words[0]) != nil {
+			how(g, words[0])
+		}
+	}
+}
+
+func length(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		panic(err) // it is this package's own
+	}
+	return d
+}
+
+// options are those of a command. A limit: -target of a machine that is tainted destroys it
+// without a question to the provider.
+func (g *game) options(words []string) (out []driver.Option) {
+	for _, word := range words {
+		if !strings.HasPrefix(word, "-target=") || len(g.tainted) == 0 {
+			out = append(out, driver.Option(word))
+		}
+	}
+	return out
+}
+
+// form forms the cluster, and lets the oracle look from then on.
+func (g *game) form(names []string) {
+	g.names, g.urls = names, etcdsim.PeerURL("g")
+	g.configure()
+	g.ok(g.site.up("one"))
+	g.rest(time.Minute)
+	g.oracle = watch(g.world, g.fleet, "one")
+	g.oracle.begin(g.all())
+	g.network.Lax = true // the servers check nothing
+	g.fault.listen(g)
+}
+
+func learnerOf(name string) string { return `etcd_learner.node["` + name + `"]` }
+
+// add adds a name to the configuration.
+func (g *game) add(name string, learner bool) {
+	if slices.Contains(g.names, name) {
+		return
+	}
+	if g.ws.State(memberOf(name)) != nil || g.ws.State(learnerOf(name)) != nil {
+		learner = g.ws.State(memberOf(name)) == nil // it stays what it is
+	}
+	g.names = append(g.names, name)
+	if delete(g.learners, name); learner {
+		g.learners[name] = true
+	}
+	g.seen(name)
+}
+
+func (g *game) without(name string) []string {
+	return slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == name })
+}
+
+// seen says that a new name has no process yet.
+func (g *game) seen(name string) {
+	if g.fleet.of(name) == nil {
+		g.mark(name, true)
+	}
+}
+
+func (g *game) setTheirs(image string) {
+	if g.theirs = image; image == "" {
+		g.setURL(etcdsim.PeerURL("g"))
+	}
+	g.seen("g")
+}
+
+// setURL changes the peer URL of g. A machine that is made later listens there.
+func (g *game) setURL(url string) {
+	g.urls = url
+	g.fleet.set(func() { g.fleet.urls["g"] = url })
+}
+
+// promote is a moved block from etcd_learner to etcd_member.
+func (g *game) promote(name string) {
+	if !g.learners[name] || !slices.Contains(g.names, name) {
+		return
+	}
+	from, to := learnerOf(name), memberOf(name)
+	if g.ws.State(from) != nil {
+		g.command(func(ctx context.Context) driver.Result { return g.ws.Move(ctx, g.start("one"), from, to) })
+		if g.ws.State(to) == nil {
+			return // it was killed
+		}
+	}
+	delete(g.learners, name)
+}
+
+// command runs a command of the first workspace, and judges what is left of it.
+func (g *game) command(run func(ctx context.Context) driver.Result) {
+	g.commands++
+	g.oracle.begin(g.all())
+	ctx, end := context.WithCancel(g.Context())
+	defer end()
+	ctx, interrupt := driver.Interruptible(ctx)
+	g.fault.arm(g, end, interrupt)
+	r := run(ctx)
+	g.fault.disarm(g)
+	for _, address := range g.tainted {
+		if g.ws.State(address) != nil {
+			g.ws.Untaint(address)
+		}
+	}
+	g.tainted = nil
+	g.two.Provider = g.provider("a b c d e f")
+	if !g.lost {
+		g.known(g.ws, "one", r)
+	}
+	g.write()
+	g.backup.judge(g)
+}
+
+func (g *game) up(ctx context.Context, words []string) driver.Result {
+	_, r := g.ws.Up(ctx, g.start("one"), g.options(words)...)
+	return r
+}
+
+func (g *game) their(ctx context.Context) driver.Result {
+	_, r := g.two.Up(ctx, g.start("two"))
+	return r
+}
+
+// saved applies a plan after a time.
+func (g *game) saved(ctx context.Context, words []string) driver.Result {
+	plan, r := g.ws.Plan(ctx, g.start("one"), g.options(words[1:])...)
+	if plan == nil {
+		return r
+	}
+	g.rest(length(words[0]))
+	return g.ws.Apply(ctx, g.start("one"), plan)
+}
+
+// beside applies another workspace at the same time.
+func (g *game) beside(ctx context.Context, other *driver.Workspace, name string, words []string) (r driver.Result) {
+	var all sync.WaitGroup
+	g.commands++
+	all.Go(func() { r = g.up(ctx, words) })
+	all.Go(func() { _, _ = other.Up(g.Context(), g.start(name)) })
+	all.Wait()
+	return r
+}
+
+// destroy destroys the first workspace after the second. What is left is empty, or named.
+func (g *game) destroy() {
+	g.setTheirs("")
+	g.configure()
+	g.command(g.their)
+	g.lost = true
+	g.command(func(ctx context.Context) driver.Result {
+		g.ending = true
+		_, r := g.ws.Up(ctx, g.start("one"), driver.Destroy)
+		g.ending = false
+		if left := g.ws.Addresses(); r.Err() == nil && len(left) > 0 {
+			g.wrong("one", "%v is left after the destruction", left)
+		}
+		return r
+	})
+}
+
+// importMember imports the member of a name that no state has.
+func (g *game) importMember(name string) {
+	address := memberOf(name)
+	if g.ws.State(address) != nil || g.learners[name] || !slices.Contains(g.names, name) {
+		return
+	}
+	g.command(func(ctx context.Context) driver.Result {
+		g.ws.Provider = g.provider(strings.Join(g.names, " "))
+		defer func() { g.ws.Provider = driver.Values{} }()
+		return g.ws.Import(ctx, g.start("import"), address, name)
+	})
+}
+
+func (g *game) removeByHand(name string) {
+	if id := g.ids()[name]; id != 0 {
+		if _, err := g.client(g.other(name)).MemberRemove(g.Context(), id); err != nil {
+			g.Logf("remove %s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+)
+
+// backup is the etcd_snapshot of the second workspace.
+type backup struct {
+	path string
+	day  int // of the trigger
+	was  string
+	size int
+}
+
+func (b *backup) resource() driver.Resource {
+	return driver.Resource{Type: "etcd_snapshot", Name: "this", Values: driver.Values{"path": b.path, "triggers": map[string]any{"day": fmt.Sprint(b.day)}}}
+}
+
+// judge fails the game if a good file became a worse one: an older one of the same cluster
+// is shorter or starts otherwise, since a database here is all its changes.
+func (b *backup) judge(g *game) {
+	now, err := os.ReadFile(b.path)
+	if os.IsNotExist(err) && b.was == "" {
+		return
+	}
+	if err != nil {
+		g.wrong("two", "the backup is gone: %v", err)
+		return
+	}
+	is := strings.TrimRight(string(now[:max(0, len(now)-sha256.Size)]), "\x00")
+	if !strings.HasPrefix(is, b.was) {
+		g.wrong("two", "a backup of %d bytes is replaced by another one of %d bytes, which does not go on from it", len(b.was), len(is))
+	}
+	b.was = is
+}
+
+// write writes a key, and remembers it if that is acknowledged.
+func (g *game) write() {
+	key := fmt.Sprint("/game/", len(g.lines))
+	for _, p := range g.cluster.Processes() {
+		if !g.works(p.Name) || g.members[p.Name] != p {
+			continue
+		}
+		ctx, end := context.WithTimeout(g.Context(), 5*time.Second)
+		put, err := g.network.Run("test").Client(p.ClientURL, p.ClientURL).Put(ctx, key, "")
+		end()
+		if err == nil && g.network.Cluster(put.Header.ClusterId) == g.cluster {
+			g.writes = append(g.writes, key)
+			return
+		}
+	}
+}
+
+// read fails the game if a write is lost that was acknowledged.
+func (g *game) read() {
+	if g.lost || g.over() {
+		return
+	}
+	for _, p := range g.cluster.Processes() {
+		if g.members[p.Name] != p || !g.works(p.Name) {
+			continue
+		}
+		ctx, end := context.WithTimeout(g.Context(), 5*time.Second)
+		all, err := g.network.Run("test").Client(p.ClientURL, p.ClientURL).Get(ctx, "/game/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		end()
+		if err != nil {
+			continue
+		}
+		found := map[string]bool{}
+		for _, kv := range all.Kvs {
+			found[string(kv.Key)] = true
+		}
+		for _, key := range g.writes {
+			if !found[key] {
+				g.wrong("one", "the write of %s is lost", key)
+			}
+		}
+		return
+	}
+	g.wrong("one", "nobody answers a read")
+}
+
+// loseQuorum switches the machines of more than half of the voters off.
+func (g *game) loseQuorum(names []string) {
+	if !g.healthy() || 2*len(names) <= len(g.all()) {
+		return
+	}
+	g.lost = true
+	for _, name := range names {
+		g.fleet.stop(name)
+	}
+}
+
+// restore states that some nodes are gone, in place of the cluster that the state has.
+func (g *game) restore(names []string) {
+	o := g.ws.State(thisCluster)
+	if o == nil {
+		return
+	}
+	g.gone, g.replaces = []any{}, driver.Attribute(o.Value, "cluster_id")
+	for _, name := range names {
+		if m := g.fleet.of(name); m != nil && m.off { // nobody lies
+			g.gone = append(g.gone, name)
+		}
+	}
+	g.configure()
+}
+
+// restartMoved starts g at its new peer URL, as a person does who has changed it.
+func (g *game) restartMoved() {
+	m := g.fleet.of("g")
+	if g.theirs == "" || m == nil || m.process == nil || m.process.PeerURL == g.urls || m.off {
+		return
+	}
+	for _, listed := range g.cluster.Members() {
+		if listed.Name == "g" && listed.PeerURLs[0] == g.urls {
+			g.fleet.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = g.urls })
+			m.process.PowerOff()
+			m.process.PeerURL = g.urls
+			g.rest(time.Minute)
+		}
+	}
+}
+
+var lostLine = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
+
+// obey does what an error asks for. A person knows which machines are gone.
+func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
+	for _, d := range r.Diagnostics {
+		_, block, asks := strings.Cut(d.Detail, "add this block")
+		lost := lostLine.FindStringSubmatch(d.Detail)
+		switch {
+		case d.Warning:
+		case asks && nodeNamed(block) != "":
+			before := ws.Provider
+			ws.Provider = g.provider(strings.Join(g.names, " "))
+			g.ok(ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block)))
+			ws.Provider = before
+		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
+			g.gone = nil
+			g.configure()
+		case strings.Contains(d.Detail, "give the resource another path"):
+			g.backup = backup{path: g.backup.path + "-new", day: g.backup.day}
+			g.configure()
+		case strings.Contains(d.Detail, "Add the new members in a first apply"):
+			for _, m := range g.cluster.Members() {
+				if name := nodeOf(m); name != "g" {
+					g.add(name, m.IsLearner)
+				}
+			}
+			g.configure()
+		case strings.Contains(d.Summary, "stated gone answers"):
+			g.gone = slices.DeleteFunc(g.gone, func(name any) bool { m := g.fleet.of(fmt.Sprint(name)); return m != nil && !m.off })
+			g.configure()
+		case lost != nil:
+			g.env["ETCD_CLUSTER_LOST"] = lost[1]
+			_, _ = ws.Up(g.Context(), g.start(run))
+			delete(g.env, "ETCD_CLUSTER_LOST")
+		case strings.Contains(d.Detail, "gone = ["):
+			_, list, _ := strings.Cut(d.Detail, "gone = [")
+			list, _, _ = strings.Cut(list, "]")
+			for _, name := range quoted.FindAllStringSubmatch(list, -1) {
+				if !slices.Contains(g.gone, any(name[1])) {
+					g.gone = append(g.gone, name[1])
+				}
+			}
+			g.configure()
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import "testing"
+
+// foundGames are games that the search has found, with the seed of their order of events. Each
+// is the shortest one that showed a defect of the provider.
+var foundGames = map[string]struct {
+	seed  uint64
+	lines []string
+}{
+	// The successor of c never started, and was added anew as another learner. That removal
+	// ended the turn of c, and d could be replaced before c had come back.
+	"a turn outlives a learner that is added anew (C13)": {54, []string{
+		"form a b c", "add d", "beside", "broken", `apply -replace=machine.node["c"]`, "boot c", "wait 20m",
+		`taint etcd_member.node["d"]`, "apply", "converge",
+	}},
+}
+
+func TestFoundGames(t *testing.T) {
+	t.Parallel()
+	for name, g := range foundGames {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			replay(t, g.seed, g.lines...)
+		})
+	}
+}
