@@ -49,11 +49,12 @@ func init() { // a map that refers to itself
 		"keep":    edits(func(g *game, _ string) { g.gone = nil }),
 
 		// What happens before a command.
-		"lose":   outside(func(g *game, name string) { g.fleet.lose(name) }),
-		"wipe":   outside(func(g *game, name string) { g.fleet.wipe(name) }),
-		"stop":   outside(func(g *game, name string) { g.fleet.stop(name) }),
-		"remove": outside((*game).removeByHand),
-		"power":  func(g *game, names []string) { g.loseQuorum(names) },
+		"lose":    outside(func(g *game, name string) { g.fleet.lose(name) }),
+		"wipe":    outside(func(g *game, name string) { g.fleet.wipe(name) }),
+		"stop":    outside(func(g *game, name string) { g.fleet.stop(name) }),
+		"remove":  outside((*game).removeByHand),
+		"foreign": func(g *game, w []string) { g.addByHand(w[0]) },
+		"power":   func(g *game, names []string) { g.loseQuorum(names) },
 		"boot": func(g *game, names []string) {
 			for _, name := range names {
 				g.fleet.start(name)
@@ -291,6 +292,30 @@ func (g *game) importMember(name string) {
 		defer func() { g.ws.Provider = driver.Values{} }()
 		return g.ws.Import(ctx, g.start("import"), address, name)
 	})
+}
+
+// addByHand adds a learner with etcdctl, at the peer URL of a node that may come later.
+func (g *game) addByHand(name string) {
+	if slices.Contains(g.names, name) || !g.healthy() {
+		return
+	}
+	if _, err := g.client(g.names[0]).MemberAddAsLearner(g.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
+		g.Logf("add %s: %v", name, err)
+	}
+}
+
+// withdrawByHand removes what was added by hand and has not started.
+func (g *game) withdrawByHand() {
+	for _, m := range g.cluster.Members() {
+		if g.owners[m.ID] != "test" || m.Name != "" {
+			continue
+		}
+		for _, name := range g.names {
+			if _, err := g.client(name).MemberRemove(g.Context(), m.ID); err == nil {
+				break
+			}
+		}
+	}
 }
 
 func (g *game) removeByHand(name string) {

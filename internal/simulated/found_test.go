@@ -17,6 +17,11 @@ var foundGames = map[string]struct {
 		"form a b c", "add d", "beside", "broken", `apply -replace=machine.node["c"]`, "boot c", "wait 20m",
 		`taint etcd_member.node["d"]`, "apply", "converge",
 	}},
+	// The node ID that the plan gives is not known, and an imported member has none: they
+	// were taken for the same one, whose peer URLs change in place.
+	"an imported member whose address changes follows its node": {110, []string{
+		"form a b c", `forget etcd_member.node["a"]`, "import a", "address a", "converge",
+	}},
 }
 
 func TestFoundGames(t *testing.T) {

@@ -178,6 +178,7 @@ func (g *game) heal() {
 		g.fleet.start(name)
 	}
 	g.rest(3 * time.Hour) // every fault is over
+	g.withdrawByHand()
 }
 
 // converge applies both workspaces until nothing is to do. Then all nodes vote. A machine

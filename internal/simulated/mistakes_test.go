@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 // mistakes are put into the code: in file, from becomes to. Each removes a rule of
 // safety.md, and the tests that by names must fail then. They are in this package, or in
 // the directory that stands before them.
-var mistakes = []struct{ name, file, from, to, by string }{
+var mistakes = []mistake{
 	{"two nodes are rebuilt in one plan", "membership/nodes.go", "due = slices.Delete(due, i, i+1)\n\t\t\tbreak", "continue", "TestSearch"},
 	{"a plan without a refresh rebuilds", "membership/queue.go", "len(unseen) > 0", "false", "TestRules/C1_"},
 	{"nodes on their way do not count", "membership/queue.go", "case len(onTheWay) > 0:", "case false:", "TestSearch"},
@@ -82,7 +83,23 @@ var mistakes = []struct{ name, file, from, to, by string }{
 	{"a change of peer URLs needs no restart (N4)", "membership/pendingurls.go", "return URLsNotRestarted\n", "return URLsSettled\n", "TestPendingPeerURLs$"},
 	{"a change of peer URLs needs no connection (N4)", "membership/pendingurls.go", "case s.Alive(c.ID) && connected >= Quorum(len(others)):", "case s.Alive(c.ID):", "TestPendingPeerURLs$"},
 	{"a member with a pending change counts (N4)", "membership/gate.go", "case s.Alive(m.ID) && s.isPending(m.ID):", "case false:", "TestPendingPeerURLs$"},
+	{"the member that leaves counts", "membership/remove.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)", "TestRules/C1_"},
+	{"a member that was added by hand is taken over", "membership/identify.go", "case m.Learner && abandoned(m, r.Abandoned):", "case m.Learner:", "../membership TestMembership"},
+	{"a removal is forced on any error", "reconfigure/leave.go", "if err != nil && undecidable(err) {\n\t\tout, err = e.forgetIfLost(ctx, r, out, err)", "if err != nil {\n\t\tout, err = Removal{Forgotten: err}, nil", "TestRules/C1_"},
+	{"a node is rebuilt beside an unhealthy one", "membership/queue.go", "case len(unhealthy) > 0:", "case false:", "../membership TestMembership"},
+	{"a wiped member starts (C8)", "joinscript/rules/rules.go", "fresh := me != nil && !me.Started", "fresh := me != nil", "../joinscript/rules TestDecide"},
+	{"a learner that is added anew ends a turn (C13)", "reconfigure/leave.go", "!l.req.Replacement && !l.req.KeepRecord &&", "!l.req.Replacement &&", "TestFoundGames/a_turn"},
 	{"a statement forgets what answers (N5)", "reconfigure/giveup.go", "err := e.GiveUp(ctx, r.Cluster, nil)\n", "var err error\n", "TestForgetOnlyWhatIsGone"},
+}
+
+// searched are the mistakes that the search finds within 2,000 commands, and prints as a
+// test.
+var searched = []string{
+	"a dead learner is promoted", "the member that leaves counts", "nodes on their way do not count",
+	"a member that was added by hand is taken over", "what answers with an error is gone (N1)",
+	"the apply of a restore asks nothing (N1)", "another cluster's backup replaces a backup (N3)",
+	"a removal is forced on any error", "a member with a pending change counts (N4)",
+	"a node is rebuilt beside an unhealthy one", "a wiped member starts (C8)", "turns do not count (C13)",
 }
 
 // Each mistake is still one that the code can have.
@@ -101,20 +118,49 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
-			overlay := filepath.Join(t.TempDir(), "overlay.json")
-			plant(t, overlay, "../"+m.file, m.from, m.to)
 			dir, by, elsewhere := strings.Cut(m.by, " ")
 			if !elsewhere {
 				dir, by = ".", m.by
 			}
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, "-run="+by, dir)
-			cmd.Env = append(os.Environ(), "ETCD_TEST_FULL=")
-			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: ") {
-				t.Errorf("%s does not notice it: %v\n%s", m.by, err, out)
+			if out, failed := m.run(t, dir, by); !failed {
+				t.Errorf("%s does not notice it:\n%s", m.by, out)
 			}
 		})
 	}
+}
+
+// TestSearchFinds puts the mistakes of searched into the code.
+func TestSearchFinds(t *testing.T) {
+	if !etcdtest.Full() {
+		t.Skip("it compiles this package for each mistake: run make test-full")
+	}
+	for _, m := range mistakes {
+		if !slices.Contains(searched, m.name) {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			out, failed := m.run(t, ".", "^TestSearch$/seed/^[0-7]?[0-9]$")
+			if _, test, printed := strings.Cut(out, "A test of it:"); !failed || !printed {
+				t.Errorf("the search does not find it:\n%s", out)
+			} else {
+				t.Log(test)
+			}
+		})
+	}
+}
+
+// mistake is a row of mistakes.
+type mistake struct{ name, file, from, to, by string }
+
+// run runs the tests of a directory with the mistake.
+func (m mistake) run(t *testing.T, dir, tests string) (out string, failed bool) {
+	t.Helper()
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	plant(t, overlay, "../"+m.file, m.from, m.to)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, "-run="+tests, dir)
+	cmd.Env = append(os.Environ(), "ETCD_TEST_FULL=")
+	text, err := cmd.CombinedOutput()
+	return string(text), err != nil && strings.Contains(string(text), "--- FAIL: ")
 }
 
 // plant writes an overlay for the compiler, in which the text of a file is another one.

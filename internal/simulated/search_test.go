@@ -46,7 +46,11 @@ func (g *game) choose() {
 		return
 	}
 	edit := g.chooseEdit()
-	if edit != "" {
+	switch {
+	case strings.HasPrefix(edit, "add") && g.chance(4):
+		g.do(strings.Replace(edit, "add", "foreign", 1))
+		fallthrough
+	case edit != "":
 		g.do(edit)
 	}
 	if g.chance(6) {
@@ -96,6 +100,9 @@ func (g *game) chooseState(drops bool) (opts string) {
 
 // chooseCommand chooses the command, without options.
 func (g *game) chooseCommand() string {
+	if g.backup.day > 0 && g.chance(4) {
+		return "beside"
+	}
 	switch g.random.IntN(20) {
 	case 0, 1:
 		return "saved " + one(g, "1s", "3m", "20m", "48h")
@@ -146,7 +153,8 @@ func (g *game) chooseEdit() string {
 			return "urls " + one(g, "2380", "3380")
 		}
 	case 13:
-		return "day"
+		g.do("day")
+		return one(g, "", "swap")
 	}
 	return ""
 }

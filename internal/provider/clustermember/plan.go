@@ -80,7 +80,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	case req.Plan.Raw.IsNull():
 		e.Effect = membership.Removed
 	case !req.State.Raw.IsNull():
-		e.Readdressed = !attribute.SomeUnknown(plan.PeerURLs) && e.Before.Node == plan.nodeID() && !slices.Equal(plan.peers(), state.peers())
+		e.Readdressed = !attribute.SomeUnknown(plan.PeerURLs) && e.Before.Node == sideOf(plan).Node && !slices.Equal(plan.peers(), state.peers())
 		r.planPromotion(ctx, before.Failover.Evidence, resp, state, plan)
 		if before.Moved != "" { // a move alone plans no update, which records the new owner
 			diags.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
