@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 const (
@@ -91,7 +92,7 @@ func TestUnreachable(t *testing.T) {
 		{"two causes", unreachable("Cannot read the member list", answering(connection.Refused, connection.WrongPassword))},
 		{"no login", unreachable("Cannot read the member list", answering(connection.NoLogin, connection.Refused))},
 	}
-	for _, kind := range append(constants(t, "../connection", "Kind"), "something new") {
+	for _, kind := range append(constants(t, "../connection/*.go", "Kind"), "something new") {
 		all = append(all, named{kind, unreachable("Cannot read the member list", answering(connection.Kind(kind)))})
 	}
 	mustBeTexts(t, "answers.txt", all)
@@ -277,4 +278,85 @@ func TestPlanRules(t *testing.T) {
 		all = append(all, named{string(code), text})
 	}
 	mustBeTexts(t, "planrules.txt", all)
+}
+
+// TestBootstrapTexts compares the texts about the replacement of a bootstrap
+// with testdata/bootstrap.txt. UPDATE=1 rewrites the file. Every refusal of a
+// plan contains the command that destroys everything instead.
+func TestBootstrapTexts(t *testing.T) {
+	const at = "https://10.0.0.1:2379"
+	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}
+	kind := func(k connection.Kind) error {
+		return &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
+	}
+	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
+	var all []Message
+	for _, c := range []struct {
+		plan bool
+		text Message
+	}{
+		{true, DiscoveryBootstrapped("replace", []string{"c", "a", "b"})},
+		{true, DiscoveryBootstrapped("change", []string{"a"})},
+		{true, DiscoveryBootstrapped("replace", nil)},
+		{true, DiscoveryMayHaveFormed("replace", DiscoverySilent(answers))},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryTokenGone)},
+		{true, DiscoveryMayHaveFormed("replace", DiscoverySizeDoubtful(3, []string{"b", "c", "a"}))},
+		{true, DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater)},
+		{true, DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints.Detail)},
+		{false, Explain(reconfigure.ActionAdd, "a", &reconfigure.NoCluster{Name: "a", Forming: true, Cause: kind(connection.Refused)})},
+		{false, ImportClusterID("x")},
+		{false, ImportOtherCluster("2a", two)},
+		{false, ImportClusterSilent("2a", kind(connection.Refused))},
+	} {
+		all = append(all, c.text)
+		if c.plan && !strings.Contains(c.text.Detail, "\n\n  terraform destroy -refresh=false") {
+			t.Errorf("the refusal %q does not say how to destroy everything", c.text.Summary)
+		}
+	}
+	mustBeMessages(t, "bootstrap.txt", all)
+}
+
+// TestRestoreTexts compares the texts about a restore with
+// testdata/restore.txt. UPDATE=1 rewrites the file.
+func TestRestoreTexts(t *testing.T) {
+	const at = "https://10.0.0.1:2379"
+	var why membership.RestoreAction
+	refused := func(code membership.Code, stated string, snap membership.Snapshot, heard ...membership.Heard) Message {
+		return NotGivenUp(&reconfigure.NotGivenUp{Request: membership.GiveUpRequest{Cluster: 0x2b, Gone: strings.Fields(stated)}, Decision: membership.Decision{Code: code, Facts: membership.Facts{Names: []string{"c", "b"}}}, Evidence: membership.Evidence{Snapshot: snap, Heard: heard}}, why)
+	}
+	down := membership.Heard{Endpoint: "https://10.0.0.2:2379", Detail: "connection refused"}
+	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
+	all := []Message{
+		RestoreSnapshotInvalid("is neither a URL nor an absolute path"),
+		RestoreBumpInvalid,
+		NotGivenUp(context.Canceled, why),
+		InvalidClusterLost("true"),
+	}
+	for _, why = range []membership.RestoreAction{membership.RestoreNow, membership.RestoreOnTheWay, membership.RestoreWithdrawn} {
+		all = append(all,
+			refused(membership.HasQuorum, "", two, membership.Heard{Endpoint: at, Detail: "serves requests"}, down),
+			refused(membership.Contradicted, "b c", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
+			refused(membership.MayServe, "", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
+			refused(membership.NotStated, "", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "no answer in time"}, down),
+			refused(membership.NotStated, "b d", membership.Snapshot{}),
+		)
+	}
+	mustBeMessages(t, "restore.txt", all)
+}
+
+// Test that each problem of an option says what is expected.
+func TestUserDataTexts(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, problem := range constants(t, "../userdata/*.go", "Problem") {
+		plain := UserDataOption(&userdata.OptionError{Path: "tls.key", Problem: userdata.Problem(problem)}).Detail
+		if strings.HasSuffix(plain, "is invalid.") {
+			t.Errorf("%s has no words", problem)
+		}
+		b.WriteString(problem + ": " + plain + "\n")
+	}
+	b.WriteString(UserDataOption(&userdata.OptionError{
+		Path: "datadir", Problem: userdata.UnknownOption, Value: "datadir", Allowed: []string{"etcd", "data_dir"},
+	}).Error() + "\n" + UserDataFormat(2).Error() + "\n")
+	mustBeGolden(t, "userdata.txt", b.String())
 }

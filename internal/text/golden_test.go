@@ -25,9 +25,19 @@ func mustBeTexts(t *testing.T, file string, texts []named) {
 	for _, c := range texts {
 		mustFollowPattern(t, c.text)
 		mustBeShort(t, c.text)
-		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
+		b.WriteString(strings.TrimSpace("== "+c.name) + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
 	}
 	mustBeGolden(t, file, b.String())
+}
+
+// mustBeMessages is [mustBeTexts] of texts that need no name.
+func mustBeMessages(t *testing.T, file string, texts []Message) {
+	t.Helper()
+	var all []named
+	for _, text := range texts {
+		all = append(all, named{text: text})
+	}
+	mustBeTexts(t, file, all)
 }
 
 // arguments match texts that may begin with a small letter.
@@ -47,7 +57,8 @@ func mustFollowPattern(t *testing.T, text Message) {
 	if field := inBraces.FindString(text.Summary + text.Detail); field != "" {
 		t.Errorf("%q: nothing stands for %s", text.Summary, field)
 	}
-	listed := strings.ReplaceAll(paragraphs[0], "and . _", "and _") // characters of names
+	line, _, _ := strings.Cut(paragraphs[0], "\n")         // before a list
+	listed := strings.ReplaceAll(line, "and . _", "and _") // characters of names
 	for _, odd := range []string{"%!", "  ", "..", " .", "()", "<nil>"} {
 		if strings.Contains(text.Summary+listed, odd) {
 			t.Errorf("%q has %q in it: %q", text.Summary, odd, paragraphs[0])

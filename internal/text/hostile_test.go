@@ -8,10 +8,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,50 +53,42 @@ var composed = map[string]any{
 	"WarningText":        WarningText,
 }
 
+// hostileRounds is how often each text is filled, each time with another code and other
+// errors, enumerations and lengths of lists.
+const hostileRounds = 1200
+
 // Test that with hostile words a composed text has the same lines as with harmless
 // words, and only printable characters. A diagnostic is tested as the provider
 // sends it: its summary is one line (cleanAll in package provider). A text for
 // the state is tested as it is.
 func TestHostileTexts(t *testing.T) {
-	codes := constants(t, "../membership", "Code")
+	codes := constants(t, "../membership/*.go", "Code")
 	for name, f := range composed {
 		t.Run(name, func(t *testing.T) {
-			shape := reflect.TypeOf(f)
-			choices := []choice{{code: codes[0]}}
-			if holds(shape, reflect.TypeFor[membership.Code](), 0) {
-				for _, code := range codes {
-					choices = append(choices, choice{code: code})
+			t.Parallel()
+			made := 0
+			for seed := range uint64(hostileRounds) {
+				got, ok := rendered(f, &filler{rand.New(rand.NewPCG(seed, 1)), codes[int(seed)%len(codes)], hostile})
+				want, sane := rendered(f, &filler{rand.New(rand.NewPCG(seed, 1)), codes[int(seed)%len(codes)], benign})
+				if ok != sane {
+					t.Fatalf("%d: panics: %v, with harmless words: %v", seed, !ok, !sane)
+				}
+				if ok {
+					made++
+					mustBeHarmless(t, seed, got, want)
+				}
+				if t.Failed() {
+					return
 				}
 			}
-			if holds(shape, reflect.TypeFor[error](), 0) {
-				for kind, e := range errorShapes() {
-					choices = append(choices, choice{code: codes[0], err: kind})
-					if e == nil || !holds(e, reflect.TypeFor[membership.Code](), 0) {
-						continue
-					}
-					for _, code := range codes {
-						choices = append(choices, choice{code: code, err: kind})
-					}
-				}
-			}
-			for _, c := range choices {
-				for n := range 2 {
-					c.n = n
-					got, ok := rendered(f, c, hostile)
-					want, sane := rendered(f, c, benign)
-					if ok != sane {
-						t.Fatalf("%+v: panics: %v, with harmless words: %v", c, !ok, !sane)
-					}
-					if ok && !mustBeHarmless(t, name, c, got, want) {
-						return
-					}
-				}
+			if made < hostileRounds/2 {
+				t.Errorf("only %d texts", made)
 			}
 		})
 	}
 }
 
-func mustBeHarmless(t *testing.T, name string, c choice, got, want []string) bool {
+func mustBeHarmless(t *testing.T, seed uint64, got, want []string) {
 	t.Helper()
 	for i := range got {
 		problem := ""
@@ -115,18 +107,9 @@ func mustBeHarmless(t *testing.T, name string, c choice, got, want []string) boo
 			problem = "changes where it leaves the provider"
 		}
 		if problem != "" {
-			t.Errorf("%s with %+v %s:\n%q\nwant the lines of\n%q", name, c, problem, got[i], want[i])
-			return false
+			t.Errorf("%d %s:\n%q\nwant the lines of\n%q", seed, problem, got[i], want[i])
 		}
 	}
-	return true
-}
-
-// choice selects how the arguments of a text are filled.
-type choice struct {
-	code string // a membership.Code
-	err  int    // the kind of error
-	n    int    // lists, numbers and enumerations
 }
 
 // errorShapes are the errors that the texts distinguish.
@@ -144,13 +127,13 @@ func errorShapes() []reflect.Type {
 }
 
 // rendered calls a text with arguments made of words. ok is false if it panics.
-func rendered(f any, c choice, words string) (out []string, ok bool) {
+func rendered(f any, fill *filler) (out []string, ok bool) {
 	defer func() { ok = recover() == nil }()
 	call := reflect.ValueOf(f)
 	args := make([]reflect.Value, call.Type().NumIn())
 	for i := range args {
 		args[i] = reflect.New(call.Type().In(i)).Elem()
-		fill(args[i], c, words, 0)
+		fill.value(args[i], 0)
 	}
 	results := call.Call
 	if call.Type().IsVariadic() {
@@ -171,90 +154,72 @@ func rendered(f any, c choice, words string) (out []string, ok bool) {
 	return out, true
 }
 
-// fill makes a value of words. IDs are 1 to 3, so references to a member match.
-func fill(v reflect.Value, c choice, words string, depth int) {
+// filler makes values of words. Numbers and IDs are 1 to 3, so references to a member
+// match.
+type filler struct {
+	*rand.Rand
+	code  string // every membership.Code
+	words string
+}
+
+func (f *filler) value(v reflect.Value, depth int) {
 	if depth > 6 || !v.CanSet() {
 		return
 	}
 	t := v.Type()
 	switch {
 	case t == reflect.TypeFor[membership.Code]():
-		v.SetString(c.code)
+		v.SetString(f.code)
 		return
 	case t == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Unix(1e9, 0).UTC()))
 		return
 	case t == reflect.TypeFor[error]():
 		shapes := errorShapes()
-		if shape := shapes[c.err%len(shapes)]; shape != nil && depth < 3 {
+		if shape := shapes[f.IntN(len(shapes))]; shape != nil && depth < 3 {
 			e := reflect.New(shape.Elem())
-			fill(e.Elem(), c, words, depth+1)
+			f.value(e.Elem(), depth+1)
 			v.Set(e)
 			return
 		}
-		v.Set(reflect.ValueOf(errors.New(words)))
+		v.Set(reflect.ValueOf(errors.New(f.words)))
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(words)
+		v.SetString(f.words)
 	case reflect.Bool:
-		v.SetBool(c.n == 1)
+		v.SetBool(f.IntN(2) == 1)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(int64(c.n + 1))
+		v.SetInt(f.Int64N(3) + 1)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(uint64(c.n + 1))
+		v.SetUint(f.Uint64N(3) + 1)
 	case reflect.Slice:
-		list := reflect.MakeSlice(t, c.n+1, c.n+1)
-		for i := range list.Len() {
-			fill(list.Index(i), choice{c.code, c.err, i}, words, depth+1)
+		n := f.IntN(2) + 1
+		v.Set(reflect.MakeSlice(t, n, n))
+		for i := range n {
+			f.value(v.Index(i), depth+1)
 		}
-		v.Set(list)
 	case reflect.Map:
-		table := reflect.MakeMap(t)
-		for i := range c.n + 1 {
+		v.Set(reflect.MakeMap(t))
+		for range f.IntN(2) + 1 {
 			key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-			fill(key, choice{c.code, c.err, i}, words, depth+1)
-			fill(value, choice{c.code, c.err, i}, words, depth+1)
-			table.SetMapIndex(key, value)
+			f.value(key, depth+1)
+			f.value(value, depth+1)
+			v.SetMapIndex(key, value)
 		}
-		v.Set(table)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), c, words, depth+1)
+			f.value(v.Field(i), depth+1)
 		}
 	case reflect.Pointer:
-		p := reflect.New(t.Elem())
-		fill(p.Elem(), c, words, depth+1)
-		v.Set(p)
+		v.Set(reflect.New(t.Elem()))
+		f.value(v.Elem(), depth+1)
 	case reflect.Interface:
 		if reflect.TypeFor[time.Duration]().Implements(t) && t.NumMethod() > 0 {
 			v.Set(reflect.ValueOf(time.Second))
 		}
 	}
-}
-
-// holds reports whether the arguments can contain values of a type.
-func holds(t, wanted reflect.Type, depth int) bool {
-	if t == wanted {
-		return true
-	}
-	if depth > 6 {
-		return false
-	}
-	switch t.Kind() {
-	case reflect.Func:
-		return slices.ContainsFunc(slices.Collect(t.Ins()), func(in reflect.Type) bool { return holds(in, wanted, depth+1) })
-	case reflect.Slice, reflect.Pointer, reflect.Map:
-		return holds(t.Elem(), wanted, depth+1)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if holds(t.Field(i).Type, wanted, depth+1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Test that every text is formatted by sprintf, which cleans what comes from outside.
@@ -279,10 +244,10 @@ func TestTextsAreFormattedBySprintf(t *testing.T) {
 	}
 }
 
-// constants returns the values of all constants of a type in a package.
-func constants(t *testing.T, dir, typ string) (out []string) {
+// constants returns the values of all constants of a type in files.
+func constants(t *testing.T, pattern, typ string) (out []string) {
 	t.Helper()
-	files, err := filepath.Glob(dir + "/*.go")
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ package text
 import (
 	"context"
 	"errors"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -83,11 +82,7 @@ func TestResourceTexts(t *testing.T) {
 	old := snap(a, d)
 	old.Answers[0xd4] = membership.Answer{State: membership.Answered, Version: "3.5.35"}
 
-	var b strings.Builder
-	for _, c := range []struct {
-		name string
-		text Message
-	}{
+	mustBeTexts(t, "resource.txt", []named{
 		{"not adopted", PlanRule(membership.Ruling{Code: membership.NameTaken, Names: []string{"d"}, Facts: membership.Facts{Subject: 0xd4},
 			Entry: membership.Entry{Name: "d", Effect: membership.Created, After: &membership.Side{PeerURLs: []string{peer}}}}, snap(a, d))},
 		{"loopback", LoopbackInitialMember("b", "http://127.0.0.1:1", "a")},
@@ -173,12 +168,5 @@ func TestResourceTexts(t *testing.T) {
 		{"promotion, unreachable", Explain(reconfigure.ActionPromote, "e", gone)},
 		{"promotion, any other error", Explain(reconfigure.ActionPromote, "e", errors.New("etcdserver: something new"))},
 		{"duration", InvalidDuration("timeouts.create", "5 minutes")},
-	} {
-		b.WriteString("== " + c.name + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
-		mustBeShort(t, c.text)
-		if c.text.Summary == "" || c.text.Detail == "" {
-			t.Errorf("%s: an empty text", c.name)
-		}
-	}
-	mustBeGolden(t, "resource.txt", b.String())
+	})
 }

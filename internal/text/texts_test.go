@@ -6,12 +6,13 @@ package text
 import (
 	"context"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // TestInputTexts compares the texts about discovery, heartbeats and the
@@ -123,13 +125,7 @@ func TestInputTexts(t *testing.T) {
 		err := &connection.TLSError{Argument: "cert", Problem: problem, Path: "pki/root.pem", When: expiry, Err: errors.New("no such file or directory")}
 		texts = append(texts, TLSMaterial("cert", err))
 	}
-	var b strings.Builder
-	for _, text := range texts {
-		mustFollowPattern(t, text)
-		mustBeShort(t, text)
-		fmt.Fprintf(&b, "%s\n\n%s\n\n----\n\n", text.Summary, text.Detail)
-	}
-	mustBeGolden(t, "input.txt", b.String())
+	mustBeMessages(t, "input.txt", texts)
 }
 
 // TestEveryTextIsRendered fails for texts that no test of this package renders.
@@ -190,5 +186,83 @@ func TestEveryRefusalLeadsToUntaint(t *testing.T) {
 	found := strings.Count(string(golden), "untaint 'ADDRESS'")
 	if found < 5 || found != strings.Count(string(golden), untaint) {
 		t.Errorf("%d refusals advise untaint, and %d explain the address", found, strings.Count(string(golden), untaint))
+	}
+}
+
+// Test that a shell parses any key as one word.
+func TestShellWord(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{
+		"/_terraform/etcd/1/members/name:a", "/a b", "/it's", "/$(touch x)`touch x`;&|<>\"\\*?[]{}~#!", "/a\nb\x1b", "/é", "/\xff", "/\u202e",
+	} {
+		out, err := exec.CommandContext(t.Context(), bash, "-c", "printf %s "+shellWord(key)).Output()
+		if err != nil || string(out) != key {
+			t.Errorf("%q as %s: %q, %v", key, shellWord(key), out, err)
+		}
+	}
+}
+
+// Test that every guide that a text names exists.
+func TestGuidesExist(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`guides \+ ?"([a-z-]+)|guides\+"([a-z-]+)`)
+	count := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range named.FindAllStringSubmatch(string(source), -1) {
+			count++
+			if pages, err := filepath.Glob("../../templates/guides/" + found[1] + found[2] + ".md*"); err != nil || len(pages) != 1 {
+				t.Errorf("%s names the guide %s%s, which is %d pages, %v", file, found[1], found[2], len(pages), err)
+			}
+		}
+	}
+	if count < 4 {
+		t.Errorf("only %d guides are named", count)
+	}
+}
+
+// Test that the summary names the failed action and the member, and that the
+// detail contains the cause.
+func TestEveryActionHasASummary(t *testing.T) {
+	seen := map[string]reconfigure.Action{}
+	for _, action := range []reconfigure.Action{
+		reconfigure.ActionAdd, reconfigure.ActionPromote, reconfigure.ActionRemove, reconfigure.ActionReplace, reconfigure.ActionUpdate, reconfigure.ActionRead,
+		reconfigure.ActionRecord, reconfigure.ActionImport, reconfigure.ActionReach, reconfigure.ActionForget, reconfigure.ActionSave,
+	} {
+		got := Explain(action, "d", errors.New("the cause"))
+		if before, ok := seen[got.Summary]; ok {
+			t.Errorf("%s and %s have the same summary", before, action)
+		}
+		seen[got.Summary] = action
+		if words := strings.Fields(got.Summary); len(words) < 4 || words[0] != "Cannot" || words[len(words)-1] != "d" || !strings.Contains(got.Detail, "the cause") {
+			t.Errorf("%s: %q, %q", action, got.Summary, got.Detail)
+		}
+		mustFollowPattern(t, got)
+	}
+}
+
+// Test that a refusal names the requested action: promotion, even if it is part
+// of a join that calls it an addition.
+func TestRefusalAgreesWithTheAction(t *testing.T) {
+	for _, action := range []reconfigure.Action{reconfigure.ActionAdd, reconfigure.ActionPromote, reconfigure.ActionRemove, reconfigure.ActionUpdate} {
+		refused := []reconfigure.Action{action}
+		if action == reconfigure.ActionPromote {
+			refused = append(refused, reconfigure.ActionAdd)
+		}
+		for _, r := range refused {
+			err := &reconfigure.Refusal{Action: r, Name: "d", Decision: membership.Decision{Code: membership.NotMember}}
+			if got, want := Explain(action, "d", err).Summary, Explain(action, "d", errors.New("x")).Summary; got != want {
+				t.Errorf("%s, refused as %s: %q, want %q", action, r, got, want)
+			}
+		}
 	}
 }
