@@ -55,10 +55,29 @@ func TestStaticFounders(t *testing.T) {
 			t.Error("the late founder did not start with the list that holds")
 		}
 
-		// After a crash, its data lets it start immediately.
+		// After a crash, its data lets it start immediately. After its removal, which a
+		// majority of the others confirms, it does not.
 		c.Kill()
 		ready(t, c)
-
+		starts := c.Starts()
+		remove(t, client, c)
+		logged(t, c, "was removed from the cluster")
+		c.PowerOff()
+		if again := c.Starts() - starts; again > 1 {
+			t.Errorf("the removed %s was started %d times", c.Name, again)
+		}
+		asks(t, sh, c).want(t, exitRetry, "", "was removed from the cluster")
+		b.PowerOff() // one of two voters is not a majority
+		asks(t, sh, c).want(t, 0, "", "")
+		a.PowerOff()
+		asks(t, sh, c).want(t, 0, "", "")
+		a.Supervise(supervised)
+		b.Supervise(supervised)
+		ready(t, a, b)
+		// It is added again on the same machine, with its data and then without.
+		c.Supervise(supervised)
+		admit(t, client, c)
+		oneCluster(t, 3, client, a, b, c)
 		never(t, c)
 		remove(t, client, c)
 		c.Supervise(supervised)
@@ -66,6 +85,17 @@ func TestStaticFounders(t *testing.T) {
 		t.Logf("announced and not started: %v", admit(t, client, c))
 		oneCluster(t, 3, client, a, b, c)
 	})
+}
+
+// asks runs the script once, without pauses, for the machine of p. The given
+// variables override those of p.
+func asks(t *testing.T, sh shell, p *etcdtest.Process, env ...string) result {
+	t.Helper()
+	var all []string
+	for key, value := range p.Env {
+		all = append(all, key+"="+value)
+	}
+	return sh.run(t, append(all, env...)...)
 }
 
 // Test TLS, one known peer, and a directory left by a failed start.

@@ -124,11 +124,6 @@ func TestJoiner(t *testing.T) {
 					p.list(ea, eb, ec, us)
 				}
 			}, all, 0, joined("us", own, abc+",us="+own), "added to the cluster: starting"},
-			{"one peer is known, it names the others", nil, all[:1], 0, joined("us", own, abc+",us="+own), "added to the cluster: starting"},
-			{"the peers belong to different clusters", func() {
-				a.listIn("aaaa", ea, eb, us)
-				b.listIn("bbbb", ea, eb, us)
-			}, []string{a.url, b.url}, exitRetry, "", "the peers belong to different clusters: "},
 			{"names that cannot be used", func() {
 				odd := []string{"$(id)", "x=y,z", "us", "two words", "same", "same", "quote\"s\\", "\nETCD_FORCE_NEW_CLUSTER=true", ""}
 				list := []entry{ea, us}

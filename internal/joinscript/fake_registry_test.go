@@ -148,14 +148,8 @@ func TestFounderWithARegistry(t *testing.T) {
 			{"two have one name", "3", []string{ra, "a=" + b.url, rus}, down, exitRetry, exitRetry, "", "the token cannot be used: two initial members have the name a"},
 			{"the token is full without it", "2", []string{ra, rb, rus}, func() { a.list(na, nb); b.list(na, nb) }, exitRetry, exitRetry, "", "do not list this member|the token is full and this member is not among its first 2"},
 			{"the token is full without it, nobody answers", "2", []string{ra, rb}, down, exitRetry, exitRetry, "", "cannot be asked"},
-			{"wiped, and the others say so", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, nus) }, exitRetry, exitRetry, "", "has run before"},
 			{"registered, never run, and the others have formed it", "3", []string{ra, rus, rb}, func() { a.list(ea, eb, nus); b.list(ea, eb, nus) }, 0, 0, formed, "added to the cluster: starting"},
 			{"registered, never run, and another is forming it", "3", []string{ra, rus, rb}, func() { a.list(na, nb, nus); b.answer(503, "") }, 0, 0, "START", "starting with the initial members of the token"},
-			{"removed, and announced anew", "3", []string{ra, rus, rb}, func() {
-				us := entry{ID: 21, PeerURLs: []string{own}, IsLearner: true}
-				a.list(ea, eb, us)
-				b.list(ea, eb, us)
-			}, 0, 0, formed, "added to the cluster: starting"},
 			{"a token of one, registered before", "1", []string{rus}, down, exitNever, exitNever, "", "registered for a cluster of one and its data is gone"},
 			{"no size", "", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
 			{"size is no number", "three", nil, down, exitRetry, exitRetry, "", "the token cannot be used: "},
@@ -268,15 +262,8 @@ func TestJoinerWithARegistry(t *testing.T) {
 			}{
 				{"not all founders are there", []string{ra}, func() { a.list(ea, us) }, env, exitRetry, "", "not all initial members have registered yet"},
 				{"all are, and none answers", []string{ra, rb}, func() { a.answer(503, ""); b.answer(503, "") }, env, exitRetry, "", "a peer is there but cannot be asked"},
-				{"the cluster has not formed", []string{ra, rb}, func() {
-					na, nb := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 12, Name: "b", PeerURLs: []string{b.url}}
-					a.list(na, nb)
-					b.list(na, nb)
-				}, env, exitRetry, "", "the peers have not formed their cluster yet"},
-				{"not announced", []string{ra, rb}, func() { a.list(ea, eb); b.list(ea, eb) }, env, exitRetry, "", "not added yet"},
 				{"announced", []string{ra, rb}, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, env, 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting"},
 				{"announced, and a peer is known otherwise", []string{"$(id)"}, nil, append(env, "ETCD_JOIN_PEERS="+b.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting"},
-				{"wiped", []string{ra, rb}, func() { a.list(ea, eb, ran(20, "us", own)); b.list(ea, eb, ran(20, "us", own)) }, env, exitRetry, "", "has run before"},
 				{"the registry is away", nil, nil, away, exitRetry, "", "the discovery cluster does not answer: " + dead},
 				{"the registry is away, and a peer is known otherwise", nil, func() { a.list(ea, eb, us); b.list(ea, eb, us) }, append(away, "ETCD_JOIN_PEERS="+a.url), 0, joined("us", own, "member-11="+a.url+",member-12="+b.url+",us="+own), "added to the cluster: starting"},
 				{"it is the only one that registered", []string{"us=" + own, "x=" + own}, nil, env, exitRetry, "", "the token names no other initial member"},

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -54,9 +53,7 @@ func aSnapshot(t *testing.T) (file, sum string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "a snapshot.db")
 	text := []byte("keys and values")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, file, string(text))
 	digest := sha256.Sum256(text)
 	return file, hex.EncodeToString(digest[:])
 }
@@ -208,9 +205,7 @@ func TestRestore(t *testing.T) {
 					t.Errorf("etcdutl was called again:\n%s", again)
 				}
 				// Without its data, it never starts again.
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
+				wipe(t, dir)
 				ask(t, sh, true, nil, env...).want(t, exitNever, "", "etcd was started here before")
 			})
 		}
@@ -252,8 +247,8 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
 	each(t, func(t *testing.T, sh shell) {
-		a, b := newPeer(t), newPeer(t)
-		na, nus := entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, entry{ID: 20, Name: "us", PeerURLs: []string{own}}
+		a := newPeer(t)
+		nus := entry{ID: 20, Name: "us", PeerURLs: []string{own}}
 		bin := tools(t, map[string]string{"etcdutl": fakeUtl, "etcd": program})
 		dir := filepath.Join(t.TempDir(), "data")
 		env := []string{
@@ -261,15 +256,8 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 			RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
 		}
 		half := func() {
-			t.Helper()
-			for _, name := range []string{"member/snap/db", "member/restore.tmp/data/x"} {
-				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			put(t, filepath.Join(dir, "member/snap/db"), "half")
+			put(t, filepath.Join(dir, "member/restore.tmp/data/x"), "half")
 		}
 		// The remains of an interrupted restore do not count as data of a new member.
 		half()
@@ -280,48 +268,21 @@ func TestRestoreOnlyToFoundACluster(t *testing.T) {
 		ask(t, sh, true, nil, env...).want(t, 0, joined("us", own, "member-11="+a.url+",us="+own), "added to the cluster: starting")
 		wantNothing(t, dir)
 		// They may be its data if the disk of the log is not mounted.
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		wipe(t, dir)
 		half()
 		ask(t, sh, true, nil, env...).want(t, exitRetry, "", dir+"/member/restore.tmp tells of a restore, and "+dir+"/member/wal is not the directory of its log: mount its disk")
 		if _, err := os.Stat(filepath.Join(dir, "member/snap/db")); err != nil {
 			t.Error(err)
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		// Another cluster at the peer addresses: an old survivor.
-		a.listIn("bad", ran(11, "a", a.url))
-		ask(t, sh, true, nil, env...).want(t, exitRetry, "", "not added yet")
-		b.list(na, nus)
-		ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+b.url)...).want(t, exitRetry, "", "the peers belong to different clusters")
-		wantNothing(t, dir)
-		// The first member has started it, and this machine is new.
-		marks, err := filepath.Glob(dir + ".*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, mark := range marks {
-			if err := os.Remove(mark); err != nil {
-				t.Fatal(err)
-			}
-		}
-		a.list(na, nus)
-		ask(t, sh, true, nil, env...).want(t, 0, "", "not formed")
-		if !isRestored(t, dir) {
-			t.Error("nothing is restored")
 		}
 		// The first member loses only the disk of its log: its data stays.
 		dir2 := filepath.Join(t.TempDir(), "data")
 		wal := filepath.Join(t.TempDir(), "wal")
 		alone := []string{"ETCD_INITIAL_CLUSTER=us=" + own + ",x=" + dead, "ETCD_DATA_DIR=" + dir2, "ETCD_WAL_DIR=" + wal, window, at(created)}
 		ask(t, sh, true, nil, append(env, alone...)...).want(t, 0, "", "no peer answers")
-		if err := os.RemoveAll(wal); err != nil {
-			t.Fatal(err)
-		}
+		wipe(t, wal)
 		ask(t, sh, true, nil, append(env, alone...)...).want(t, exitRetry, "", "etcd was started here before, and its data is gone")
 		// So does any other member whose peers do not tell.
+		a.list(entry{ID: 11, Name: "a", PeerURLs: []string{a.url}}, nus)
 		ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+dir2, "ETCD_WAL_DIR="+wal)...).want(t, exitRetry, "",
 			"cannot restore the snapshot: "+dir2+"/member/snap exists, and "+wal+" has no log")
 		if _, err := os.Stat(filepath.Join(dir2, "member/snap/db")); err != nil {
@@ -352,7 +313,6 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	file, sum := aSnapshot(t)
 	each(t, func(t *testing.T, sh shell) {
-		script := sh.script.write(t)
 		programs := maps.Clone(hurried)
 		callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
 		if etcdtest.Full() {
@@ -364,19 +324,13 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 		path := tools(t, programs)
 		bin := tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program})
 		run := func(dir string, env ...string) (killed bool, code int, stderr string) {
-			cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], append(sh.argv[1:len(sh.argv):len(sh.argv)], script)...)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			_ = os.Remove(filepath.Join(path, "looks"))
-			calls := filepath.Join(t.TempDir(), "calls")
-			search := path + ":" + os.Getenv("PATH")
-			if sh.path != "" {
-				search = path + ":" + sh.path + ":" + os.Getenv("PATH")
-			}
-			cmd.Env = append([]string{
-				"PATH=" + search, "TEST_CALLS=" + calls, at(created), patience, window, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own,
+			cmd := sh.command(t, []string{path}, append([]string{
+				"TEST_CALLS=" + filepath.Join(t.TempDir(), "calls"), at(created), patience, window, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own,
 				"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
 				RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
-			}, env...)
+			}, env...))
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			var said bytes.Buffer
 			cmd.Stderr = &said
 			_ = cmd.Run()
@@ -410,9 +364,7 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 				if n%5 != 0 && !etcdtest.Full() {
 					continue
 				}
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
+				wipe(t, dir)
 				if _, code, said := run(dir); code != exitNever || isRestored(t, dir) {
 					t.Errorf("%s=%d: a wiped member ends with %d\n%s", when, n, code, said)
 				}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -70,16 +69,10 @@ func sums(t *testing.T, sum string) string {
 		other + "  etcd-v3.6.0-linux-ppc64le.tar.gz\n" + other + "  etcd-v3.6.0-linux-s390x.tar.gz\n"
 }
 
-// command runs the script with an argument.
-func (sh shell) command(t *testing.T, argument string, env ...string) (output string, code int) {
+// calls runs the script with an argument.
+func (sh shell) calls(t *testing.T, argument string, env ...string) (output string, code int) {
 	t.Helper()
-	file := sh.script.write(t)
-	path := os.Getenv("PATH")
-	if sh.path != "" {
-		path = sh.path + ":" + path
-	}
-	cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], append(slices.Clone(sh.argv[1:]), file, argument)...)
-	cmd.Env = append([]string{"PATH=" + path}, env...)
+	cmd := sh.command(t, nil, env, argument)
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
 }
@@ -138,10 +131,8 @@ func TestInstall(t *testing.T) {
 		} {
 			dir := tools(t, c.before)
 			// The remains after a power failure.
-			if err := os.MkdirAll(filepath.Join(dir, ".etcd-abcdef", "etcd"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL+c.path, "ETCD_JOIN_RELEASE_SHA256="+c.sum, "CURL_CA_BUNDLE="+pki.CAFile)
+			put(t, filepath.Join(dir, ".etcd-abcdef", "etcd"), "")
+			out, code := sh.calls(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL+c.path, "ETCD_JOIN_RELEASE_SHA256="+c.sum, "CURL_CA_BUNDLE="+pki.CAFile)
 			if (code == 0) != (c.want != nil) || code == 0 && out != "" {
 				t.Errorf("%s: exit code %d\n%s", c.name, code, out)
 			}
@@ -194,7 +185,7 @@ func TestSilentServer(t *testing.T) {
 	each(t, func(t *testing.T, sh shell) {
 		sh, _ = sh.withCurl(t, `for a; do shift; [ "$a" != 30 ] || a=1; set -- "$@" "$a"; done; set -- "$@" -k`)
 		dir := tools(t, nil)
-		out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL, "ETCD_JOIN_RELEASE_SHA256=ab")
+		out, code := sh.calls(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL, "ETCD_JOIN_RELEASE_SHA256=ab")
 		if left, err := os.ReadDir(dir); code == 0 || !strings.Contains(out, "curl: (28) ") || err != nil || len(left) > 0 {
 			t.Errorf("exit code %d, %v, %v\n%s", code, left, err, out)
 		}
@@ -227,7 +218,7 @@ func TestNoSecretIsAnArgument(t *testing.T) {
 				}
 			}
 		}
-		if out, code := sh.command(t, "install", "ETCD_JOIN_BIN="+t.TempDir(), "ETCD_JOIN_RELEASE_URL="+secret); code == 0 || !strings.Contains(out, "404") {
+		if out, code := sh.calls(t, "install", "ETCD_JOIN_BIN="+t.TempDir(), "ETCD_JOIN_RELEASE_URL="+secret); code == 0 || !strings.Contains(out, "404") {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
 		called("--max-time ", "--speed-time ", "--max-filesize ")
@@ -253,7 +244,7 @@ func TestStart(t *testing.T) {
 		members := []entry{ran(11, "a", a.url), {ID: 20, PeerURLs: []string{own}, IsLearner: true}}
 		start := func() (string, int) {
 			a.list(members...)
-			return sh.command(t, "start", "ETCD_JOIN_BIN="+tools(t, map[string]string{"etcd": program}), "RUNTIME_DIRECTORY="+t.TempDir(), "ETCD_NAME=us", at(created),
+			return sh.calls(t, "start", "ETCD_JOIN_BIN="+tools(t, map[string]string{"etcd": program}), "RUNTIME_DIRECTORY="+t.TempDir(), "ETCD_NAME=us", at(created),
 				"ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())
 		}
 		if out, code := start(); code != 0 || !strings.HasSuffix(out, "\nus, existing\n") {

@@ -118,12 +118,6 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 			g.size = "2"
 			return ask(t, sh, true, nil, append([]string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url, "ETCD_DATA_DIR=" + dir}, env...)...)
 		}
-		remove := func(path string) {
-			t.Helper()
-			if err := os.RemoveAll(path); err != nil {
-				t.Fatal(err)
-			}
-		}
 		const waits, mayHaveRun = "registered: waiting for the other initial members", "registered before, so this member may have run"
 		rus, ra := "us="+own, "a="+a.url
 		for _, wal := range []string{filepath.Join(dir, "member", "wal"), elsewhere} {
@@ -138,8 +132,8 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 				t.Errorf("the place of the log is %v, %v; want mode 0700", info, err)
 			}
 			// Wiped while no cluster can have formed: as if it were new.
-			remove(dir)
-			remove(wal)
+			wipe(t, dir)
+			wipe(t, wal)
 			try(env).want(t, exitRetry, "", waits)
 			if want := []string{rus}; !slices.Equal(g.members, want) {
 				t.Errorf("registered are %q, want %q", g.members, want)
@@ -155,18 +149,16 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 			try(env).want(t, exitRetry, "", "the token is full and this member is not among its first 2")
 			// etcd replaces the mark with its log.
 			g.members = []string{rus, "a=" + dead}
-			remove(wal)
+			wipe(t, wal)
 			try(env).want(t, exitRetry, "", mayHaveRun)
 			a.list(ran(11, "a", a.url), ran(20, "us", own))
 			g.members = []string{rus, ra}
 			try(env).want(t, exitRetry, "", "has run before")
-			remove(dir)
+			wipe(t, dir)
 		}
 		// Without a mark it does not register.
 		g.members = nil
-		if err := os.WriteFile(dir, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, dir, "")
 		try().want(t, exitRetry, "", "cannot write to "+filepath.Join(dir, "member", "wal")+": run this as the user of etcd")
 		if g.members != nil {
 			t.Errorf("registered are %q", g.members)

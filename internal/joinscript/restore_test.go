@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,9 +69,7 @@ func save(t *testing.T, client *clientv3.Client) (file, sum string) {
 	}
 	digest := sha256.Sum256(text)
 	file = filepath.Join(t.TempDir(), "snapshot.db")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, file, string(text))
 	return file, hex.EncodeToString(digest[:])
 }
 
@@ -190,9 +186,7 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 		for name, c := range cases {
 			dir := filepath.Join(t.TempDir(), "data")
 			bad := filepath.Join(t.TempDir(), "bad.db")
-			if err := os.WriteFile(bad, c.text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, bad, string(c.text))
 			digest := sha256.Sum256(c.text)
 			r := ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir, "ETCD_JOIN_BIN="+bin,
 				RestoreVariable+"="+bad, RestoreSHA256Variable+"="+hex.EncodeToString(digest[:]))
@@ -203,14 +197,6 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 			wantNothing(t, dir)
 		}
 	})
-}
-
-// serve serves a file and returns its URL.
-func serve(t *testing.T, file string) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) }))
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 // Test that a snapshot restored by etcdutl 3.6 with an increased revision

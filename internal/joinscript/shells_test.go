@@ -5,12 +5,12 @@ package joinscript
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,38 +161,57 @@ func tools(t *testing.T, programs map[string]string) string {
 	return dir
 }
 
+// put writes a file, and its directory if there is none.
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wipe removes what is at a path.
+func wipe(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // write writes the script as shipped and returns the file.
 func (v Variant) write(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(tools(t, map[string]string{"etcd-join": v.Text}), "etcd-join")
 }
 
+// command returns a run of the script with arguments and exactly the given environment
+// in addition to PATH, on which the directories before come first.
+func (sh shell) command(t *testing.T, before, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := slices.DeleteFunc(append(slices.Clone(before), sh.path, os.Getenv("PATH")), func(dir string) bool { return dir == "" })
+	cmd := exec.CommandContext(etcdtest.WaitContext(t), sh.argv[0], slices.Concat(sh.argv[1:], []string{sh.script.write(t)}, args)...)
+	cmd.Env = append([]string{"PATH=" + strings.Join(path, ":")}, env...)
+	return cmd
+}
+
 // run runs the script without pauses, with exactly the given environment in
 // addition to PATH and the directory of etcd.
 func (sh shell) run(t *testing.T, env ...string) result {
 	t.Helper()
-	file := sh.script.write(t)
-	path := os.Getenv("PATH")
-	if sh.path != "" {
-		path = sh.path + ":" + path
-	}
 	hurried := tools(t, hurried)
-	path = hurried + ":" + path
-	ctx, cancel := context.WithTimeout(t.Context(), etcdtest.WaitLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, sh.argv[0], append(sh.argv[1:], file)...)
+	base := []string{"ETCD_JOIN_BIN=" + hurried, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())} // the last one takes precedence
+	cmd := sh.command(t, []string{hurried}, append(base, env...))
 	cmd.WaitDelay = time.Second // a process it started may hold the pipes
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"PATH=" + path, "ETCD_JOIN_BIN=" + hurried, fmt.Sprintf("TEST_NOW=%d", time.Now().Unix())}, env...) // the last one takes precedence
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	if ctx.Err() != nil {
-		t.Fatalf("the script does not end:\n%s", &stderr)
-	}
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatalf("run the script: %v", err)
+	if err != nil && !errors.As(err, &exit) || t.Context().Err() != nil || cmd.ProcessState.ExitCode() < 0 {
+		t.Fatalf("the script does not end: %v\n%s", err, &stderr)
 	}
 	if files, _ := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(files) > 0 {
 		t.Errorf("the script left %q", files)

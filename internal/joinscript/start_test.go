@@ -5,9 +5,12 @@ package joinscript
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,12 +42,95 @@ func TestStarts(t *testing.T) {
 	}, "static", "discovery")
 }
 
+// randomStates is how many states the script and the rules are compared in.
+const randomStates = 250
+
+// Test that the script decides as the rules do in random states, the same ones in each
+// run. A state is printed as a line of starts.txt.
+func TestRandomStates(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, sh shell) {
+		random := rand.New(rand.NewPCG(1, 2))
+		made := map[rules.Decision]int{}
+		for i := range randomStates {
+			s := randomState(random)
+			_, s.Before = s.Decide()
+			s.Want, _ = s.Decide()
+			made[s.Want]++
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				sh.decides(t, s, "TEST_STEP=20") // more than two rounds: peers name others
+			})
+		}
+		t.Log(made)
+		for _, d := range []rules.Decision{rules.Wait, rules.Never, rules.Resume, rules.Found, rules.Join, rules.SetAside} {
+			if made[d] < randomStates/100 {
+				t.Errorf("only %d states to %s", made[d], d)
+			}
+		}
+	}, "static")
+}
+
+// randomState returns a case without a result, whose name is its line of starts.txt. Most
+// peers give the list of one cluster, and some one that differs in a member.
+func randomState(random *rand.Rand) rules.Start {
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	names := strings.Split("a b d e f", " ")[:1+random.IntN(5)]
+	member := func(name string) string {
+		return one(name+"!", name+"!", name+"!", name+"!", name+"!", name+"!", name, "("+name+"!)", "")
+	}
+	formed, silent := random.IntN(4) > 0, random.IntN(8) == 0
+	var truth []string
+	for _, name := range names {
+		if !formed {
+			truth = append(truth, name)
+		} else if word := member(name); word != "" {
+			truth = append(truth, word)
+		}
+	}
+	truth = append(truth, one("c", "c", "c!", "(c)", "(c)", "(c2)", "(c2)", "(c2)", "c2", "c2!", ""))
+	machine := one("", "", "data", "data", "data initial window", "initial", "initial", "initial window", "initial window") + one("", "", "", "", " mark") + " peers="
+	var answers []string
+	for _, name := range names {
+		if random.IntN(3) > 0 {
+			machine += name + " "
+		}
+		list := slices.Clone(truth)
+		switch random.IntN(16) {
+		case 0:
+			list[random.IntN(len(list))] = one("g!", "")
+			list[len(list)-1] = one(list[len(list)-1], "c", "c!", "(c)", "(c2)")
+		case 1:
+			list = []string{"-"}
+		case 2:
+			continue
+		case 3:
+			list = append(list, one("", "", "", "@2"))
+		}
+		if !silent {
+			answers = append(answers, name+": "+strings.Join(list, " "))
+		}
+	}
+	name := machine + " | " + strings.Join(answers, "; ")
+	s := rules.Parse("|" + name)
+	s.Name = name
+	// Who is neither known nor named is not asked.
+	told := slices.Clone(s.Peers)
+	for _, peer := range s.Peers {
+		for _, m := range s.Answers[peer].Members {
+			told = append(told, m.PeerURL)
+		}
+	}
+	maps.DeleteFunc(s.Answers, func(url string, _ rules.Answer) bool { return !slices.Contains(told, url) })
+	return s
+}
+
 // decides runs the script in a case of the rules.
-func (sh shell) decides(t *testing.T, s rules.Start) {
+func (sh shell) decides(t *testing.T, s rules.Start, more ...string) {
 	t.Helper()
 	urls := startPeers(t, s)
 	data := filepath.Join(t.TempDir(), "data")
-	env := []string{"ETCD_DATA_DIR=" + data}
+	env := append([]string{"ETCD_DATA_DIR=" + data}, more...)
 	mark := data + ".etcd-join--"
 	if s.Initial {
 		now := created
@@ -54,22 +140,11 @@ func (sh shell) decides(t *testing.T, s rules.Start) {
 		env = append(env, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(now))
 		mark = data + ".etcd-join-T-1800000000-1800003600"
 	}
-	var dirs []string
 	if s.Mark {
-		dirs = append(dirs, mark)
+		put(t, filepath.Join(mark, "x"), "")
 	}
 	if s.Data != 0 {
-		dirs = append(dirs, filepath.Join(data, "member", "wal"))
-	}
-	for _, dir := range dirs {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s.Data != 0 {
-		if err := os.WriteFile(filepath.Join(data, "member", "wal", "0.wal"), dataLog, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, filepath.Join(data, "member", "wal", "0.wal"), string(dataLog))
 	}
 	var peers []string
 	for _, name := range s.Peers {
@@ -80,7 +155,7 @@ func (sh shell) decides(t *testing.T, s rules.Start) {
 	if want := map[rules.Decision]int{rules.Wait: exitRetry, rules.Never: exitNever}[s.Want]; r.code != want || !strings.Contains(r.stderr, s.Words) ||
 		strings.Contains(r.stdout, "_STATE=existing") != (s.Want == rules.Join || s.Want == rules.SetAside) ||
 		r.stdout != "" && r.code != 0 || (err == nil) != (s.Want == rules.SetAside) {
-		t.Errorf("exit code %d, want to %s and %q\n%s%s", r.code, s.Want, s.Words, r.stdout, r.stderr)
+		t.Errorf("%s: exit code %d, want to %s and %q\n%s%s", s.Name, r.code, s.Want, s.Words, r.stdout, r.stderr)
 	}
 }
 
@@ -120,7 +195,7 @@ func startPeers(t *testing.T, s rules.Start) map[string]string {
 			case len(list) == 0:
 				w.WriteHeader(http.StatusServiceUnavailable)
 			case r.URL.Path == "/members":
-				reply(w, dataCluster, list...)
+				reply(w, map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster], list...)
 			case known:
 				w.WriteHeader(http.StatusPreconditionFailed)
 			default:

@@ -61,11 +61,11 @@ type Machine struct {
 // Decide returns what a machine does, and the basis, which must be the same in two
 // rounds for what a moment may mislead to.
 func (m Machine) Decide() (d Decision, basis string) {
-	view := m.view()
+	view, split := m.view()
 	me := view.find(func(o Member) bool { return o.PeerURL == m.PeerURL })
 	fresh := me != nil && !me.Started
 	switch {
-	case m.Data != 0 && view != nil && view.find(func(o Member) bool { return o.ID == m.Data }) == nil:
+	case m.Data != 0 && view != nil && !m.listed(m.Data):
 		if fresh && me.Learner {
 			return SetAside, "" // C9
 		}
@@ -79,6 +79,8 @@ func (m Machine) Decide() (d Decision, basis string) {
 		if m.Mark || !m.unanimous(*view) {
 			return Wait, basis // C5
 		}
+	case split:
+		return Wait, ""
 	case view == nil && m.Initial && m.forming():
 		basis, d = "forming", Found
 	case view == nil && m.Initial && len(m.Answers) == 0:
@@ -117,19 +119,32 @@ func (m Machine) others(a Answer) (out []Member) {
 	return out
 }
 
+// listed reports whether any list has a member.
+func (m Machine) listed(id uint64) bool {
+	for _, a := range m.Answers {
+		if a.find(func(o Member) bool { return o.ID == id }) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // view is the list that a majority of the other voters on it gives: of those in the
 // environment alone, or of all if a majority of the environment gives it (C7). It is nil
-// if there is none, if peers are of several clusters, or if nobody has started.
-func (m Machine) view() (view *Answer) {
+// if there is none, or if nobody has started, or if the peers are split: they are of
+// several clusters, or there are two such lists.
+func (m Machine) view() (view *Answer, split bool) {
 	var cluster uint64
 	started := map[uint64]bool{} // on any list
 	for _, a := range m.Answers {
 		for _, o := range a.Members {
-			started[o.ID] = started[o.ID] || o.Started
+			if o.Started {
+				started[o.ID] = true
+			}
 		}
 		if len(a.Members) > 0 {
 			if cluster != 0 && a.Cluster != cluster {
-				return nil
+				return nil, true
 			}
 			cluster = a.Cluster
 		}
@@ -153,21 +168,18 @@ func (m Machine) view() (view *Answer) {
 		}
 		if 2*told > len(others) || 2*agree > peers && 2*all > len(others) {
 			if view != nil && !equal(*view, a) {
-				return nil
+				return nil, true
 			}
 			view = &Answer{a.Cluster, signature(a)}
 		}
 	}
-	if view == nil {
-		return nil
+	if view == nil || len(started) == 0 {
+		return nil, false
 	}
 	for i := range view.Members {
 		view.Members[i].Started = started[view.Members[i].ID]
 	}
-	if view.find(func(o Member) bool { return o.Started }) == nil {
-		return nil
-	}
-	return view
+	return view, false
 }
 
 // unanimous reports whether every other voter on a list gives it.

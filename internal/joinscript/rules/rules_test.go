@@ -23,16 +23,3 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
-
-// Peers of two clusters prove nothing.
-func TestClusters(t *testing.T) {
-	m := Machine{PeerURL: "c", Peers: []string{"a", "b"}, Answers: map[string]Answer{"a": list(1, "a! (c)"), "b": list(2, "b! (c)")}}
-	if d, _ := m.Decide(); d != Wait {
-		t.Error(d)
-	}
-	m.Peers = m.Peers[:1]
-	delete(m.Answers, "b")
-	if d, _ := m.Decide(); d != Join {
-		t.Error(d)
-	}
-}

@@ -24,50 +24,60 @@ type Start struct {
 // Starts are the cases in which a machine starts etcd, or does not.
 func Starts() (all []Start) {
 	for line := range strings.Lines(starts) {
-		parts := strings.Split(line, "|")
-		if len(parts) != 5 || line[0] == '#' {
-			continue
+		if strings.Contains(line, "|") && line[0] != '#' {
+			all = append(all, Parse(line))
 		}
-		for i := range parts {
-			parts[i] = strings.TrimSpace(parts[i])
-		}
-		s := Start{Name: parts[0], Want: Decision(parts[3]), Words: parts[4]}
-		s.PeerURL, s.Peers, s.Answers = "c", []string{"a", "b"}, map[string]Answer{}
-		is, peers, given := strings.Cut(parts[1], "peers=")
-		if given {
-			s.Peers = strings.Fields(peers)
-		}
-		for _, word := range strings.Fields(is) {
-			switch word {
-			case "initial":
-				s.Initial = true
-			case "window":
-				s.Window = true
-			case "mark":
-				s.Mark = true
-			case "data":
-				s.Data = 'c'
-			}
-		}
-		for answer := range strings.SplitSeq(parts[2], ";") {
-			if url, members, ok := strings.Cut(strings.TrimSpace(answer), ": "); ok {
-				s.Answers[url] = list(1, members)
-			}
-		}
-		all = append(all, s)
 	}
 	return all
 }
 
-// list reads a list of members, none for "-".
-func list(cluster uint64, text string) (a Answer) {
+// Parse reads a case. What is not given is empty.
+func Parse(line string) Start {
+	parts := append(strings.Split(line, "|"), "", "", "", "")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	s := Start{Name: parts[0], Want: Decision(parts[3]), Words: parts[4]}
+	s.PeerURL, s.Peers, s.Answers = "c", []string{"a", "b"}, map[string]Answer{}
+	is, peers, given := strings.Cut(parts[1], "peers=")
+	if given {
+		s.Peers = strings.Fields(peers)
+	}
+	for _, word := range strings.Fields(is) {
+		switch word {
+		case "initial":
+			s.Initial = true
+		case "window":
+			s.Window = true
+		case "mark":
+			s.Mark = true
+		case "data":
+			s.Data = 'c'
+		}
+	}
+	for answer := range strings.SplitSeq(parts[2], ";") {
+		if url, members, ok := strings.Cut(strings.TrimSpace(answer), ": "); ok {
+			s.Answers[url] = list(members)
+		}
+	}
+	return s
+}
+
+// list reads a list of members, none for "-". It is of the cluster 1, or with "@2" of
+// another one.
+func list(text string) (a Answer) {
 	for _, word := range strings.Fields(strings.TrimPrefix(text, "-")) {
+		if word == "@2" {
+			a.Cluster++
+			continue
+		}
 		name := strings.Trim(word, "()!")
 		id := uint64(name[0])
 		if len(name) > 1 {
 			id = id<<8 | uint64(name[1])
 		}
-		a.Cluster, a.Members = cluster, append(a.Members, Member{ID: id, PeerURL: name[:1], Learner: word[0] == '(', Started: strings.Contains(word, "!")})
+		a.Cluster = max(a.Cluster, 1)
+		a.Members = append(a.Members, Member{ID: id, PeerURL: name[:1], Learner: word[0] == '(', Started: strings.Contains(word, "!")})
 	}
 	return a
 }
