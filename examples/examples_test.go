@@ -17,23 +17,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
 // modules are the examples that are only initialised and validated: others use
 // them.
 var modules = []string{"local-machine", "local-registry", "module-per-node/node"}
-
-// TestExamplesSyntax parses every example.
-func TestExamplesSyntax(t *testing.T) {
-	t.Parallel()
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
-	w.Run("fmt", "-check", "-diff", "-recursive").MustSucceed()
-}
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(schemasVariable); dir != "" {
@@ -45,47 +39,157 @@ func TestMain(m *testing.M) {
 	acctest.Main(m)
 }
 
+// others are the examples that need providers of other projects, with what a reader
+// writes into terraform.tfvars.
+var others = map[string]map[string]any{
+	"aws":             {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
+	"hetzner":         {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
+	"libvirt":         {"ssh_public_key": sshKey},
+	"getting-started": {},
+}
+
+const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@example.com"
+
+// live are the examples whose plan asks a server, each with what an override file has in
+// addition to its endpoints. alias is that of the provider, "" for none.
+var live = map[string]struct{ alias, more string }{
+	"backup":                             {},
+	"data-sources/etcd_cluster":          {},
+	"data-sources/etcd_discovery_token":  {"registry", "data \"etcd_discovery_token\" \"old\" {\n  url   = null\n  token = \"" + token + "\"\n}\n"},
+	"data-sources/etcd_heartbeats":       {"", "data \"etcd_heartbeats\" \"now\" {\n  watch = \"2s\"\n}\n"},
+	"ephemeral-resources/etcd_heartbeat": {},
+}
+
+// token is that of the example of the data source, and registers one of two members.
+const token = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93"
+
+// counted is how many changes a README.md announces.
+var counted = regexp.MustCompile(`Plan: [^.\n]*\.`)
+
 // TestExamples plans every directory of examples as a reader would who copies
-// it: validate, plan. Others run init. No server runs; so what is planned is a creation,
-// and nothing that is not there stops it. Those that look at a server get one,
-// and are applied.
+// it: init, validate, plan. No server runs, but for the examples whose plan asks one, and
+// stand-ins have the schemas of other projects' providers. So what is planned is a
+// creation, as much of it as README.md says.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	dirs := exampleDirs(t)
-	if len(dirs) == 0 {
-		t.Fatal("no examples found")
+	if len(dirs) < 20 {
+		t.Fatalf("only the examples %q", dirs)
 	}
+	binaries, env := standIns(t)
 	for _, dir := range dirs {
-		if _, ok := clouds[dir]; ok || dir == started {
-			continue // they need providers of other projects, and have tests of their own
-		}
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
-			// The provider needs no init here, so modules are got alone.
-			w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+			name := filepath.ToSlash(dir)
+			values, more := others[name]
+			o := acctest.WorkspaceOptions{}
+			if more {
+				o = acctest.WorkspaceOptions{Mirror: true, Others: binaries}
+			}
+			w := acctest.NewWorkspace(t, o)
 			// All of them, because some use others as modules.
 			if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
 				t.Fatal(err)
 			}
 			w.Dir = filepath.Join(w.Dir, dir)
 			offline(t, w.Dir)
-			copyPKI(t, etcdtest.NewPKI(t), filepath.Join(w.Dir, "pki"), "root")
+			copyPKI(t, filepath.Join(w.Dir, "pki"))
+			if at, is := live[name]; is {
+				b := etcdtest.Start(t, 1, etcdtest.Options{})
+				etcdctl(t, b, "put", "/_etcd/registry/"+token+"/_config/size", "2")
+				w.Write("live_override.tf", acctest.Access{Alias: at.alias, Endpoints: b.Endpoints()}.ProviderConfig()+at.more)
+			}
+			if name == "import-existing" {
+				runningCluster(t, w)
+			}
 			remove(t, w, "import-by-identity.tf") // Terraform before 1.12 does not know it
-			w.Run("get").MustSucceed()
+			if more {
+				w.Env = append(w.Env, env)
+				setVariables(t, w, values)
+				w.Init()
+			} else {
+				w.Run("get").MustSucceed() // the provider needs no init here, so modules are got alone
+			}
 			w.Run("validate", "-json").MustSucceed()
 			remove(t, w, "import-by-string-id.tf") // there is nothing to import
-			name := filepath.ToSlash(dir)
-			look, ok := live[name]
-			switch {
-			case slices.Contains(modules, name): // other examples plan it
-			case ok:
-				look(t, w)
-			default:
-				if plan := w.Plan(); plan.ExitCode != 2 {
-					t.Errorf("the plan's exit code is %d, want 2: there is something to create\n%s", plan.ExitCode, plan)
+			if slices.Contains(modules, name) {
+				return // other examples plan it
+			}
+			plan := w.Plan()
+			if plan.ExitCode != 2 {
+				t.Fatalf("the plan's exit code is %d, want 2: there is something to create\n%s", plan.ExitCode, plan)
+			}
+			for _, page := range []string{filepath.Join(dir, "README.md"), "../docs/guides/" + name + ".md"} {
+				text, _ := os.ReadFile(page) // not all have one
+				said := counted.FindString(string(text))
+				if more && text != nil && said == "" || !strings.Contains(string(plan.Stdout), said) {
+					t.Errorf("%s says %q, and the plan\n%s", page, said, plan)
 				}
 			}
 		})
+	}
+}
+
+// runningCluster starts what the example imports.
+func runningCluster(t *testing.T, w *acctest.Workspace) {
+	t.Helper()
+	b := etcdtest.Start(t, 3, etcdtest.Options{Names: []string{"a", "b", "c"}, Version: etcdtest.V36})
+	nodes := map[string]any{}
+	for _, p := range b.Members() {
+		nodes[p.Name] = map[string]string{"client_url": p.ClientURL(), "peer_url": p.PeerURL()}
+	}
+	id := regexp.MustCompile(`"ClusterID" : ([0-9a-f]+)`).FindStringSubmatch(etcdctl(t, b, "member", "list", "-w", "fields", "--hex"))
+	if id == nil {
+		t.Fatal("etcdctl prints no cluster ID")
+	}
+	setVariables(t, w, map[string]any{"nodes": nodes, "cluster_id": id[1], "etcd_version": etcdtest.Release(t, etcdtest.V36)})
+}
+
+func etcdctl(t *testing.T, b *etcdtest.Cluster, args ...string) string {
+	t.Helper()
+	out, err := b.Etcdctl(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write("terraform.tfvars.json", string(text))
+}
+
+// copyPKI writes the files that the examples name: the CA, and a certificate for the
+// provider.
+func copyPKI(t *testing.T, dir string) {
+	t.Helper()
+	pki := etcdtest.NewPKI(t)
+	root := pki.Client("root")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, from := range map[string]string{"ca.pem": pki.CAFile, "root.pem": root.CertFile, "root-key.pem": root.KeyFile} {
+		write(t, filepath.Join(dir, file), read(t, from))
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -101,7 +205,7 @@ func offline(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		write(t, file, 0o600, private.ReplaceAll([]byte(read(t, file)), []byte("127.0.$1")))
+		write(t, file, private.ReplaceAllString(read(t, file), "127.0.$1"))
 	}
 }
 
@@ -126,51 +230,32 @@ func TestExamplesIndex(t *testing.T) {
 // shows.
 func TestExamplesOfEverything(t *testing.T) {
 	t.Parallel()
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
-	w.Write("main.tf", `
-		terraform {
-		  required_providers {
-		    etcd = { source = "terraform-provider-etcd/etcd" }
-		  }
+	schemas := schemasOfTheProvider(t)
+	for file, names := range map[string][]string{
+		"resources/%/resource.tf":                     slices.Collect(maps.Keys(schemas.ResourceSchemas)),
+		"data-sources/%/data-source.tf":               slices.Collect(maps.Keys(schemas.DataSourceSchemas)),
+		"ephemeral-resources/%/ephemeral-resource.tf": slices.Collect(maps.Keys(schemas.EphemeralResourceSchemas)),
+		"list-resources/%/list-resource.tfquery.hcl":  slices.Collect(maps.Keys(schemas.ListResourceSchemas)),
+		"functions/%/function.tf":                     slices.Collect(maps.Keys(schemas.Functions)),
+	} {
+		if len(names) == 0 {
+			t.Errorf("the provider offers nothing for %s", file)
 		}
-		provider "etcd" {}
-	`)
-	w.Init()
-	out := w.Run("providers", "schema", "-json").MustSucceed().Stdout
-
-	var schemas struct {
-		Providers map[string]map[string]json.RawMessage `json:"provider_schemas"`
+		for _, name := range names {
+			read(t, strings.ReplaceAll(file, "%", name))
+		}
 	}
-	if err := json.Unmarshal(out, &schemas); err != nil {
+}
+
+// schemasOfTheProvider are those that a CLI asks for.
+func schemasOfTheProvider(t *testing.T) *tfprotov6.GetProviderSchemaResponse {
+	t.Helper()
+	server := providerserver.NewProtocol6(provider.New("test")())()
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
-	for _, kinds := range schemas.Providers {
-		for kind, file := range map[string]string{
-			"resource_schemas":           "resources/%/resource.tf",
-			"data_source_schemas":        "data-sources/%/data-source.tf",
-			"ephemeral_resource_schemas": "ephemeral-resources/%/ephemeral-resource.tf",
-			"functions":                  "functions/%/function.tf",
-		} {
-			raw, ok := kinds[kind]
-			if !ok {
-				continue
-			}
-			var entries map[string]json.RawMessage
-			if err := json.Unmarshal(raw, &entries); err != nil {
-				t.Fatal(err)
-			}
-			for name := range entries {
-				seen++
-				if _, err := os.Stat(strings.ReplaceAll(file, "%", name)); err != nil {
-					t.Errorf("%s has no example: %v", name, err)
-				}
-			}
-		}
-	}
-	if seen == 0 {
-		t.Fatalf("the provider offers nothing: %s", out)
-	}
+	return schemas
 }
 
 // exampleDirs returns the directories that hold a .tf file.
@@ -193,4 +278,28 @@ func exampleDirs(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// A machine that Terraform creates is new: what creates one does not run
+// "machine.sh up", which leaves a machine of the same contents alone.
+func TestCreatedMachinesAreNew(t *testing.T) {
+	t.Parallel()
+	up, created := regexp.MustCompile(`" up\b`), regexp.MustCompile(`" new\b`)
+	n := 0
+	for _, pattern := range []string{"*/*.tf", "*/*/*.tf", "*/boot.sh"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			text := read(t, path)
+			if up.MatchString(text) {
+				t.Errorf("%s runs machine.sh up", path)
+			}
+			n += len(created.FindAllString(text, -1))
+		}
+	}
+	if n < 9 {
+		t.Errorf("%d machines are created with machine.sh new", n)
+	}
 }

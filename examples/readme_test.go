@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,21 +19,48 @@ import (
 // shown is the block of README.md that a test runs as it stands there.
 var shown = regexp.MustCompile("(?s)<!-- A test runs this block as it stands here\\. -->\n```hcl\n(.*?)\n```\n")
 
-// The configuration of the front page forms a cluster, gets another version and another
-// image, grows, loses a machine, shrinks and is destroyed. After each step the plan is
-// empty. An override file has other ports, and what the reader changes.
+// The configuration of the front page forms a cluster, gets another version, grows,
+// shrinks and is destroyed. After each step the plan is empty. An override file has other
+// ports, and what the reader changes.
 func TestReadme(t *testing.T) {
 	found := shown.FindStringSubmatch(read(t, "../README.md"))
-	if found == nil {
-		t.Fatalf("README.md has no block that matches %s", shown)
+	older, newer := etcdtest.Release(t, etcdtest.V36), etcdtest.Release(t, etcdtest.V37)
+	if found == nil || !strings.Contains(found[1], fmt.Sprintf("= %q", older)) || !strings.Contains(found[1], `{ image = "one" }`) {
+		t.Fatalf("README.md has no block that matches %s, with the version %s and an image: %q", shown, older, found)
 	}
 	acctest.OnEach(t, func(t *testing.T, cli string) {
-		readme(t, found[1], cli).life(etcdtest.Release(t, etcdtest.V37))
+		r := newReader(t, found[1], cli)
+		three := []string{"a", "b", "c"}
+		r.apply(older, three, three)
+		r.Plan().MustBeEmpty()
+		for _, name := range three {
+			r.apply(newer, three, []string{name})
+			if v := r.member(name)["version"]; v != newer {
+				t.Errorf("%s runs %v, want %s", name, v, newer)
+			}
+		}
+		r.Plan().MustBeEmpty()
+		r.apply(newer, []string{"a", "b", "c", "d"}, []string{"d"})
+		r.Plan().MustBeEmpty()
+		r.apply(newer, three, nil)
+		r.Plan().MustBeEmpty()
+		r.Destroy().MustSucceed()
+		left, err := filepath.Glob(filepath.Join(r.Dir, "machines*/*"))
+		left = slices.DeleteFunc(left, func(file string) bool { return strings.HasSuffix(file, ".events") })
+		if err != nil || len(left) != 0 {
+			t.Errorf("destroy left %q (%v)", left, err)
+		}
 	})
 }
 
-// readme is the directory of a reader of the front page.
-func readme(t *testing.T, configuration, cli string) *fleet {
+// reader is the directory of a reader of the front page, with the URLs of each node.
+type reader struct {
+	*acctest.Workspace
+	nodes map[string]string
+}
+
+func newReader(t *testing.T, configuration, cli string) *reader {
+	t.Helper()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true, CLI: cli})
 	// The reader's directory is below examples, and the programs are in bin.
 	root := w.Dir
@@ -47,65 +75,42 @@ func readme(t *testing.T, configuration, cli string) *fleet {
 		t.Fatal(err)
 	}
 	w.Write("main.tf", configuration)
-	f := &fleet{
-		Workspace: w, Version: etcdtest.Release(t, etcdtest.V36), Image: "one", Names: []string{"a", "b", "c"},
-		machines: filepath.Join(w.Dir, "machines"), ports: map[string]ports{},
+	r := &reader{w, map[string]string{}}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		r.nodes[name] = fmt.Sprintf(`peer_urls = ["http://127.0.0.1:%d"], client_urls = ["http://127.0.0.1:%d"]`, etcdtest.ReservePort(t), etcdtest.ReservePort(t))
 	}
-	for _, line := range []string{fmt.Sprintf("= %q", f.Version), fmt.Sprintf("{ image = %q }", f.Image)} {
-		if !strings.Contains(configuration, line) {
-			t.Errorf("README.md has no line with %s", line)
-		}
-	}
-	f.write = func() {
-		var nodes strings.Builder
-		for name, p := range f.nodes() {
-			fmt.Fprintf(&nodes, "    %s = { peer_urls = [\"http://127.0.0.1:%d\"], client_urls = [\"http://127.0.0.1:%d\"] }\n", name, p.Peer, p.Client)
-		}
-		text := fmt.Sprintf("locals {\n  nodes = {\n%s  }\n}\nresource \"etcd_cluster\" \"this\" {\n", &nodes)
-		if f.Version != etcdtest.Release(t, etcdtest.V36) {
-			text += fmt.Sprintf("  version = %q\n", f.Version)
-		}
-		if f.Image != "one" {
-			text += fmt.Sprintf("  revision = { image = %q }\n", f.Image)
-		}
-		if f.After != "" {
-			text += fmt.Sprintf("  replace_unreachable_after = %q\n", f.After)
-		}
-		w.Write("override.tf", text+"}\n")
-	}
-	f.write()
 	w.Init()
-	return f
+	return r
 }
 
-func (f *fleet) life(newer string) {
-	f.TB.Helper()
-	f.apply(f.Names)
-	f.settled()
+// member is the state of a member.
+func (r *reader) member(name string) map[string]any {
+	r.TB.Helper()
+	return r.State(acctest.Address("etcd_member", name))
+}
 
-	f.Version = newer
-	f.roll()
-	for _, name := range f.Names {
-		if v := f.member(name)["version"]; v != newer {
-			f.TB.Errorf("%s runs %v, want %s", name, v, newer)
+// apply applies the configuration with a version and nodes, and fails the test unless all
+// of them vote then, and the apply has created or replaced these members and no others.
+func (r *reader) apply(version string, names, created []string) {
+	r.TB.Helper()
+	before, nodes := map[string]any{}, ""
+	for _, name := range names {
+		before[name] = r.member(name)["id"]
+		nodes += fmt.Sprintf("    %s = { %s }\n", name, r.nodes[name])
+	}
+	r.Write("override.tf", fmt.Sprintf("locals {\n  nodes = {\n%s  }\n}\nresource \"etcd_cluster\" \"this\" {\n  version = %q\n}\n", nodes, version))
+	r.Apply().MustSucceed()
+	var got []string
+	for _, name := range names {
+		m := r.member(name)
+		if m["role"] != "voter" {
+			r.TB.Errorf("%s is a %v, want a voter", name, m["role"])
+		}
+		if m["id"] != before[name] {
+			got = append(got, name)
 		}
 	}
-
-	f.Image = "two"
-	f.roll()
-
-	f.Names = append(f.Names, "d")
-	f.apply([]string{"d"})
-	f.settled()
-
-	f.After = "1s"
-	f.apply(nil)
-	f.lose("b")
-	f.apply([]string{"b"})
-	f.settled()
-
-	f.Names = f.Names[:3]
-	f.apply(nil)
-	f.settled()
-	f.end()
+	if !slices.Equal(got, created) {
+		r.TB.Fatalf("the apply has created the members %q, want %q", got, created)
+	}
 }

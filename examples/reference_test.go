@@ -112,9 +112,6 @@ func TestActionsAndListsShown(t *testing.T) {
 		if !shown[name] {
 			t.Errorf("no page and no example shows %s", name)
 		}
-		if list, is := strings.CutPrefix(name, "list "); is {
-			read(t, filepath.Join("list-resources", list, "list-resource.tfquery.hcl"))
-		}
 	}
 }
 
@@ -124,12 +121,8 @@ type arguments struct{ all, required []string }
 // newerBlocks are the actions, the lists and the identities of the provider.
 func newerBlocks(t *testing.T) map[string]*arguments {
 	t.Helper()
-	server := providerserver.NewProtocol6(provider.New("test")())()
-	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	identities, err := server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	schemas := schemasOfTheProvider(t)
+	identities, err := providerserver.NewProtocol6(provider.New("test")())().GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

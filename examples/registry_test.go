@@ -7,50 +7,79 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// The commands that the guide has for the user of one cluster's machines are
-// those that cluster.sh runs, which the example does against a real registry.
-func TestGuidesUserOfTheMachines(t *testing.T) {
-	text, err := os.ReadFile("../templates/guides/certificates.md")
+// The users of the discovery cluster of the example may register and nothing else: that
+// of Terraform with every token, that of a cluster's machines with theirs, until it is
+// removed. The commands that make and remove it are those that the guide has.
+func TestUsersOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	b := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: etcdtest.V36})
+	ctl, log := filepath.Join(t.TempDir(), "etcdctl"), filepath.Join(t.TempDir(), "log")
+	// A login on a busy machine takes longer than etcdctl waits by default.
+	run := func(program string, args ...string) (string, error) {
+		cmd := exec.CommandContext(etcdtest.WaitContext(t), program, args...)
+		cmd.Env = append(os.Environ(), "ETCDCTL="+ctl, "ETCDCTL_ENDPOINTS="+b.Endpoints()[0], "ETCDCTL_COMMAND_TIMEOUT="+(etcdtest.WaitLimit/5).String(),
+			"ROOT_PASSWORD=all", "DISCOVERY_PASSWORD=register", "CLUSTER_PASSWORD=join", "no_proxy=*")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	must := func(program string, args ...string) {
+		t.Helper()
+		if out, err := run(program, args...); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	real, err := filepath.Abs(etcdtest.EtcdctlBinary(t, etcdtest.V36))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Machines and the discovery cluster\n")
+	write(t, ctl, "#!/bin/sh\necho \"$*\" >>'"+log+"'\nexec '"+real+"' \"$@\"\n")
+	if err := os.Chmod(ctl, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	must("sh", "registry/secure.sh")
+	must("sh", "registry/cluster.sh", "allow", "cluster-one", "TOKEN")
+	const registered = "/_etcd/registry/TOKEN/members/1"
+	must(real, "--user=cluster-one:join", "put", registered, "a=http://127.0.0.1:1")
+	must(real, "--user=discovery:register", "get", registered)
+	for _, c := range []struct{ user, command string }{
+		{"discovery:register", "get /anything"}, {"discovery:register", "get --prefix /"}, {"discovery:register", "put /_etcd/anything x"},
+		{"discovery:register", "member add x --peer-urls=http://127.0.0.1:1"}, {"discovery:register", "user list"}, {"discovery:register", "auth disable"},
+		{"cluster-one:join", "get --prefix /_etcd/registry/"}, {"cluster-one:join", "put /_etcd/registry/another/members/1 x"},
+		{"cluster-one:join", "put /_etcd/registry/TOKENx/_config/size 9"}, {"discovery:wrong", "get " + registered},
+	} {
+		if out, err := run(real, append([]string{"--user=" + c.user}, strings.Fields(c.command)...)...); err == nil || !strings.Contains(out, "permission denied") && !strings.Contains(out, "authentication failed") {
+			t.Errorf("%s may %q (%v):\n%s", c.user, c.command, err, out)
+		}
+	}
+	must("sh", "registry/cluster.sh", "forget", "cluster-one")
+	if out, err := run(real, "--user=cluster-one:join", "get", registered); err == nil {
+		t.Errorf("the removed user reads\n%s", out)
+	}
+
+	_, section, _ := strings.Cut(read(t, "../templates/guides/certificates.md"), "\n## Machines and the discovery cluster\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	var want []string
+	var want, got []string
 	for line := range strings.Lines(section) {
 		if command, is := strings.CutPrefix(strings.TrimSpace(line), "etcdctl "); is {
 			want = append(want, command)
 		}
 	}
-	if len(want) != 6 {
-		t.Fatalf("the guide has the commands %q", want)
-	}
-
-	etcdctl, log := filepath.Join(t.TempDir(), "etcdctl"), filepath.Join(t.TempDir(), "log")
-	const records = "#!/bin/sh\n[ \"$1\" = --user=root:all ] || exit 1\nshift\n[ \"$2\" != list ] || { echo \"$LISTED\"; exit; }\necho \"$*\" >>\"$LOG\"\n"
-	if err := os.WriteFile(etcdctl, []byte(records), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for listed, args := range map[string][]string{"another": {"allow", "cluster-one", "TOKEN"}, "cluster-one": {"forget", "cluster-one"}} {
-		cmd := exec.Command("sh", append([]string{"registry/cluster.sh"}, args...)...)
-		cmd.Env = append(os.Environ(), "ETCDCTL="+etcdctl, "LOG="+log, "LISTED="+listed, "ROOT_PASSWORD=all", "CLUSTER_PASSWORD=join")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("cluster.sh %v: %v\n%s", args, err, out)
+	for _, call := range regexp.MustCompile(`(?m)^--user=root:all (\S+ .*)$`).FindAllStringSubmatch(read(t, log), -1) {
+		if command := strings.ReplaceAll(call[1], " --interactive=false", ""); !strings.HasSuffix(command, " list") {
+			got = append(got, command)
 		}
 	}
-	ran, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(ran), " --interactive=false", "")), "\n")
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
+	if len(want) != 6 || !slices.Equal(got, want) {
 		t.Errorf("cluster.sh runs %q, the guide has %q", got, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -44,7 +43,7 @@ type (
 		MaxItems    int64     `json:"max_items,omitempty"`
 	}
 	jsonAttribute struct {
-		Type       any             `json:"type,omitempty"`
+		Type       json.RawMessage `json:"type,omitempty"`
 		NestedType *jsonNestedType `json:"nested_type,omitempty"`
 		Required   bool            `json:"required,omitempty"`
 		Optional   bool            `json:"optional,omitempty"`
@@ -62,49 +61,9 @@ type (
 		Data      map[string]jsonSchema `json:"data_source_schemas,omitempty"`
 	}
 	jsonSchemas struct {
-		FormatVersion string                  `json:"format_version"`
-		Providers     map[string]jsonProvider `json:"provider_schemas"`
+		Providers map[string]jsonProvider `json:"provider_schemas"`
 	}
 )
-
-// providerOf returns the only provider of a file of schemas, and its address.
-func providerOf(text []byte) (address string, p jsonProvider, err error) {
-	var all jsonSchemas
-	if err := json.Unmarshal(text, &all); err != nil {
-		return "", jsonProvider{}, err
-	}
-	if len(all.Providers) != 1 {
-		return "", jsonProvider{}, fmt.Errorf("%d providers, want 1", len(all.Providers))
-	}
-	for address, p = range all.Providers {
-	}
-	return address, p, nil
-}
-
-// typeOf reads a type as cty writes it.
-func typeOf(v any) tftypes.Type {
-	switch v := v.(type) {
-	case string:
-		return map[string]tftypes.Type{"string": tftypes.String, "number": tftypes.Number, "bool": tftypes.Bool, "dynamic": tftypes.DynamicPseudoType}[v]
-	case []any:
-		switch v[0] {
-		case "list":
-			return tftypes.List{ElementType: typeOf(v[1])}
-		case "set":
-			return tftypes.Set{ElementType: typeOf(v[1])}
-		case "map":
-			return tftypes.Map{ElementType: typeOf(v[1])}
-		case "object":
-			fields, _ := v[1].(map[string]any)
-			attributes := map[string]tftypes.Type{}
-			for name, t := range fields {
-				attributes[name] = typeOf(t)
-			}
-			return tftypes.Object{AttributeTypes: attributes}
-		}
-	}
-	panic(fmt.Sprintf("no type: %v", v))
-}
 
 func (s jsonSchema) schema() *tfprotov6.Schema {
 	return &tfprotov6.Schema{Version: s.Version, Block: s.Block.schema()}
@@ -129,7 +88,10 @@ func schemaOf(attributes map[string]jsonAttribute) []*tfprotov6.SchemaAttribute 
 		a := attributes[name]
 		s := &tfprotov6.SchemaAttribute{Name: name, Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
 		if a.NestedType == nil {
-			s.Type = typeOf(a.Type)
+			var err error
+			if s.Type, err = tftypes.ParseJSONType(a.Type); err != nil { //nolint:staticcheck // it is for what a CLI prints
+				panic(err)
+			}
 		} else {
 			s.NestedType = &tfprotov6.SchemaObject{Attributes: schemaOf(a.NestedType.Attributes), Nesting: map[string]tfprotov6.SchemaObjectNestingMode{
 				"single": tfprotov6.SchemaObjectNestingModeSingle, "list": tfprotov6.SchemaObjectNestingModeList,
@@ -143,57 +105,39 @@ func schemaOf(attributes map[string]jsonAttribute) []*tfprotov6.SchemaAttribute 
 
 // fill returns a value with another one for each attribute that is computed and
 // not given.
-func (b jsonBlock) fill(v tftypes.Value, missing func(name string, t tftypes.Type) any) tftypes.Value {
-	return eachObject(v, func(fields map[string]tftypes.Value) {
-		fillAttributes(b.Attributes, fields, missing)
-		for name, n := range b.BlockTypes {
-			fields[name] = n.Block.fill(fields[name], missing)
+func (b jsonBlock) fill(v tftypes.Value, missing func(name string, t tftypes.Type) any) (tftypes.Value, error) {
+	return tftypes.Transform(v, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		steps := path.Steps()
+		if len(steps) == 0 || !v.IsNull() {
+			return v, nil
 		}
+		name, ok := steps[len(steps)-1].(tftypes.AttributeName)
+		if !ok || !b.computed(steps) {
+			return v, nil
+		}
+		return tftypes.NewValue(v.Type(), missing(string(name), v.Type())), nil
 	})
 }
 
-func fillAttributes(attributes map[string]jsonAttribute, fields map[string]tftypes.Value, missing func(string, tftypes.Type) any) {
-	for name, a := range attributes {
-		switch v := fields[name]; {
-		case a.Computed && v.IsNull():
-			fields[name] = tftypes.NewValue(v.Type(), missing(name, v.Type()))
-		case a.NestedType != nil:
-			fields[name] = eachObject(v, func(fields map[string]tftypes.Value) { fillAttributes(a.NestedType.Attributes, fields, missing) })
+// computed reports whether the attribute at a path is.
+func (b jsonBlock) computed(steps []tftypes.AttributePathStep) (is bool) {
+	attributes := b.Attributes
+	for _, step := range steps {
+		name, ok := step.(tftypes.AttributeName)
+		if !ok {
+			continue // an element of a collection of objects
+		}
+		if nested, ok := b.BlockTypes[string(name)]; ok {
+			b, attributes = nested.Block, nested.Block.Attributes
+			continue
+		}
+		a := attributes[string(name)]
+		is, b, attributes = a.Computed, jsonBlock{}, nil
+		if a.NestedType != nil {
+			attributes = a.NestedType.Attributes
 		}
 	}
-}
-
-// eachObject changes an object, or each of a collection of objects.
-func eachObject(v tftypes.Value, change func(map[string]tftypes.Value)) tftypes.Value {
-	if v.IsNull() || !v.IsKnown() {
-		return v
-	}
-	if v.Type().Is(tftypes.Object{}) {
-		var fields map[string]tftypes.Value
-		must(v.As(&fields))
-		change(fields)
-		return tftypes.NewValue(v.Type(), fields)
-	}
-	if v.Type().Is(tftypes.Map{}) {
-		var elements map[string]tftypes.Value
-		must(v.As(&elements))
-		for key, e := range elements {
-			elements[key] = eachObject(e, change)
-		}
-		return tftypes.NewValue(v.Type(), elements)
-	}
-	var elements []tftypes.Value
-	must(v.As(&elements))
-	for i, e := range elements {
-		elements[i] = eachObject(e, change)
-	}
-	return tftypes.NewValue(v.Type(), elements)
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
+	return is
 }
 
 // standIn implements what a plan from nothing asks of a provider.
@@ -209,11 +153,14 @@ func serveStandIn(dir string) error {
 	if err != nil {
 		return err
 	}
-	address, of, err := providerOf(text)
-	if err != nil {
+	var all jsonSchemas
+	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{of: of} })
+	for address, of := range all.Providers {
+		return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{of: of} })
+	}
+	return errors.New("no provider")
 }
 
 func schemas(of map[string]jsonSchema) map[string]*tfprotov6.Schema {
@@ -277,7 +224,10 @@ func filled(s jsonSchema, in *tfprotov6.DynamicValue, missing func(string, tftyp
 	if err != nil {
 		return nil, err
 	}
-	out, err := tfprotov6.NewDynamicValue(t, s.Block.fill(v, missing))
+	if v, err = s.Block.fill(v, missing); err != nil {
+		return nil, err
+	}
+	out, err := tfprotov6.NewDynamicValue(t, v)
 	return &out, err
 }
 
@@ -313,7 +263,7 @@ func standIns(t *testing.T) (binaries map[string]string, env string) {
 // extract is a file of schemas in testdata, NAME-VERSION.json.
 type extract struct {
 	name, version, source string
-	of                    jsonProvider
+	text                  any // the schemas as they are written
 }
 
 func extracts(t *testing.T) []extract {
@@ -328,13 +278,17 @@ func extracts(t *testing.T) []extract {
 		if err != nil {
 			t.Fatal(err)
 		}
-		address, of, err := providerOf(text)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
+		var of struct {
+			Providers map[string]any `json:"provider_schemas"`
+		}
+		if err := json.Unmarshal(text, &of); err != nil || len(of.Providers) != 1 {
+			t.Fatalf("%s: %d providers, %v", file, len(of.Providers), err)
 		}
 		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
-		_, source, _ := strings.Cut(address, "/")
-		all = append(all, extract{name: name, version: version, source: source, of: of})
+		for address, schemas := range of.Providers {
+			_, source, _ := strings.Cut(address, "/")
+			all = append(all, extract{name: name, version: version, source: source, text: schemas})
+		}
 	}
 	return all
 }

@@ -4,8 +4,12 @@
 package examples
 
 import (
-	"reflect"
-	"strings"
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
@@ -13,91 +17,52 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
-	"go.yaml.in/yaml/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 )
 
-// template is a file as Terraform's templatefile reads it.
-type template struct{ hclsyntax.Expression }
-
-func mustParse(t *testing.T, name, text string) template {
-	t.Helper()
-	parsed, diags := hclsyntax.ParseTemplate([]byte(text), name, hcl.InitialPos)
+// Butane takes what the template of Ignition gives for every value, and makes the files
+// of it: the template encodes what it inserts.
+func TestTemplateOfIgnition(t *testing.T) {
+	t.Parallel()
+	text := read(t, "ignition/etcd.bu.tftpl")
+	inserted := regexp.MustCompile(`[$%]\{.*`).FindAllString(text, -1)
+	if want := []string{"${jsonencode(member_env)}", "${join_script_base64gzip}"}; !slices.Equal(inserted, want) {
+		t.Errorf("the template inserts %q, want %q", inserted, want)
+	}
+	template, diags := hclsyntax.ParseTemplate([]byte(text), "etcd.bu.tftpl", hcl.InitialPos)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	return template{parsed}
-}
-
-func (e template) render(t *testing.T, memberEnv string) []byte {
-	t.Helper()
-	v, diags := e.Value(&hcl.EvalContext{
-		Functions: map[string]function.Function{"jsonencode": stdlib.JSONEncodeFunc},
-		Variables: map[string]cty.Value{"member_env": cty.StringVal(memberEnv), "join_script_base64gzip": cty.StringVal(joinscript.Discovery().Base64Gzip)},
-	})
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	butane, err := exec.LookPath(filepath.Join("..", "bin", "butane"))
+	if err != nil {
+		t.Fatalf("%v: make bin/butane builds it", err)
 	}
-	return []byte(v.AsString())
-}
-
-// butane is the template of the ignition example with what it gives for harmless values.
-type butane struct {
-	template template
-	harmless any
-}
-
-func newButane(t *testing.T) *butane {
-	t.Helper()
-	u := &butane{template: mustParse(t, "etcd.bu.tftpl", read(t, "ignition/etcd.bu.tftpl"))}
-	u.harmless = u.parse(t, "ETCD_NAME=a\n")
-	return u
-}
-
-// mustHaveItsKeys fails the test unless the result is what it is for harmless values, but
-// for the contents of the file with the environment, which must be there as they were
-// given.
-func (u *butane) mustHaveItsKeys(t *testing.T, memberEnv string) {
-	t.Helper()
-	if got := u.parse(t, memberEnv); !reflect.DeepEqual(got, u.harmless) {
-		t.Fatalf("with %q:\ngot  %v\nwant %v", memberEnv, got, u.harmless)
-	}
-}
-
-// parse reads the result. The contents of the file with the environment are removed, if
-// they are exactly that.
-func (u *butane) parse(t *testing.T, memberEnv string) any {
-	t.Helper()
-	text := u.template.render(t, memberEnv)
-	var parsed map[any]any
-	if err := yaml.UnmarshalStrict(text, &parsed); err != nil {
-		t.Fatalf("with %q: %v\n%s", memberEnv, err, text)
-	}
-	storage, _ := parsed["storage"].(map[any]any)
-	files, _ := storage["files"].([]any)
-	for _, f := range files {
-		file, _ := f.(map[any]any)
-		if contents, _ := file["contents"].(map[any]any); contents["inline"] == memberEnv {
-			delete(contents, "inline")
-			return parsed
+	for _, environment := range []string{"ETCD_NAME=a\n", "ETCD_NAME=\"a: b\" # '\\\"{}[]&*!|>%@`\n      x\n  - path: /etc/x\n---\n"} {
+		rendered, diags := template.Value(&hcl.EvalContext{
+			Functions: map[string]function.Function{"jsonencode": stdlib.JSONEncodeFunc},
+			Variables: map[string]cty.Value{"member_env": cty.StringVal(environment), "join_script_base64gzip": cty.StringVal(joinscript.Discovery().Base64Gzip)},
+		})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		cmd := exec.Command(butane, "--strict")
+		cmd.Stdin = bytes.NewReader([]byte(rendered.AsString()))
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		ignition, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("butane --strict: %v\n%s", err, &stderr)
+		}
+		var made struct {
+			Storage struct{ Files []struct{ Path string } }
+			Systemd struct{ Units []struct{ Name string } }
+		}
+		if err := json.Unmarshal(ignition, &made); err != nil {
+			t.Fatal(err)
+		}
+		if f, u := made.Storage.Files, made.Systemd.Units; len(f) != 2 || f[0].Path != "/etc/etcd/member.env" || f[1].Path != "/usr/local/bin/etcd-join" || len(u) != 1 || u[0].Name != "etcd.service" {
+			t.Errorf("with %q: %+v", environment, made)
 		}
 	}
-	t.Fatalf("no file has %q:\n%s", memberEnv, text)
-	return nil
-}
-
-// readEnvironment reads a file of environment_file as systemd does, line by
-// line.
-func readEnvironment(t *testing.T, file string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for line := range strings.Lines(file) {
-		name, value, ok := strings.Cut(unquoted(strings.TrimSuffix(line, "\n")), "=")
-		if _, twice := out[name]; !ok || twice {
-			t.Fatalf("%q is no assignment, or the second", line)
-		}
-		out[name] = value
-	}
-	return out
 }
