@@ -5,7 +5,6 @@ package release
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -107,19 +106,10 @@ func TestWorkflowsArePinned(t *testing.T) {
 func TestChangelog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(name, text string) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Something old.\n\n## [0.0.9] - 2026-01-01\n\n### Fixed\n\n- Something older.\n")
-	write(".changes/fixed-a-thing.md", "A thing that was broken,\nexplained.\n")
-	write(".changes/added-another.md", "Another thing.\n")
-	write(".changes/README.md", "What this is.\n")
+	put(t, dir, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Something old.\n\n## [0.0.9] - 2026-01-01\n\n### Fixed\n\n- Something older.\n")
+	put(t, dir, ".changes/fixed-a-thing.md", "A thing that was broken,\nexplained.\n")
+	put(t, dir, ".changes/added-another.md", "Another thing.\n")
+	put(t, dir, ".changes/README.md", "What this is.\n")
 	script, err := filepath.Abs(filepath.Join(root, "tools", "changelog"))
 	if err != nil {
 		t.Fatal(err)

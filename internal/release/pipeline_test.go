@@ -4,7 +4,6 @@
 package release
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -177,11 +176,8 @@ func TestEverythingIsKeptUpToDate(t *testing.T) {
 func TestVulncheckWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	for variable, fails := range map[string]bool{"": false, "VULNCHECK=required": true} {
-		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", "vulncheck", "VULNDB=http://127.0.0.1:1")
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), variable)
-		out, err := cmd.CombinedOutput()
-		if (err != nil) != fails || !strings.Contains(string(out), "\nNOT CHECKED for known vulnerabilities: http://127.0.0.1:1 cannot be reached\n") {
+		out, err := try(t, []string{variable}, "make", "--no-print-directory", "vulncheck", "VULNDB=http://127.0.0.1:1")
+		if (err != nil) != fails || !strings.Contains(out, "\nNOT CHECKED for known vulnerabilities: http://127.0.0.1:1 cannot be reached\n") {
 			t.Errorf("%q: %v\n%s", variable, err, out)
 		}
 	}
@@ -197,23 +193,13 @@ func TestAgeOfTheToolchain(t *testing.T) {
 	}
 	// proxy returns the URL of a module proxy with these releases of Go.
 	proxy := func(versions ...string) string {
-		dir := t.TempDir()
-		at := filepath.Join(dir, "golang.org", "toolchain", "@v")
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		write := func(name, text string) {
-			if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		list := ""
+		dir, list := t.TempDir(), ""
 		for _, v := range versions {
 			v = "v0.0.1-go" + v + ".linux-amd64"
 			list += v + "\n"
-			write(v+".info", `{"Version":"`+v+`"}`)
+			put(t, dir, "golang.org/toolchain/@v/"+v+".info", `{"Version":"`+v+`"}`)
 		}
-		write("list", list)
+		put(t, dir, "golang.org/toolchain/@v/list", list)
 		return "file://" + dir
 	}
 	for want, from := range map[string]string{
@@ -232,11 +218,8 @@ func TestAgeOfTheToolchain(t *testing.T) {
 func TestLastLinesOfCI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	program := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	env := []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "GOTESTSUM_JSONFILE=/dev/null"}
+	program := func(name, text string) { put(t, dir, name, "#!/bin/sh\n"+text+"\n") }
 	for _, name := range []string{"shellcheck", "busybox", "dash", "gawk", "curl", "git", "cloud-init", "systemd-analyze", "gpg", "terraform", "apt-get"} {
 		program(name, "exit 0")
 	}
@@ -246,16 +229,14 @@ vulncheck) echo "NOT CHECKED for known vulnerabilities: away" ;;
 toolchain) echo "toolchain: old" ;;
 test) `+counted+`; echo "NOT CHECKED by a test, which is told elsewhere" ;;
 esac`)
-	out := run(t, []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "GOTESTSUM_JSONFILE=/dev/null"}, "./.ci/run")
+	out := run(t, env, "./.ci/run")
 	_, summary, _ := strings.Cut(out, "\n=== summary\n")
 	if want := "NOT CHECKED for known vulnerabilities: away\ntoolchain: old\n5 tests\n"; !strings.HasSuffix(summary, want) || strings.Contains(summary, "by a test") {
 		t.Errorf("it ends with\n%s\nwant\n%s", summary, want)
 	}
 	program("make", `[ "$1" != vulncheck ] || { echo "NOT CHECKED for known vulnerabilities: away"; exit 1; }; `+counted)
-	cmd := exec.CommandContext(t.Context(), "./.ci/run")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"), "GOTESTSUM_JSONFILE=/dev/null")
-	failed, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(failed), "\nfailed: vulncheck\n") {
-		t.Errorf("%v\n%s", err, fmt.Sprintf("%.2000s", failed))
+	failed, err := try(t, env, "./.ci/run")
+	if err == nil || !strings.Contains(failed, "\nfailed: vulncheck\n") {
+		t.Errorf("%v\n%.2000s", err, failed)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,17 +32,37 @@ func tool(t *testing.T, name string) string {
 	return etcdtest.Need(t, path)
 }
 
-// run runs a program at the root of the project and returns what it printed.
-func run(t *testing.T, env []string, program string, args ...string) string {
+// try runs a program at the root of the project and returns what it printed.
+func try(t *testing.T, env []string, program string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(etcdtest.WaitContext(t), program, args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// run is [try] of a program that must succeed.
+func run(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	out, err := try(t, env, program, args...)
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
 	}
-	return string(out)
+	return out
+}
+
+// put writes a file that can be executed below a directory.
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // snapshot builds a release for this platform into a test directory, with the
@@ -60,10 +79,8 @@ func snapshot(t *testing.T, goreleaser string, env []string) string {
 		}
 		config = re.ReplaceAllString(config, own)
 	}
-	file := filepath.Join(t.TempDir(), "goreleaser.yml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	put(t, dir, "goreleaser.yml", config)
 	skip := "before"
 	if !slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "GPG_FINGERPRINT=") }) {
 		skip += ",sign"
@@ -73,7 +90,7 @@ func snapshot(t *testing.T, goreleaser string, env []string) string {
 	env = append(slices.Clone(env), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=remote.origin.url",
 		"GIT_CONFIG_VALUE_0=https://github.com/terraform-provider-etcd/terraform-provider-etcd")
 	run(t, append(env, "PATH="+filepath.Dir(goreleaser)+string(filepath.ListSeparator)+os.Getenv("PATH")),
-		goreleaser, "release", "--snapshot", "--skip="+skip, "--config", file)
+		goreleaser, "release", "--snapshot", "--skip="+skip, "--config", filepath.Join(dir, "goreleaser.yml"))
 	return dist
 }
 
@@ -186,19 +203,16 @@ func TestSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, find := range map[string]func(t *testing.T) string{
-		"tofu": func(t *testing.T) string { return tool(t, "tofu") },
-		// It is not built here because of its licence.
-		"terraform": func(t *testing.T) string {
-			path, err := exec.LookPath("terraform")
-			if err != nil {
-				t.Skip(err)
+	for _, cli := range []string{"tofu", "terraform"} {
+		t.Run("demo on "+cli, func(t *testing.T) {
+			path, err := exec.LookPath(cli)
+			if cli == "tofu" {
+				path, err = tool(t, cli), nil
 			}
-			return path
-		},
-	} {
-		t.Run("demo on "+name, func(t *testing.T) {
-			out := run(t, []string{"CLI=" + find(t), "MIRROR=" + mirror}, "tools/demo")
+			if err != nil {
+				t.Skip(err) // Terraform is not built here because of its licence
+			}
+			out := run(t, []string{"CLI=" + path, "MIRROR=" + mirror}, "tools/demo")
 			if !strings.Contains(out, "All as it should be") {
 				t.Errorf("the demo says\n%s", out)
 			}
@@ -208,12 +222,7 @@ func TestSnapshot(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(file)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
