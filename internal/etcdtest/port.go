@@ -19,28 +19,6 @@ func ReservePort(tb TB) int { tb.Helper(); return reserve(tb, "127.0.0.1") }
 // 127.0.0.1 is independent of it.
 func ReserveIPv6Port(tb TB) int { tb.Helper(); return reserve(tb, "::1") }
 
-// ReserveTwoPorts is [ReservePort] for two consecutive ports, for
-// configurations that compute one from the other. It returns the first one.
-func ReserveTwoPorts(tb TB) int {
-	tb.Helper()
-	var err error
-	for range 100 {
-		first, release, failed := reservePort("127.0.0.1", 0)
-		if failed != nil {
-			tb.Fatalf("etcdtest: no port: %v", failed)
-		}
-		var also func()
-		if _, also, err = reservePort("127.0.0.1", first+1); err == nil {
-			tb.Cleanup(release)
-			tb.Cleanup(also)
-			return first
-		}
-		release()
-	}
-	tb.Fatalf("etcdtest: no two ports in a row: %v", err)
-	return 0
-}
-
 // ReservePorts is [ReservePort] for n ports and a program that is not a test.
 func ReservePorts(n int) (ports []int, release func(), err error) {
 	var releases []func()
@@ -50,7 +28,7 @@ func ReservePorts(n int) (ports []int, release func(), err error) {
 		}
 	}
 	for range n {
-		port, one, err := reservePort("127.0.0.1", 0)
+		port, one, err := reservePort("127.0.0.1")
 		if err != nil {
 			release()
 			return nil, nil, err
@@ -62,7 +40,7 @@ func ReservePorts(n int) (ports []int, release func(), err error) {
 
 func reserve(tb TB, loopback string) int {
 	tb.Helper()
-	port, release, err := reservePort(loopback, 0)
+	port, release, err := reservePort(loopback)
 	if err != nil {
 		tb.Fatalf("etcdtest: no port of %s: %v", loopback, err)
 	}

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// reservePort reserves the port want, or any port if want is 0.
-func reservePort(loopback string, want int) (port int, release func(), err error) {
-	family, address := syscall.AF_INET, syscall.Sockaddr(&syscall.SockaddrInet4{Port: want, Addr: [4]byte{127, 0, 0, 1}})
+// reservePort reserves any port.
+func reservePort(loopback string) (port int, release func(), err error) {
+	family, address := syscall.AF_INET, syscall.Sockaddr(&syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	if loopback == "::1" {
-		family, address = syscall.AF_INET6, &syscall.SockaddrInet6{Port: want, Addr: [16]byte{15: 1}}
+		family, address = syscall.AF_INET6, &syscall.SockaddrInet6{Addr: [16]byte{15: 1}}
 	}
 	// Set close-on-exec at creation: a child that inherited the socket would
 	// hold the port after the test.

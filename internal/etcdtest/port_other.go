@@ -8,7 +8,6 @@ package etcdtest
 import (
 	"fmt"
 	"net"
-	"strconv"
 	"sync"
 )
 
@@ -20,12 +19,12 @@ var reserved = struct {
 	ports map[string]bool
 }{ports: map[string]bool{}}
 
-// reservePort reserves the port want, or any port if want is 0.
-func reservePort(loopback string, want int) (port int, release func(), err error) {
+// reservePort reserves any port.
+func reservePort(loopback string) (port int, release func(), err error) {
 	reserved.Lock()
 	defer reserved.Unlock()
 	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(want)))
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 		if err != nil {
 			return 0, nil, err
 		}
