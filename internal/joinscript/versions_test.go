@@ -32,8 +32,16 @@ func TestRegistryWithAuthentication(t *testing.T) {
 			g := &realRegistry{process: registry.Members()[0], protocol: "v3"}
 			const password = "pass'\"\\w:rd"
 			client := registry.Client(t)
-			allow(t, client, "/_etcd/registry/", "by-password", password)
-			allow(t, client, "/_etcd/registry/", "by-certificate", "")
+			// Without a password, the user is the common name of a certificate.
+			for user, secret := range map[string]string{"by-password": "--new-user-password=" + password, "by-certificate": "--no-password"} {
+				for _, args := range [][]string{
+					{"role", "add", user}, {"role", "grant-permission", user, "--prefix=true", "readwrite", "/_etcd/registry/"}, {"user", "add", user, secret}, {"user", "grant-role", user, user},
+				} {
+					if _, err := registry.Etcdctl(args...); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 
 			try := func(token string, cert etcdtest.Cert, env ...string) (result, string) {
 				t.Helper()
@@ -96,28 +104,6 @@ func TestRegistryWithAuthentication(t *testing.T) {
 			r, want = try("on-path", named)
 			r.want(t, 0, want, starts)
 		})
-	}
-}
-
-// allow adds a user with write permission below a prefix. Without a password,
-// the user is the common name of a certificate.
-func allow(t *testing.T, client *clientv3.Client, prefix, user, password string) {
-	t.Helper()
-	for _, do := range []func() error{
-		func() error { _, err := client.RoleAdd(t.Context(), user); return err },
-		func() error {
-			_, err := client.RoleGrantPermission(t.Context(), user, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
-			return err
-		},
-		func() error {
-			_, err := client.UserAddWithOptions(t.Context(), user, password, &clientv3.UserAddOptions{NoPassword: password == ""})
-			return err
-		},
-		func() error { _, err := client.UserGrantRole(t.Context(), user, user); return err },
-	} {
-		if err := do(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
