@@ -42,8 +42,14 @@ func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 		}
 		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
 	}
-	at := g.process.ClientURL() + "/v2/keys/_etcd/registry/" + token
-	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), http.MethodPut, at+"/_config/size", strings.NewReader(url.Values{"value": {"3"}}.Encode()))
+	g.v2(t, http.MethodPut, "/_etcd/registry/"+token+"/_config/size", "3")
+	return map[string]string{"ETCD_DISCOVERY": g.process.ClientURL() + "/v2/keys/_etcd/registry/" + token, "ETCD_DISCOVERY_FALLBACK": "exit"}
+}
+
+// v2 changes a key of v2, which exists or does not.
+func (g *realRegistry) v2(t *testing.T, method, key, value string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), method, g.process.ClientURL()+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +59,9 @@ func (g *realRegistry) token(t *testing.T, token string) map[string]string {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusCreated {
+	if response.StatusCode >= 300 && response.StatusCode != http.StatusNotFound {
 		t.Fatalf("the registry answers %s", response.Status)
 	}
-	return map[string]string{"ETCD_DISCOVERY": at, "ETCD_DISCOVERY_FALLBACK": "exit"}
 }
 
 // founders returns three machines with the environment of a token, and with
@@ -339,6 +344,10 @@ func TestRegistryWithAuthentication(t *testing.T) {
 
 			r, want := try("no-name", unnamed, user...)
 			r.want(t, 0, want, starts)
+			r, want = try("one-variable", unnamed, "ETCD_DISCOVERY_USER=by-password:"+password)
+			r.want(t, 0, want, starts)
+			r, _ = try("wrong", unnamed, user[0], "ETCD_DISCOVERY_PASSWORD=wrong")
+			r.want(t, exitRetry, "", "the discovery cluster does not answer: ")
 			r, _ = try("no-user", unnamed)
 			r.want(t, exitRetry, "", "the discovery cluster does not answer: "+g.process.ClientURL()+": HTTP status ")
 			r, _ = try("name", named)

@@ -4,122 +4,66 @@
 package joinscript
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// registry simulates a discovery cluster: v3 at /v3/, v2 and the protocol of
-// the public service at /T.
+// registry is a discovery cluster that serves both protocols, with one token T.
 type registry struct {
-	url     string
-	size    string
-	members []string // in order of registration
-	code    int      // returned instead of an answer
-	body    string
-	auth    string // required user and password on v3
-	// put is the last registration, as KEY VALUE. refuse is the answer instead.
-	put, refuse string
+	*realRegistry
+	url    string
+	client *clientv3.Client
 }
 
 func newRegistry(t *testing.T) *registry {
 	t.Helper()
-	g := &registry{}
-	server := httptest.NewServer(g)
-	t.Cleanup(server.Close)
-	g.url = server.URL
-	return g
+	g := newRealRegistry(t, "v2", etcdtest.V35)
+	return &registry{g, g.process.ClientURL(), g.process.Client(t)}
 }
 
-func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if g.code != 0 {
-		w.WriteHeader(g.code)
-		_, _ = io.WriteString(w, g.body)
-		return
+// prefix is where v3 has the token.
+const prefix = "/_etcd/registry/T/"
+
+// set makes the token anew, without a size if that is empty. The order of the
+// registrations is not that of their keys.
+func (g *registry) set(t *testing.T, size string, members ...string) {
+	t.Helper()
+	put := func(key, value string) {
+		if _, err := g.client.Put(t.Context(), prefix+key, value); err != nil {
+			t.Fatal(err)
+		}
+		g.v2(t, http.MethodPut, "/T/"+strings.TrimPrefix(key, "members/"), value)
 	}
-	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-	var request struct{ Key, Range_end, Name, Password string } //nolint:revive,staticcheck // the wire's name
-	body, _ := io.ReadAll(r.Body)
-	answer := map[string]any{}
-	const prefix = "/_etcd/registry/T/"
-	switch {
-	case r.URL.Path == "/v3/auth/authenticate":
-		if json.Unmarshal(body, &request) != nil || request.Name+"|"+request.Password != g.auth {
-			w.WriteHeader(http.StatusBadRequest)
-			answer["error"] = "etcdserver: authentication failed, invalid user ID or password"
-			break
-		}
-		answer["token"] = "abc.12"
-	case r.URL.Path == "/v3/kv/range":
-		if g.auth != "" && r.Header.Get("Authorization") != "abc.12" {
-			w.WriteHeader(http.StatusBadRequest)
-			answer["error"] = "etcdserver: user name is empty"
-			break
-		}
-		if json.Unmarshal(body, &request) != nil || request.Key != b64(prefix) || request.Range_end != b64("/_etcd/registry/T0") {
-			w.WriteHeader(http.StatusBadRequest)
-			answer["error"] = "wrong range " + string(body)
-			break
-		}
-		var kvs []map[string]string
-		if g.size != "" {
-			kvs = append(kvs, map[string]string{"key": b64(prefix + "_config/size"), "value": b64(g.size), "create_revision": "2"})
-		}
-		// Sorted by key, not by registration.
-		for i := len(g.members) - 1; i >= 0; i-- {
-			kvs = append(kvs, map[string]string{"key": b64(fmt.Sprintf("%smembers/%x", prefix, 99-i)), "value": b64(g.members[i]), "create_revision": fmt.Sprint(8 + i)})
-		}
-		answer["kvs"] = kvs
-	case r.URL.Path == "/v3/kv/txn":
-		g.register(w, body, answer)
-	case r.URL.Path == "/T/_config/size" && g.size != "":
-		answer["node"] = map[string]any{"key": "/T/_config/size", "value": g.size}
-	case r.URL.Path == "/T" && g.size != "":
-		var nodes []map[string]any
-		for i := len(g.members) - 1; i >= 0; i-- {
-			nodes = append(nodes, map[string]any{"key": fmt.Sprintf("/T/%x", 99-i), "value": g.members[i], "createdIndex": 8 + i})
-		}
-		answer["node"] = map[string]any{"key": "/T", "dir": true, "nodes": nodes}
-	default:
-		w.WriteHeader(http.StatusNotFound)
-		answer["errorCode"], answer["message"] = 100, "Key not found"
+	if _, err := g.client.Delete(t.Context(), prefix, clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
 	}
-	_ = json.NewEncoder(w).Encode(answer)
+	g.v2(t, http.MethodDelete, "/T?recursive=true", "")
+	if size != "" {
+		put("_config/size", size)
+	}
+	for i, member := range members {
+		put(fmt.Sprintf("members/%x", 99-i), member)
+	}
 }
 
-// register executes a transaction that creates one key.
-func (g *registry) register(w http.ResponseWriter, body []byte, answer map[string]any) {
-	type put struct{ Key, Value []byte }
-	var txn struct {
-		Compare []struct {
-			Key    []byte
-			Target string
-		}
-		Success []struct{ RequestPut put }
+// members are the registrations of v3, as KEY VALUE.
+func (g *registry) members(t *testing.T) (out []string) {
+	t.Helper()
+	got, err := g.client.Get(t.Context(), prefix+"members/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	switch err := decoder.Decode(&txn); {
-	case g.refuse != "":
-		w.WriteHeader(http.StatusForbidden)
-		answer["error"] = g.refuse
-	case err != nil || len(txn.Compare) != 1 || txn.Compare[0].Target != "CREATE" ||
-		len(txn.Success) != 1 || !bytes.Equal(txn.Compare[0].Key, txn.Success[0].RequestPut.Key):
-		w.WriteHeader(http.StatusBadRequest)
-		answer["error"] = "wrong transaction " + string(body)
-	default:
-		answer["succeeded"] = true
-		put := txn.Success[0].RequestPut
-		g.put = string(put.Key) + " " + string(put.Value)
-		g.members = append(g.members, string(put.Value))
+	for _, kv := range got.Kvs {
+		out = append(out, string(kv.Key)+" "+string(kv.Value))
 	}
+	return out
 }
 
 func TestFounderWithARegistry(t *testing.T) {
@@ -160,15 +104,15 @@ func TestFounderWithARegistry(t *testing.T) {
 			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + dead + "," + strings.TrimPrefix(g.url, "http://")}
 			token := "T"
 			if protocol == "v2" {
-				env = []string{"ETCD_DISCOVERY=" + g.url + "/T"}
-				token = g.url + "/T"
+				token = g.url + "/v2/keys/T"
+				env = []string{"ETCD_DISCOVERY=" + token}
 			}
 			for i, test := range cases {
 				if !sh.due(i + k) {
 					continue
 				}
 				t.Run(protocol+" "+test.name, func(t *testing.T) {
-					g.size, g.members = test.size, test.members
+					g.set(t, test.size, test.members...)
 					test.set()
 					code, stdout, reason := test.v3, test.stdout, test.reason
 					if protocol == "v2" {
@@ -181,7 +125,11 @@ func TestFounderWithARegistry(t *testing.T) {
 						}
 					}
 					if stdout == "START" {
-						stdout = started(token, g.members...)
+						all := test.members
+						if !slices.Contains(all, rus) {
+							all = append(slices.Clone(all), rus)
+						}
+						stdout = started(token, all...)
 					}
 					if protocol == "v2" && code == 0 && !slices.Contains(test.members, rus) {
 						stdout, reason = "", "" // etcd itself uses the discovery cluster
@@ -190,7 +138,7 @@ func TestFounderWithARegistry(t *testing.T) {
 				})
 			}
 			t.Run(protocol+" a peer waits for the registry itself", func(t *testing.T) {
-				g.size, g.members = "3", []string{ra}
+				g.set(t, "3", ra)
 				down()
 				r := ask(t, sh, true, nil, append(env, "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())...)
 				if protocol == "v2" {
@@ -211,27 +159,13 @@ func TestFounderWithARegistry(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprint(protocol, " the registry answers ", code), func(t *testing.T) {
-					g.code, g.body = code, "<html>$(id)</html>"
-					defer func() { g.code = 0 }()
+					p := newPeer(t)
+					p.answer(code, "<html>$(id)</html>")
+					env := strings.Split(strings.ReplaceAll(strings.Join(env, "\n"), strings.TrimPrefix(g.url, "http://"), strings.TrimPrefix(p.url, "http://")), "\n")
 					ask(t, sh, true, nil, env...).want(t, exitRetry, "", fmt.Sprint("HTTP status ", code))
 				})
 			}
 		}
-		t.Run("v3 the registry wants a password", func(t *testing.T) {
-			g.size, g.members = "3", nil
-			g.auth = `ro"ot|p'a\ss":word`
-			defer func() { g.auth = "" }()
-			env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url, "ETCD_DATA_DIR=" + t.TempDir()}
-			const waiting = "registered: waiting for the other initial members"
-			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, `ETCD_DISCOVERY_PASSWORD=p'a\ss":word`)...).want(t, exitRetry, "", waiting)
-			g.members = nil
-			ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot:p'a\ss":word`)...).want(t, exitRetry, "", waiting)
-			r := ask(t, sh, true, nil, append(env, `ETCD_DISCOVERY_USER=ro"ot`, "ETCD_DISCOVERY_PASSWORD=wrong-secret")...)
-			r.want(t, exitRetry, "", "the discovery cluster does not answer: ")
-			if strings.Contains(r.stderr, "wrong-secret") {
-				t.Error("standard error shows the password")
-			}
-		})
 	}, "discovery")
 }
 
@@ -241,13 +175,12 @@ func TestJoinerWithARegistry(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, sh shell) {
 		a, b, g := newPeer(t), newPeer(t), newRegistry(t)
-		g.size = "2"
 		ra, rb := "a="+a.url, "b="+b.url
 		ea, eb := ran(11, "a", a.url), ran(12, "b", b.url)
 		us := entry{ID: 20, PeerURLs: []string{own}, IsLearner: true}
 		for protocol, env := range map[string][]string{
 			"v3": {"ETCD_JOIN_DISCOVERY_TOKEN=T", "ETCD_JOIN_DISCOVERY_ENDPOINTS=" + dead + "," + g.url},
-			"v2": {"ETCD_JOIN_DISCOVERY=" + g.url + "/T"},
+			"v2": {"ETCD_JOIN_DISCOVERY=" + g.url + "/v2/keys/T"},
 		} {
 			env = append(env, "ETCD_INITIAL_CLUSTER_STATE=existing")
 			away := strings.Split(strings.ReplaceAll(strings.Join(env, "\n"), g.url, dead), "\n")
@@ -276,13 +209,12 @@ func TestJoinerWithARegistry(t *testing.T) {
 					continue
 				}
 				t.Run(protocol+" "+c.name, func(t *testing.T) {
-					g.members = c.members
+					g.set(t, "2", c.members...)
 					ask(t, sh, true, nil, c.env...).want(t, c.code, c.stdout, c.reason)
 				})
 			}
 			t.Run(protocol+" the registry does not know the token", func(t *testing.T) {
-				g.size = ""
-				defer func() { g.size = "2" }()
+				g.set(t, "")
 				ask(t, sh, true, nil, env...).want(t, exitRetry, "", "the token cannot be used: ")
 			})
 		}

@@ -4,11 +4,14 @@
 package joinscript
 
 import (
+	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -20,15 +23,14 @@ func TestRegistration(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, sh shell) {
 		g := newRegistry(t)
-		g.size = "3"
 		env := []string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url}
 		registers := func(t *testing.T, urls, value string, of ...string) {
 			t.Helper()
-			g.members, g.put = nil, ""
+			g.set(t, "3")
 			ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_INITIAL_ADVERTISE_PEER_URLS="+urls)...).want(t, exitRetry, "", "registered: waiting")
 			id := membership.ComputeMemberID(of, "T", nil)
-			if want := fmt.Sprintf("/_etcd/registry/T/members/%x %s", uint64(id), value); g.put != want {
-				t.Errorf("registered\n%s\nwant\n%s", g.put, want)
+			if want := fmt.Sprintf("/_etcd/registry/T/members/%x %s", uint64(id), value); !slices.Equal(g.members(t), []string{want}) {
+				t.Errorf("registered are %q, want %q", g.members(t), want)
 			}
 		}
 		registers(t, own, "us="+own, own)
@@ -42,15 +44,25 @@ func TestRegistration(t *testing.T) {
 		registers(t, short, "us="+short, short)
 
 		for _, urls := range []string{own + "/", "http://127.0.0.1", own + "," + "ftp://127.0.0.1:1", own + ",," + own, "http://user@127.0.0.1:1," + own} {
-			g.members, g.put = nil, ""
+			g.set(t, "3")
 			r := ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_INITIAL_ADVERTISE_PEER_URLS="+urls)...)
 			r.want(t, exitNever, "", "ETCD_INITIAL_ADVERTISE_PEER_URLS is not a list of URLs with a port: ")
-			if g.put != "" {
-				t.Errorf("with %s it registers %s", urls, g.put)
+			if got := g.members(t); got != nil {
+				t.Errorf("with %s it registers %q", urls, got)
 			}
 		}
-		g.refuse = "etcdserver: permission denied"
-		ask(t, sh, true, nil, append(env, "ETCD_DATA_DIR="+t.TempDir())...).want(t, exitRetry, "", "cannot register: "+g.url+": HTTP status 403, etcdserver: permission denied")
+		// A registry that can be read and not written.
+		p := newPeer(t)
+		p.handle(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v3/kv/txn" {
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, `{"error":"etcdserver: permission denied"}`)
+				return
+			}
+			_, _ = io.WriteString(w, `{"kvs":[{"key":"`+base64.StdEncoding.EncodeToString([]byte(prefix+"_config/size"))+`","value":"Mw==","create_revision":"2"}]}`)
+		})
+		ask(t, sh, true, nil, "ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS="+p.url, "ETCD_DATA_DIR="+t.TempDir()).
+			want(t, exitRetry, "", "cannot register: "+p.url+": HTTP status 403, etcdserver: permission denied")
 	}, "discovery")
 }
 
@@ -61,7 +73,6 @@ func TestWhoRegisters(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, sh shell) {
 		g := newRegistry(t)
-		g.size = "3"
 		const own, etcd, broken = "registered: waiting for the other initial members", "", "/etcd does not run"
 		for i, c := range []struct{ program, reason string }{
 			{"echo etcd Version: 3.4.13", own},
@@ -77,7 +88,7 @@ func TestWhoRegisters(t *testing.T) {
 			if !sh.due(i) {
 				continue
 			}
-			g.members = nil
+			g.set(t, "3")
 			bin := t.TempDir()
 			if c.program != "none" {
 				bin = tools(t, map[string]string{"etcd": "#!/bin/sh\n" + c.program + "\n"})
@@ -88,18 +99,18 @@ func TestWhoRegisters(t *testing.T) {
 				code = 0
 			}
 			r.want(t, code, "", c.reason)
-			if (len(g.members) == 1) != (c.reason == own) {
-				t.Errorf("%s: registered are %q", c.program, g.members)
+			if got := g.members(t); (len(got) == 1) != (c.reason == own) {
+				t.Errorf("%s: registered are %q", c.program, got)
 			}
 		}
 		t.Run("etcd may be anywhere", func(t *testing.T) {
 			if _, err := os.Stat("/usr/local/bin/etcd"); err == nil {
 				t.Skip("there is an etcd in the directory that the script looks in by default")
 			}
-			g.members = nil
+			g.set(t, "3")
 			ask(t, sh, true, nil, "ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS="+g.url, "ETCD_DATA_DIR="+t.TempDir(), "ETCD_JOIN_BIN=").want(t, exitRetry, "", own)
-			if len(g.members) != 1 {
-				t.Errorf("registered are %q", g.members)
+			if got := g.members(t); len(got) != 1 {
+				t.Errorf("registered are %q", got)
 			}
 		})
 	}, "discovery")
@@ -115,7 +126,6 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 		dir, elsewhere := filepath.Join(t.TempDir(), "deep", "data"), filepath.Join(t.TempDir(), "wal")
 		try := func(env ...string) result {
 			t.Helper()
-			g.size = "2"
 			return ask(t, sh, true, nil, append([]string{"ETCD_DISCOVERY_TOKEN=T", "ETCD_DISCOVERY_ENDPOINTS=" + g.url, "ETCD_DATA_DIR=" + dir}, env...)...)
 		}
 		const waits, mayHaveRun = "registered: waiting for the other initial members", "registered before, so this member may have run"
@@ -125,7 +135,7 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 			if wal == elsewhere {
 				env = "ETCD_WAL_DIR=" + wal
 			}
-			g.members = nil
+			g.set(t, "2")
 			a.answer(http.StatusServiceUnavailable, "")
 			try(env).want(t, exitRetry, "", waits)
 			if info, err := os.Stat(wal); err != nil || info.Mode().Perm() != 0o700 {
@@ -135,33 +145,33 @@ func TestRegistrationOfOneThatHasNotRun(t *testing.T) {
 			wipe(t, dir)
 			wipe(t, wal)
 			try(env).want(t, exitRetry, "", waits)
-			if want := []string{rus}; !slices.Equal(g.members, want) {
-				t.Errorf("registered are %q, want %q", g.members, want)
+			if got := g.members(t); len(got) != 1 || !strings.HasSuffix(got[0], " "+rus) {
+				t.Errorf("registered are %q, want %q", got, rus)
 			}
 			// A machine that stops between its registration and the start of
 			// etcd, or before etcd has created its log, continues. A peer
 			// without a useful answer does not prevent that.
 			for _, other := range []string{ra, ra, "a=" + dead} {
-				g.members = []string{rus, other}
-				try(env).want(t, 0, started("T", g.members...), "starting with the initial members of the token")
+				g.set(t, "2", rus, other)
+				try(env).want(t, 0, started("T", rus, other), "starting with the initial members of the token")
 			}
-			g.members = []string{ra, "b=" + dead}
+			g.set(t, "2", ra, "b="+dead)
 			try(env).want(t, exitRetry, "", "the token is full and this member is not among its first 2")
 			// etcd replaces the mark with its log.
-			g.members = []string{rus, "a=" + dead}
+			g.set(t, "2", rus, "a="+dead)
 			wipe(t, wal)
 			try(env).want(t, exitRetry, "", mayHaveRun)
 			a.list(ran(11, "a", a.url), ran(20, "us", own))
-			g.members = []string{rus, ra}
+			g.set(t, "2", rus, ra)
 			try(env).want(t, exitRetry, "", "has run before")
 			wipe(t, dir)
 		}
 		// Without a mark it does not register.
-		g.members = nil
+		g.set(t, "2")
 		put(t, dir, "")
 		try().want(t, exitRetry, "", "cannot write to "+filepath.Join(dir, "member", "wal")+": run this as the user of etcd")
-		if g.members != nil {
-			t.Errorf("registered are %q", g.members)
+		if got := g.members(t); got != nil {
+			t.Errorf("registered are %q", got)
 		}
 	}, "discovery")
 }
