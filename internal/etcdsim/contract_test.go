@@ -5,10 +5,13 @@ package etcdsim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -233,20 +236,48 @@ func (s simSystem) began() time.Time { return s.at }
 func (s simSystem) minTTL() int64    { return 2 }
 func (s simSystem) version() Version { return s.v }
 
+// trial is a test of one case whose failure is an answer.
+type trial struct {
+	testing.TB
+	failure  error
+	cleanups []func()
+}
+
+func (c *trial) Logf(string, ...any) {}
+
+func (c *trial) Fatalf(format string, args ...any) {
+	c.failure = errors.Join(c.failure, fmt.Errorf(format, args...))
+	runtime.Goexit()
+}
+
+func (c *trial) Failed() bool { return c.failure != nil }
+
+func (c *trial) Cleanup(f func()) { c.cleanups = append(c.cleanups, f) }
+
+func (c *trial) cleanup() {
+	if p := recover(); p != nil {
+		c.failure = fmt.Errorf("%v", p)
+	}
+	for _, f := range slices.Backward(c.cleanups) {
+		f()
+	}
+}
+
 // simulate runs a group on a simulated cluster, until a case fails.
-func simulate(n *Network, v Version, g group, overGRPC bool) (failed error) {
+func simulate(t testing.TB, n *Network, v Version, g group, overGRPC bool) (failed error) {
 	at := time.Now()
 	s := simSystem{n.Form(v, []string{"a", "b", "c", "d"}[:g.members]...), at, v, overGRPC}
 	for _, k := range g.cases {
-		if err := etcdtest.Run(k.name, func(string, ...any) {}, func(tb etcdtest.TB) {
-			defer func() {
-				if p := recover(); p != nil {
-					tb.Fatalf("%v", p)
-				}
-			}()
-			k.run(tb, s)
-		}); err != nil {
-			failed = fmt.Errorf("%s: %w", k.name, err)
+		c := &trial{TB: t}
+		done := make(chan struct{})
+		go func() { // which Fatalf can end
+			defer close(done)
+			defer c.cleanup()
+			k.run(c, s)
+		}()
+		<-done
+		if c.failure != nil {
+			failed = fmt.Errorf("%s: %w", k.name, c.failure)
 			break
 		}
 	}
@@ -267,7 +298,7 @@ func TestContractSimulated(t *testing.T) {
 				t.Run(fmt.Sprint(version, "/", g.name, "/", name), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						if err := simulate(&Network{}, version, g, overGRPC); err != nil {
+						if err := simulate(t, &Network{}, version, g, overGRPC); err != nil {
 							t.Error(err)
 						}
 					})

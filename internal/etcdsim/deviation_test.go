@@ -37,8 +37,8 @@ var unstated = map[string]string{
 func TestContractFindsDeviations(t *testing.T) {
 	t.Parallel()
 	run := func(g group, after func(c Call, answer proto.Message, err error) error) (failed error) {
-		synctest.Test(t, func(*testing.T) {
-			failed = simulate(&Network{After: func(_ context.Context, c Call, answer proto.Message, err error) error {
+		synctest.Test(t, func(t *testing.T) {
+			failed = simulate(t, &Network{After: func(_ context.Context, c Call, answer proto.Message, err error) error {
 				return after(c, answer, err)
 			}}, "3.6.16", g, false)
 		})

@@ -47,8 +47,7 @@ func Start(tb TB, n int, opts Options) *Cluster {
 		setDefault(p.Env, "ETCD_INITIAL_CLUSTER_STATE", "new")
 		p.Start()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
+	ctx := WaitContext(tb)
 	if err := c.waitReady(ctx); err != nil {
 		tb.Fatalf("etcdtest: the cluster has not formed: %v", err)
 	}
@@ -59,9 +58,9 @@ func Start(tb TB, n int, opts Options) *Cluster {
 }
 
 func newCluster(tb TB, opts Options) *Cluster {
-	c := &Cluster{tb: tb, opts: opts.clone(), token: "etcdtest-" + randomHex()}
+	c := &Cluster{tb: tb, opts: opts, token: "etcdtest-" + randomHex()}
 	if opts.Links {
-		c.links = newPartition()
+		c.links = &partition{}
 	}
 	return c
 }
@@ -93,9 +92,7 @@ func setDefault(env map[string]string, key, value string) {
 func (c *Cluster) enableAuth(ctx context.Context, tb TB) {
 	tb.Helper()
 	client, err := clientv3.New(c.opts.clientConfig(false, c.Endpoints()...))
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	defer func() { _ = client.Close() }()
 	if _, err := client.UserAdd(ctx, user, c.opts.Password); err != nil {
 		tb.Fatalf("etcdtest: user add: %v", err)

@@ -6,10 +6,7 @@
 // kill, freeze, wipe and supervise them, and cut them off from each other. The
 // binaries come from `make tools`.
 //
-// # A cluster
-//
-// [Start] forms a cluster and returns when it serves. [Cluster.Client] connects
-// to it:
+// [Start] forms a cluster and returns when it serves:
 //
 //	c := etcdtest.Start(t, 3, etcdtest.Options{Version: etcdtest.V36, TLS: etcdtest.NewPKI(t)})
 //	c.Leader(t).Freeze()
@@ -24,19 +21,8 @@
 // refuse membership changes with "unhealthy cluster". [Cluster.AddLearner] and
 // [Cluster.Promote] wait for this, [Cluster.WaitHealthy] does not.
 //
-// # A single process
-//
-// [NewProcess] prepares an etcd and reserves its ports. [Cluster.NewJoiner]
-// prepares a new member. The map [Process.Env] configures the process, and a
-// test fills it with the values of the provider:
-//
-//	p := c.NewJoiner(t, "infra4")
-//	maps.Copy(p.Env, environment)              // ETCD_INITIAL_CLUSTER and so on
-//	p.PreStart = []string{"sh", joinScript}    // as ExecStartPre
-//	p.Supervise(100 * time.Millisecond)        // as Restart=always
-//	err := p.WaitReady(ctx)
-//
-// These methods end or stop a process:
+// [NewProcess] prepares a single etcd, and [Cluster.NewJoiner] a new member. The
+// map [Process.Env] configures it. These methods end or stop a process:
 //
 //	Stop      SIGTERM; supervision ends     systemctl stop
 //	Kill      SIGKILL; started again        a crash
@@ -44,32 +30,8 @@
 //	Freeze    SIGSTOP                       the machine hangs
 //	Wipe      no data directory             the disk is gone
 //
-// Exit code 78 ends the supervision (RestartPreventExitStatus). After any other
-// exit code, such as 75 from a pre-start command that wants to be run again,
-// the process is started again. To upgrade, Stop, set [Process.Version] and
-// Start.
-//
-// # Networks
-//
-// A [Link], created by [Proxy], is a proxy between a client and a server that
-// can be cut. With Options.Links the peer port of each member has a link, and
-// [Cluster.Split] and [Cluster.Heal] cut members off from
-// each other while clients still reach all of them. A frozen member, in
-// contrast, does not answer clients either.
-//
-// # Writes
-//
-// A [Writer] writes continuously and follows the member list. Afterwards it
-// reports the longest time without an acknowledged write, and lost writes:
-//
-//	w := c.NewWriter(t, etcdtest.WriterOptions{})
-//	... // the change
-//	w.Stop()
-//	gap := w.LongestGap()
-//	lost, err := w.Lost(ctx, c.Client(t))
-//
-// # Without package testing
-//
-// All functions take a [TB], which *testing.T implements. A program that is not
-// a test gets one from [Run].
+// A [Link], created by [Proxy], can be cut. With Options.Links, [Cluster.Split]
+// cuts members off from each other while clients still reach all of them. A
+// [Writer] writes continuously, and reports afterwards the longest time without
+// an acknowledged write, and lost writes.
 package etcdtest

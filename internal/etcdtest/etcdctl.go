@@ -4,7 +4,8 @@
 package etcdtest
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -15,8 +16,7 @@ import (
 // error contains the standard error. etcdctl gives up after a fifth of [WaitLimit].
 func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	c.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
+	ctx := WaitContext(c.tb)
 	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
 	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
 	if c.opts.TLS != nil {
@@ -32,4 +32,27 @@ func (c *Cluster) Etcdctl(args ...string) (string, error) {
 		return stdout.String(), fmt.Errorf("etcdctl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
 	}
 	return stdout.String(), nil
+}
+
+// SnapshotStatus is the output of etcdutl snapshot status.
+type SnapshotStatus struct {
+	Revision, TotalKey, TotalSize int64
+}
+
+// EtcdutlStatus runs etcdutl snapshot status on the file at path. etcdutl reads
+// the whole database; the test fails unless it is consistent.
+func EtcdutlStatus(tb TB, path string) (out SnapshotStatus) {
+	tb.Helper()
+	ctx := WaitContext(tb)
+	text, err := exec.CommandContext(ctx, EtcdutlBinary(tb, V36), "snapshot", "status", path, "--write-out=json").Output()
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+			text = ended.Stderr
+		}
+		tb.Fatalf("etcdtest: etcdutl snapshot status %s: %v\n%s", path, err, text)
+	}
+	return out
 }

@@ -22,13 +22,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // verdict records the outcome of a test.
 type verdict string
 
@@ -109,7 +102,7 @@ func TestLostWritesAreFound(t *testing.T) {
 		t.Errorf("the isolated member does not answer clients: %v", err)
 	}
 	c.Heal()
-	noError(t, c.WaitHealthy(WaitContext(t)))
+	must(t, c.WaitHealthy(WaitContext(t)))
 	w.Stop()
 	if failures, err := w.Failures(); failures == 0 || err == nil {
 		t.Error("no write failed, though one member was cut off")
@@ -122,9 +115,9 @@ func TestLostWritesAreFound(t *testing.T) {
 	acks := w.Acknowledged()
 	gone, changed := acks[0], acks[len(acks)-1]
 	_, err = client.Delete(WaitContext(t), gone.Key)
-	noError(t, err)
+	must(t, err)
 	_, err = client.Put(WaitContext(t), changed.Key, "something else")
-	noError(t, err)
+	must(t, err)
 	lost, err = w.Lost(WaitContext(t), client)
 	if err != nil || len(lost) != 2 || lost[0] != gone || lost[1] != changed {
 		t.Errorf("lost: %v, %v; want %v and %v", lost, err, gone, changed)
@@ -141,7 +134,7 @@ func orphanParent(t *testing.T) {
 	p := NewProcess(t, Options{})
 	p.PreStart = []string{"sh", "-c", "echo pid=$$. >&2; exec sleep 600"}
 	p.Start()
-	noError(t, p.WaitLog(WaitContext(t), ".\n"))
+	must(t, p.WaitLog(WaitContext(t), ".\n"))
 	_, pid, _ := strings.Cut(p.Log(), "pid=")
 	pid, _, _ = strings.Cut(pid, ".")
 	fmt.Println(pid, p.Dir())
@@ -154,14 +147,14 @@ func TestProcessesDoNotOutliveTheTestBinary(t *testing.T) {
 		orphanParent(t)
 	}
 	self, err := os.Executable()
-	noError(t, err)
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), orphanVariable+"=1", "TMPDIR="+t.TempDir())
 	stdout, err := cmd.StdoutPipe()
-	noError(t, err)
-	noError(t, cmd.Start())
+	must(t, err)
+	must(t, cmd.Start())
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	noError(t, err)
+	must(t, err)
 	var pid int
 	var dir string
 	if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
@@ -169,7 +162,7 @@ func TestProcessesDoNotOutliveTheTestBinary(t *testing.T) {
 	}
 	// The kernel shows no environment while the shell executes sleep.
 	Until(t, "alive to begin with", func() bool { return alive(pid, dir) })
-	noError(t, cmd.Process.Signal(syscall.SIGKILL))
+	must(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	Until(t, "gone with its parent", func() bool { return !alive(pid, dir) })
 }

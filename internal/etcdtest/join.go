@@ -53,11 +53,8 @@ func (c *Cluster) AddLearner(tb TB, name string) *Process {
 		return err
 	}, rpctypes.ErrUnhealthy)
 	p.Start()
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
-	if err := p.WaitReady(ctx); err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	ctx := WaitContext(tb)
+	must(tb, p.WaitReady(ctx))
 	return p
 }
 
@@ -75,11 +72,8 @@ func (c *Cluster) Promote(tb TB, p *Process) {
 			}
 			return err
 		}, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted)
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
-	if err := p.WaitReady(ctx); err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	ctx := WaitContext(tb)
+	must(tb, p.WaitReady(ctx))
 	c.Track(p)
 }
 
@@ -128,8 +122,7 @@ func (c *Cluster) changeThrough(tb TB, cfg clientv3.Config, what string, do func
 		tb.Fatalf("etcdtest: %s: %v", what, err)
 	}
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
+	ctx := WaitContext(tb)
 	err = poll(ctx, 100*time.Millisecond, func(ctx context.Context) error {
 		err := do(ctx, client)
 		if err == nil {

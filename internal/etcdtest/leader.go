@@ -29,8 +29,7 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 // such member within [WaitLimit].
 func (c *Cluster) Leader(tb TB) *Process {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
+	ctx := WaitContext(tb)
 	leader, err := c.waitLeader(ctx, func(votes, members int) bool { return votes > members/2 })
 	if err != nil {
 		tb.Fatalf("etcdtest: no leader: %v", err)

@@ -50,9 +50,7 @@ type Liar struct {
 func NewLiar(tb TB, host string, lies Lies) *Liar {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	l := &Liar{URL: "http://" + listener.Addr().String()}
 	l.Tell(lies)
 	server := grpc.NewServer(grpc.MaxSendMsgSize(1 << 30))
@@ -133,21 +131,14 @@ func (c *countedListener) Accept() (net.Conn, error) {
 // Truth returns the answers of a real member, for a [Liar] to change.
 func Truth(tb TB, p *Process) Lies {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
+	ctx := WaitContext(tb)
 	client := p.Client(tb)
 	status, err := client.Status(ctx, p.ClientURL())
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	list, err := client.MemberList(ctx)
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	read, err := client.Get(ctx, "x")
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	return Lies{Status: (*pb.StatusResponse)(status), Members: (*pb.MemberListResponse)(list), Range: (*pb.RangeResponse)(read)}
 }
 
@@ -158,8 +149,7 @@ func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
 	p.Stop()
 	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = p.ClientURL() + "," + clientURL
 	p.Start()
-	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
-	defer cancel()
+	ctx := WaitContext(tb)
 	client := c.Client(tb)
 	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
 		resp, err := client.MemberList(ctx)
@@ -168,7 +158,28 @@ func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
 		}
 		return err
 	})
+	must(tb, err)
+}
+
+// Trap listens on a port of host that must not receive connections. It closes
+// each connection at once and counts it.
+func Trap(tb TB, host string) (address string, connections *atomic.Int32) {
+	tb.Helper()
+	connections = &atomic.Int32{}
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
+		tb.Fatalf("etcdtest: a trap on %s: %v", host, err)
 	}
+	tb.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String(), connections
 }

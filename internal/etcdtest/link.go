@@ -22,9 +22,8 @@ type Link struct {
 	mu      sync.Mutex
 	count   int
 	cut     bool
-	cutFrom map[*Process]bool // processes whose connections are cut while the link is not
-	changed chan struct{}     // closed and replaced when one of these changes
-	conns   map[*linkConn]struct{}
+	cutFrom map[*Process]bool       // processes whose connections are cut while the link is not
+	changed chan struct{}           // closed and replaced when one of these changes
 	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
 }
 
@@ -35,21 +34,12 @@ type linkConn struct {
 	from  *Process // nil if unknown
 }
 
-// Proxy starts a link to target ("host:port") on a loopback port. The link ends
-// with the test.
-func Proxy(tb TB, target string) *Link {
-	tb.Helper()
-	return Balance(tb, target)
-}
-
-// Balance is [Proxy] for several targets: like a load balancer, it uses the
-// next target for each connection.
-func Balance(tb TB, targets ...string) *Link {
+// Proxy starts a link to targets ("host:port") on a loopback port. Like a load balancer,
+// it uses the next target for each connection. The link ends with the test.
+func Proxy(tb TB, targets ...string) *Link {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Link{
 		targets:  targets,
@@ -57,13 +47,11 @@ func Balance(tb TB, targets ...string) *Link {
 		ctx:      ctx,
 		cutFrom:  map[*Process]bool{},
 		changed:  make(chan struct{}),
-		conns:    map[*linkConn]struct{}{},
 	}
 	l.wg.Go(l.accept)
 	tb.Cleanup(func() {
 		cancel()
 		_ = listener.Close()
-		l.Reset()
 		l.wg.Wait()
 	})
 	return l
@@ -86,18 +74,6 @@ func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 
 // Heal undoes [Link.Cut].
 func (l *Link) Heal() { l.change(func() { l.cut = false }) }
-
-// Reset resets all existing connections. New connections are accepted unless
-// the link is cut.
-func (l *Link) Reset() {
-	l.mu.Lock()
-	conns := l.conns
-	l.conns = map[*linkConn]struct{}{}
-	l.mu.Unlock()
-	for c := range conns {
-		c.close()
-	}
-}
 
 // setCutFrom cuts or heals the link for the connections of one process.
 func (l *Link) setCutFrom(p *Process, cut bool) {
@@ -151,19 +127,14 @@ func (l *Link) accept() {
 // serve connects in to the target until either side ends or the link is closed.
 func (l *Link) serve(in net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
-	c := &linkConn{ctx: ctx, close: sync.OnceFunc(func() { cancel(); abort(in) })}
-	defer c.close()
+	c := &linkConn{ctx: ctx, close: cancel}
+	defer abort(in)
+	defer cancel()
 	l.mu.Lock()
 	target := l.targets[l.count%len(l.targets)]
 	l.count++
-	l.conns[c] = struct{}{}
 	source := l.source
 	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.conns, c)
-	}()
 	if source != nil {
 		c.from = source(in)
 	}
@@ -176,7 +147,7 @@ func (l *Link) serve(in net.Conn) {
 		return
 	}
 	defer abort(out)
-	stop := context.AfterFunc(ctx, func() { abort(out) })
+	stop := context.AfterFunc(ctx, func() { abort(in); abort(out) })
 	defer stop()
 	var pumps sync.WaitGroup
 	pumps.Go(func() { l.pump(c, out, in) })

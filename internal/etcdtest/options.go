@@ -3,10 +3,7 @@
 
 package etcdtest
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // Options select the etcd version and its configuration. The zero value is an
 // etcd of [DefaultVersion] without TLS, with etcd's own timing.
@@ -59,16 +56,6 @@ func (o Options) version(i int) Version {
 		v = DefaultVersion
 	}
 	return v
-}
-
-// clone protects o from later changes of the caller to its maps and slices.
-func (o Options) clone() Options {
-	o.Names = append([]string(nil), o.Names...)
-	o.Versions = append([]Version(nil), o.Versions...)
-	o.Args = append([]string(nil), o.Args...)
-	o.Advertise = append([]string(nil), o.Advertise...)
-	o.Env = maps.Clone(o.Env)
-	return o
 }
 
 func (o Options) scheme() string {

@@ -15,12 +15,6 @@ import (
 	"sync"
 )
 
-// newPeerLink returns a link in front of the peer port of a process.
-func newPeerLink(tb TB, p *Process) *Link {
-	tb.Helper()
-	return Proxy(tb, fmt.Sprintf("127.0.0.1:%d", p.peer))
-}
-
 // partition contains all processes whose peer ports have links, and cuts them off
 // from each other. All members dial a member at the same URL. To tell them apart,
 // the link asks the kernel which process holds the other end of a connection.
@@ -28,8 +22,6 @@ type partition struct {
 	mu        sync.Mutex
 	processes []*Process
 }
-
-func newPartition() *partition { return &partition{} }
 
 func (n *partition) add(p *Process) {
 	n.mu.Lock()

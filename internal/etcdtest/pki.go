@@ -14,6 +14,8 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
@@ -58,9 +60,7 @@ func NewPKI(tb TB) *PKI {
 	tb.Helper()
 	pki := &PKI{tb: tb, dir: tb.TempDir(), issued: map[string]Cert{}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	template := &x509.Certificate{
 		SerialNumber:          serial(),
 		Subject:               pkix.Name{CommonName: "etcdtest CA " + randomHex()},
@@ -71,9 +71,7 @@ func NewPKI(tb TB) *PKI {
 		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	if pki.cert, err = x509.ParseCertificate(der); err != nil {
 		tb.Fatalf("etcdtest: %v", err)
 	}
@@ -130,9 +128,7 @@ func (k *PKI) ClientConfig(cert Cert) *tls.Config {
 	cfg := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	if cert != (Cert{}) {
 		pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
-		if err != nil {
-			k.tb.Fatalf("etcdtest: %v", err)
-		}
+		must(k.tb, err)
 		cfg.Certificates = []tls.Certificate{pair}
 	}
 	return cfg
@@ -162,9 +158,7 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 		return cert
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		k.tb.Fatalf("etcdtest: %v", err)
-	}
+	must(k.tb, err)
 	template := &x509.Certificate{
 		SerialNumber: serial(),
 		Subject:      pkix.Name{CommonName: cn},
@@ -184,13 +178,9 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, k.cert, &key.PublicKey, k.key)
-	if err != nil {
-		k.tb.Fatalf("etcdtest: %v", err)
-	}
+	must(k.tb, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		k.tb.Fatalf("etcdtest: %v", err)
-	}
+	must(k.tb, err)
 	cert := Cert{
 		CertFile: k.write(file+".pem", "CERTIFICATE", der),
 		KeyFile:  k.write(file+"-key.pem", "PRIVATE KEY", keyDER),
@@ -202,9 +192,7 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 func (k *PKI) write(file, kind string, der []byte) string {
 	k.tb.Helper()
 	path := filepath.Join(k.dir, file)
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		k.tb.Fatalf("etcdtest: %v", err)
-	}
+	must(k.tb, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	return path
 }
 
@@ -219,4 +207,17 @@ func randomHex() string {
 	var b [6]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
+}
+
+// WebServer starts a web server with the certificate Server. It requests, but
+// does not require, a client certificate. It stops when the test ends.
+func (k *PKI) WebServer(handler http.Handler) *httptest.Server {
+	k.tb.Helper()
+	pair, err := tls.LoadX509KeyPair(k.Server.CertFile, k.Server.KeyFile)
+	must(k.tb, err)
+	server := httptest.NewUnstartedServer(handler)
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
+	server.StartTLS()
+	k.tb.Cleanup(server.Close)
+	return server
 }

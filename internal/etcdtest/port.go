@@ -11,8 +11,7 @@ package etcdtest
 // It has SO_REUSEADDR, as the listeners of Go programs (etcd) have, so these
 // can bind the port and listen. The kernel gives the port neither to processes
 // that ask for any port nor to outgoing connections. A server without
-// SO_REUSEADDR cannot use the port. On other systems only this process
-// remembers the port, and another process can take it.
+// SO_REUSEADDR cannot use the port. On other systems another process can take it.
 func ReservePort(tb TB) int { tb.Helper(); return reserve(tb, "127.0.0.1") }
 
 // ReserveIPv6Port is [ReservePort] for a port of ::1. The same port of

@@ -6,45 +6,16 @@
 package etcdtest
 
 import (
-	"fmt"
 	"net"
-	"sync"
+	"strconv"
 )
 
-// reserved holds the ports that this process has given out and not yet
-// released. Other kernels do not let a listener bind the port of a bound
-// socket, so the port must be released before the server starts.
-var reserved = struct {
-	sync.Mutex
-	ports map[string]bool
-}{ports: map[string]bool{}}
-
-// reservePort reserves any port.
-func reservePort(loopback string) (port int, release func(), err error) {
-	reserved.Lock()
-	defer reserved.Unlock()
-	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
-		if err != nil {
-			return 0, nil, err
-		}
-		if err := l.Close(); err != nil {
-			return 0, nil, err
-		}
-		addr, ok := l.Addr().(*net.TCPAddr)
-		if !ok {
-			return 0, nil, fmt.Errorf("%v is no address of TCP", l.Addr())
-		}
-		key := addr.String()
-		if reserved.ports[key] {
-			continue
-		}
-		reserved.ports[key] = true
-		return addr.Port, func() {
-			reserved.Lock()
-			defer reserved.Unlock()
-			delete(reserved.ports, key)
-		}, nil
+// reservePort returns the port want, or any free port if want is 0. Other kernels do not let
+// a listener bind the port of a bound socket, so nothing keeps the port for the test.
+func reservePort(loopback string, want int) (port int, release func(), err error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(want)))
+	if err != nil {
+		return 0, nil, err
 	}
-	return 0, nil, fmt.Errorf("the kernel offered only ports that are reserved already")
+	return l.Addr().(*net.TCPAddr).Port, func() {}, l.Close() //nolint:forcetypeassert // of a TCP listener
 }

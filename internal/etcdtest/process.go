@@ -76,7 +76,6 @@ type Process struct {
 // if the test failed, the end of its log is shown.
 func NewProcess(tb TB, opts Options) *Process {
 	tb.Helper()
-	opts = opts.clone()
 	v := opts.version(0)
 	if opts.V2 && !v.servesV2() {
 		tb.Fatalf("etcdtest: etcd %s does not serve the v2 API", v)
@@ -98,7 +97,7 @@ func NewProcess(tb TB, opts Options) *Process {
 	p.client, p.peer = ReservePort(tb), ReservePort(tb)
 	p.peerURL = p.listenPeerURL()
 	if opts.Links {
-		p.link = newPeerLink(tb, p)
+		p.link = Proxy(tb, fmt.Sprintf("127.0.0.1:%d", p.peer))
 		p.peerURL = fmt.Sprintf("%s://%s", opts.scheme(), p.link.Addr())
 	}
 	p.Env = p.environment()

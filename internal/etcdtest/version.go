@@ -137,9 +137,10 @@ func ModuleRoot(tb TB) string {
 func Release(tb TB, v Version) string {
 	tb.Helper()
 	out, err := exec.Command(Binary(tb, v), "--version").Output()
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	must(tb, err)
 	first, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimPrefix(first, "etcd Version: ")
 }
+
+// Full reports whether long and rare tests run as well, as in make test-full.
+func Full() bool { return os.Getenv("ETCD_TEST_FULL") != "" }

@@ -13,13 +13,12 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // WriterOptions configure a [Writer].
 type WriterOptions struct {
-	// Prefix is the prefix of all keys. Empty means /etcdtest/writer/ followed
-	// by random characters.
-	Prefix string
 	// Interval is the time between two writes through the same member. It grows
 	// if many writes wait for their answers. 0 means 10 ms.
 	Interval time.Duration
@@ -35,8 +34,9 @@ type WriterOptions struct {
 // write that hangs (because it was sent to a leader that died) is not mistaken
 // for a cluster that accepts no writes.
 type Writer struct {
-	cfg  clientv3.Config
-	opts WriterOptions
+	cfg    clientv3.Config
+	opts   WriterOptions
+	prefix string // of all keys
 
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -79,9 +79,6 @@ func (c *Cluster) NewWriter(tb TB, opts WriterOptions) *Writer {
 // voters at the client URLs that they advertise. See [Cluster.NewWriter].
 func NewWriter(tb TB, cfg clientv3.Config, opts WriterOptions) *Writer {
 	tb.Helper()
-	if opts.Prefix == "" {
-		opts.Prefix = "/etcdtest/writer/" + randomHex() + "/"
-	}
 	if opts.Interval == 0 {
 		opts.Interval = 10 * time.Millisecond
 	}
@@ -89,7 +86,7 @@ func NewWriter(tb TB, cfg clientv3.Config, opts WriterOptions) *Writer {
 		opts.Timeout = 2 * time.Second
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Writer{cfg: cfg, opts: opts, cancel: cancel}
+	w := &Writer{cfg: cfg, opts: opts, prefix: "/etcdtest/writer/" + randomHex() + "/", cancel: cancel}
 	tb.Cleanup(w.Stop)
 	w.wg.Go(func() { w.follow(ctx) })
 	ready, cancelReady := context.WithTimeout(ctx, WaitLimit)
@@ -134,7 +131,7 @@ func (w *Writer) follow(ctx context.Context) {
 			}
 			client.SetEndpoints(voters...)
 		}
-		pause(ctx, 200*time.Millisecond)
+		_ = clock.System{}.Sleep(ctx, 200*time.Millisecond)
 	}
 }
 
@@ -167,7 +164,7 @@ func (w *Writer) dialUntil(ctx context.Context, endpoints ...string) *clientv3.C
 			return client
 		}
 		w.failed(err)
-		pause(ctx, 50*time.Millisecond)
+		_ = clock.System{}.Sleep(ctx, 50*time.Millisecond)
 	}
 	return nil
 }
@@ -191,12 +188,12 @@ func (w *Writer) lane(ctx context.Context, url string) {
 		inFlight.Add(1)
 		begun.Go(func() {
 			defer inFlight.Add(-1)
-			w.put(ctx, client, fmt.Sprintf("%s%d/%08d", w.opts.Prefix, lane, n))
+			w.put(ctx, client, fmt.Sprintf("%s%d/%08d", w.prefix, lane, n))
 		})
 		// The more writes wait for an answer, the slower the lane: a member
 		// that comes back, and with a password requires all of them to log in
 		// again, must not be overloaded.
-		pause(ctx, w.opts.Interval*time.Duration(1+inFlight.Load()/8))
+		_ = clock.System{}.Sleep(ctx, w.opts.Interval*time.Duration(1+inFlight.Load()/8))
 	}
 }
 
@@ -297,7 +294,7 @@ func longestGap(acks []Write, from, end time.Time) Gap {
 func (w *Writer) Lost(ctx context.Context, client *clientv3.Client) ([]Write, error) {
 	acks := w.Acknowledged()
 	found := map[string]string{}
-	start, end := w.opts.Prefix, clientv3.GetPrefixRangeEnd(w.opts.Prefix)
+	start, end := w.prefix, clientv3.GetPrefixRangeEnd(w.prefix)
 	var revision int64
 	for {
 		page, err := client.Get(ctx, start, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(revision))
@@ -319,14 +316,4 @@ func (w *Writer) Lost(ctx context.Context, client *clientv3.Client) ([]Write, er
 		value, ok := found[a.Key]
 		return ok && value == a.Value
 	}), nil
-}
-
-// pause waits for d, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

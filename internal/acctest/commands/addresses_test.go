@@ -72,7 +72,7 @@ func TestAccTunnels(t *testing.T) {
 	for _, way := range slices.Sorted(maps.Values(ways)) {
 		behind = append(behind, strings.TrimPrefix(way, "http://"))
 	}
-	balancer := etcdtest.Balance(t, behind...)
+	balancer := etcdtest.Proxy(t, behind...)
 	shared("http://" + balancer.Addr())
 	for range 3 { // whichever member answers for another one
 		f.Plan().MustBeEmpty()

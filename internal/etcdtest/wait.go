@@ -6,7 +6,10 @@ package etcdtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // WaitLimit ends a test that hangs, and names what it waited for. It is no limit for
@@ -16,10 +19,7 @@ const WaitLimit = 15 * time.Minute
 
 // WaitContext returns a context for calls that wait for an expected event. It ends
 // with the test, or after [WaitLimit].
-func WaitContext(t interface {
-	Helper()
-	Cleanup(func())
-}) context.Context {
+func WaitContext(t TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	t.Cleanup(cancel)
@@ -49,3 +49,23 @@ func Until(tb TB, what string, is func() bool) {
 }
 
 var errNotYet = errors.New("not yet")
+
+// poll calls try until it returns nil or a finalError, or ctx is done. In the
+// last case the result includes the latest error of try.
+func poll(ctx context.Context, every time.Duration, try func(context.Context) error) error {
+	for {
+		err := try(ctx)
+		var final finalError
+		if err == nil || errors.As(err, &final) {
+			return err
+		}
+		if (clock.System{}).Sleep(ctx, every) != nil {
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// finalError is an error that ends a poll.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }
