@@ -82,9 +82,28 @@ func TestDecisions(t *testing.T) {
 				return identified(td, s)
 			case "versions":
 				return versions(t, td, s)
-			case "etcd":
-				return besideEtcd(t, td, s)
+			case "initial-cluster-of-members":
+				return formatted(t, s.Members)
+			case "plan":
+				return planNodes(td)
+			case "upgrade":
+				return upgraded(td)
+			case "formed":
+				return formed(t, td)
+			case "check-name":
+				var out []string
+				for _, m := range s.Members {
+					is := "ok"
+					if got, ok := CheckName(m, argument(t, td, "want")); !ok {
+						is = identity(got)
+					}
+					out = append(out, letter(m.ID)+": "+is)
+				}
+				return strings.Join(out, "\n")
 			default:
+				if f := texts[td.Cmd]; f != nil {
+					return eachLine(t, td, f)
+				}
 				t.Fatalf("%s: unknown command %q", td.Pos, td.Cmd)
 				return ""
 			}
@@ -177,7 +196,7 @@ func sceneMember(t *testing.T, words []string) (Member, Answer) {
 		case "corrupt": // another member raised it, or a removed one
 			a.Alarms = append(a.Alarms, Alarm{Member: idOf(value), Kind: AlarmCorrupt})
 		case "url":
-			m.PeerURLs = []string{value}
+			m.PeerURLs = strings.Split(value, ",")
 		case "name":
 			m.Name = value
 		default:
@@ -248,9 +267,11 @@ func versions(t *testing.T, td *datadriven.TestData, s Snapshot) string {
 	if code == UpgradeFine {
 		return fmt.Sprint("fine", step.Name)
 	}
-	name := [...]string{UpgradeSkips: "skips", UpgradeSkipsBack: "skips back", UpgradeBack: "back", UpgradeDuringDowngrade: "during a downgrade", UpgradeFromBadRelease: "from a bad release"}[code]
-	return fmt.Sprintf("%s: %s members=%s between=%s", name, step.Name, letters(step.Members), step.Between)
+	return fmt.Sprintf("%s: %s members=%s between=%s", upgradeCodes[code], step.Name, letters(step.Members), step.Between)
 }
+
+// upgradeCodes are the words for [UpgradeCode].
+var upgradeCodes = [...]string{UpgradeFine: "fine", UpgradeSkips: "skips", UpgradeSkipsBack: "skips back", UpgradeBack: "back", UpgradeDuringDowngrade: "during a downgrade", UpgradeFromBadRelease: "from a bad release"}
 
 // ownerships are the records of the arguments of identify, for d.
 var ownerships = map[string]Ownership{
@@ -280,7 +301,10 @@ func identified(td *datadriven.TestData, s Snapshot) string {
 	for _, o := range list(td, "abandoned") {
 		r.Abandoned = append(r.Abandoned, ownerships[o])
 	}
-	got := Identify(s, r)
+	return identity(Identify(s, r))
+}
+
+func identity(got Identity) string {
 	step := [...]string{StepRefuse: "refuse", StepAnnounce: "announce", StepAdopt: "adopt", StepWithdraw: "withdraw", StepTakeOver: "take over"}[got.Step]
 	if got.ID != 0 {
 		return step + " " + letter(got.ID)

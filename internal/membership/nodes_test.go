@@ -7,9 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 )
 
 // parseSmall reads "voter, dead changed": slots with "same" left out.
@@ -26,45 +27,47 @@ func parseSmall(s string) (c small) {
 	return c
 }
 
-// TestPlanNodes has the days that must be right, by name.
-func TestPlanNodes(t *testing.T) {
-	for _, c := range []struct {
-		day, cluster, rebuilt string
-		reason                NodesReason
-		others, pending       []string
-	}{
-		{day: "nothing to do", cluster: "voter, voter, voter"},
-		{day: "a new image", cluster: "voter changed, voter changed, voter changed", rebuilt: "a", reason: NodesNext, pending: []string{"b", "c"}},
-		{day: "one voter", cluster: "voter changed", reason: NodesTooFew, pending: []string{"a"}},
-		{day: "two voters", cluster: "voter changed, voter changed", reason: NodesTooFew, pending: []string{"a", "b"}},
-		{day: "two voters, one of them dead", cluster: "voter, dead changed", reason: NodesBelowQuorum, pending: []string{"b"}},
-		{day: "two failed of five", cluster: "voter, failed, voter, failed, voter", rebuilt: "b", reason: NodesNext, pending: []string{"d"}},
-		{day: "two failed of five, the first on its way", cluster: "voter, replacing, voter, failed, voter", rebuilt: "d", reason: NodesNext},
-		{day: "failed before the rest", cluster: "voter changed, voter changed, failed changed", rebuilt: "c", reason: NodesNext, pending: []string{"a", "b"}},
-		{day: "a dead one without a time", cluster: "voter changed, voter changed, dead", reason: NodesBelowQuorum, pending: []string{"a", "b"}},
-		{day: "a dead one of five", cluster: "voter changed, voter, voter, voter, dead", reason: NodesUnhealthy, others: []string{"e"}, pending: []string{"a"}},
-		{day: "one on its way", cluster: "replacing, voter changed, voter changed, voter", reason: NodesOnTheWay, others: []string{"a"}, pending: []string{"b", "c"}},
-		{day: "one on its way that does not boot, repaired", cluster: "voter changed, replacing changed, voter changed", rebuilt: "b", reason: NodesNext, pending: []string{"a", "c"}},
-		{day: "withdrawn after -target of the cluster", cluster: "voter, old changed, voter", rebuilt: "b", reason: NodesNext},
-		{day: "withdrawn after -target, another one dead", cluster: "dead, old changed, voter", reason: NodesBelowQuorum, pending: []string{"b"}},
-		{day: "removed and rebuilt together, of five", cluster: "voter changed, voter removed, voter, voter, voter", rebuilt: "a", reason: NodesNext},
-		{day: "removed and rebuilt together, of three", cluster: "voter changed, voter removed, voter", reason: NodesBelowQuorum, pending: []string{"a"}},
-		{day: "a dead voter of four removed, another rebuilt", cluster: "voter changed, dead removed, voter, voter, voter", reason: NodesUnhealthy, others: []string{"b"}, pending: []string{"a"}},
-		{day: "a foreign voter is down", cluster: "voter changed, voter, voter, voter, dead foreign", reason: NodesUnhealthy, others: []string{"e"}, pending: []string{"a"}},
-		{day: "a name that never came up", cluster: "voter changed, voter, voter, pending", rebuilt: "a", reason: NodesNext},
-		{day: "a learner that never started", cluster: "voter changed, voter, voter, added", reason: NodesUnhealthy, others: []string{"d"}, pending: []string{"a"}},
-		{day: "a dead standby learner", cluster: "voter changed, voter, voter, dead learner", rebuilt: "a", reason: NodesNext},
-		{day: "another version, to change", cluster: "voter changed, deviating changed, voter changed", rebuilt: "b", reason: NodesNext, pending: []string{"a", "c"}},
-		{day: "another version, by the image", cluster: "voter changed, deviating, voter", reason: NodesDeviate, others: []string{"b"}, pending: []string{"a"}},
-		{day: "not refreshed since", cluster: "voter changed, stale, voter", reason: NodesUnobserved, others: []string{"b"}, pending: []string{"a"}},
-		{day: "growth and a roll", cluster: "voter changed, voter, voter, nothing new", rebuilt: "a", reason: NodesNext},
-	} {
-		wanted, nodes, h := parseSmall(c.cluster).build()
-		p := PlanNodes(wanted, nodes, h)
-		if p.Rebuilt != c.rebuilt || p.Reason != c.reason || !slices.Equal(p.Others, c.others) || !slices.Equal(p.Pending, c.pending) {
-			t.Errorf("%s: rebuilds %q, pending %v, because of %d %v; want %q, %v, %d %v", c.day, p.Rebuilt, p.Pending, p.Reason, p.Others, c.rebuilt, c.pending, c.reason, c.others)
+// reasons are the words for [NodesReason].
+var reasons = [...]string{
+	NodesDone: "done", NodesNext: "next", NodesUnobserved: "not observed", NodesTooFew: "too few", NodesBelowQuorum: "below quorum", NodesUnhealthy: "unhealthy",
+	NodesURLsPending: "peer URLs pending", NodesOnTheWay: "on the way", NodesDeviate: "another version", NodesVersionUnknown: "version unknown",
+}
+
+// planNodes shows what the plan of each cluster in the input rebuilds, and what waits.
+func planNodes(td *datadriven.TestData) string {
+	var out []string
+	for line := range strings.Lines(td.Input) {
+		p := PlanNodes(parseSmall(strings.TrimSpace(line)).build())
+		said := fmt.Sprintf("%s others=%v pending=%v", reasons[p.Reason], p.Others, p.Pending)
+		if p.Rebuilt != "" {
+			said = fmt.Sprintf("rebuilds %s, replaces=%v pending=%v", p.Rebuilt, p.Nodes[p.Rebuilt].Replaces, p.Pending)
 		}
+		out = append(out, said)
 	}
+	return strings.Join(out, "\n")
+}
+
+// upgraded shows what is said of a step of three voters to the version at the end of each
+// line: the versions that the refresh stored decide. "!" marks nodes without a version.
+func upgraded(td *datadriven.TestData) string {
+	var out []string
+	for line := range strings.Lines(td.Input) {
+		f := strings.Fields(line)
+		wanted, nodes, h := parseSmall("voter, voter, voter").build()
+		for i := range nodes {
+			v, first := strings.CutSuffix(strings.Trim(f[i], "-"), "!")
+			h.Members[i].Version, nodes[i].Version = v, v
+			if first {
+				nodes[i].Version = ""
+			}
+			w := wanted[nodes[i].Name]
+			w.Version = f[3]
+			wanted[nodes[i].Name] = w
+		}
+		p := PlanNodes(wanted, nodes, h)
+		out = append(out, fmt.Sprintf("%s, first version of %v", upgradeCodes[p.Upgrade], p.FirstVersion))
+	}
+	return strings.Join(out, "\n")
 }
 
 // A value that says nothing about the machine changes without a rebuild.
@@ -102,56 +105,6 @@ func TestNodeBecomes(t *testing.T) {
 		kept, rebuild, wait := c.node.becomes(c.want, c.health)
 		if !reflect.DeepEqual(kept, c.kept) || rebuild != c.rebuild || wait != c.wait {
 			t.Errorf("%s: %+v %t %d", c.day, kept, rebuild, wait)
-		}
-	}
-}
-
-// A node that took the place of others has nothing left of them. A node that never
-// did has. Of a name that never had a member, nothing is left.
-func TestReplaces(t *testing.T) {
-	for seen, want := range map[string]string{"voter": "[a2]", "failed": "[a2]", "old": "[a1 a2]", "replacing": "[a1 a2]", "stale": "[a1 a2]", "pending": "[]"} {
-		c := small{{seen, "changed"}, {"voter", "same"}, {"voter", "same"}, {"voter", "same"}}
-		wanted, nodes, h := c.build()
-		if p := PlanNodes(wanted, nodes, h); p.Rebuilt != "a" || fmt.Sprint(p.Nodes["a"].Replaces) != want {
-			t.Errorf("%s: %q replaces %v, not %s", seen, p.Rebuilt, p.Nodes["a"].Replaces, want)
-		}
-	}
-}
-
-// The versions that the refresh stored decide which version may be next.
-func TestPlanNodesVersion(t *testing.T) {
-	for _, c := range []struct {
-		running, version string
-		want             UpgradeCode
-		first            string
-	}{
-		{"3.6.1 3.6.1 3.6.1", "3.6.1", UpgradeFine, ""},
-		{"3.6.1 3.6.1 3.6.1", "3.7.0", UpgradeFine, ""},
-		{"3.5.1 3.5.1 3.5.1", "3.7.0", UpgradeSkips, ""},
-		{"3.6.1 3.6.1 3.6.1", "3.5.1", UpgradeBack, ""},
-		{"3.7.1 3.6.1 3.6.1", "3.6.1", UpgradeFine, ""}, // withdrawn
-		{"3.6.1 3.7.1 3.7.1", "3.6.1", UpgradeFine, ""},
-		{"3.7.1 3.7.1 3.7.1", "3.6.1", UpgradeBack, ""},
-		{"- - -", "3.5.1", UpgradeFine, ""},
-		{"3.5.1 3.5.1 3.5.1", "3.6.1", UpgradeFromBadRelease, ""},
-		{"3.6.1! 3.6.1! 3.6.1!", "3.6.2", UpgradeFine, "[a b c]"}, // the first version
-		{"3.6.1! 3.6.1! 3.6.1!", "3.6.1", UpgradeFine, "[]"},
-	} {
-		wanted, nodes, h := small{{"voter", "same"}, {"voter", "same"}, {"voter", "same"}}.build()
-		for i, v := range strings.Fields(c.running) {
-			v, first := strings.CutSuffix(v, "!")
-			v = strings.Trim(v, "-")
-			h.Members[i].Version, nodes[i].Version = v, v
-			if first {
-				nodes[i].Version = ""
-			}
-			w := wanted[nodes[i].Name]
-			w.Version = c.version
-			wanted[nodes[i].Name] = w
-		}
-		p := PlanNodes(wanted, nodes, h)
-		if p.Upgrade != c.want || c.first != "" && fmt.Sprint(p.FirstVersion) != c.first {
-			t.Errorf("%s to %s: %d %+v, first %v", c.running, c.version, p.Upgrade, p.Step, p.FirstVersion)
 		}
 	}
 }

@@ -1,0 +1,214 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// texts are the commands about texts. They print what becomes of each line of their input.
+var texts = map[string]func(t *testing.T, f []string) (any, error){
+	"url": func(t *testing.T, f []string) (any, error) { u, err := NormalizeURL(f[0]); return stable(t, u, err) },
+	"at": func(t *testing.T, f []string) (any, error) {
+		u, err := URLAt("https", f[0], PeerPort)
+		return stable(t, u, err)
+	},
+	"with-port": func(t *testing.T, f []string) (any, error) {
+		u, err := WithPort(f[0], ClientPort)
+		return stable(t, u, err)
+	},
+	"loopback": func(_ *testing.T, f []string) (any, error) { return IsLoopback(f[0]), nil },
+	"same": func(t *testing.T, f []string) (any, error) { // two sets, separated by a bar
+		i := slices.Index(f, "|")
+		same := SameURLs(f[:i], f[i+1:])
+		if SameURLs(f[i+1:], f[:i]) != same {
+			t.Errorf("%q: another answer for the sets in another order", f)
+		}
+		return same, nil
+	},
+	"name": func(t *testing.T, f []string) (any, error) {
+		err, listed := ValidateName(f[0]), ValidateListedName(f[0])
+		if problem, ok := errors.AsType[*NameError](err); ok && problem.Problem == NameAlphabet && listed == nil {
+			return problem.Error() + ", and a member may have it", nil
+		}
+		if fmt.Sprint(err) != fmt.Sprint(listed) || err != nil && !errors.As(err, new(*NameError)) {
+			t.Errorf("%q: %v, and of a member: %v", f, err, listed)
+		}
+		return "ok", err
+	},
+	"initial-cluster": func(_ *testing.T, f []string) (any, error) { return ParseInitialCluster(f[0]) },
+	"id": func(t *testing.T, f []string) (any, error) {
+		m, err := ParseMemberID(f[0])
+		if c, cerr := ParseClusterID(f[0]); uint64(c) != uint64(m) || (err == nil) != (cerr == nil) {
+			t.Errorf("%q: as the ID of a member %s, %v, and of a cluster %s, %v", f, m, err, c, cerr)
+		}
+		if back, _ := ParseMemberID(m.String()); back != m {
+			t.Errorf("%q is printed as %s", f, m)
+		}
+		return m, err
+	},
+	"release": func(_ *testing.T, f []string) (any, error) {
+		out := ""
+		for _, is := range []struct {
+			so   bool
+			what string
+		}{
+			{lacksLearners(f[0]), " lacks-learners"}, {cannotPromoteAlone(f[0]), " cannot-promote-alone"}, {wantsEveryVoter(f[0]), " wants-every-voter"},
+			{promotionBug(f[0]) != "", " bug=" + promotionBug(f[0])},
+		} {
+			if is.so {
+				out += is.what
+			}
+		}
+		return f[0] + ":" + out, nil
+	},
+}
+
+// stable fails the test if the normal form of a URL has another normal form.
+func stable(t *testing.T, u string, err error) (any, error) {
+	if again, _ := NormalizeURL(u); again != u {
+		t.Errorf("the normal form of %s is %s", u, again)
+	}
+	if err != nil && (u != "" || !errors.As(err, new(*URLError))) {
+		t.Errorf("%q with the error %#v", u, err)
+	}
+	return u, err
+}
+
+// eachLine calls a command for each line: values between spaces, or in quotes.
+func eachLine(t *testing.T, td *datadriven.TestData, f func(t *testing.T, fields []string) (any, error)) string {
+	var out []string
+	for line := range strings.Lines(td.Input) {
+		got, err := f(t, fields(t, line))
+		if err != nil {
+			got = err
+		}
+		out = append(out, fmt.Sprint(got))
+	}
+	return strings.Join(out, "\n")
+}
+
+func fields(t *testing.T, line string) (out []string) {
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		one, rest, _ := strings.Cut(line, " ")
+		if line[0] == '"' {
+			quoted, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			one, _ = strconv.Unquote(quoted)
+			rest = line[len(quoted):]
+		}
+		out, line = append(out, one), rest
+	}
+	return out
+}
+
+// formed shows the cluster that initial members form: a name and its peer URLs on each line.
+func formed(t *testing.T, td *datadriven.TestData) string {
+	initial := map[string][]string{}
+	for line := range strings.Lines(td.Input) {
+		f := fields(t, line)
+		initial[f[0]] = f[1:]
+	}
+	text, err := InitialClusterOf(initial)
+	ids, cluster, idErr := InitialMemberIDs(initial, argument(t, td, "token"))
+	if err != nil {
+		if idErr == nil || !errors.As(err, new(*EntryError)) {
+			t.Errorf("%s: %v, and they form a cluster: %v", td.Pos, err, idErr)
+		}
+		return err.Error()
+	}
+	text += "\ncluster " + cluster.String()
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		if one, err := InitialMemberID(initial[name], argument(t, td, "token")); one != ids[name] || err != nil {
+			t.Errorf("%s: %s, %v, and among the others %s", td.Pos, one, err, ids[name])
+		}
+		text += "\n" + name + " " + ids[name].String()
+	}
+	return text
+}
+
+// formatted shows the initial cluster of the members. No two of them may be merged: a new
+// member would count too few members and exit.
+func formatted(t *testing.T, members []Member) string {
+	text := FormatInitialCluster(members)
+	if parsed, err := ParseInitialCluster(text); err != nil || len(parsed) != len(members) {
+		t.Errorf("%s is read as %v, %v", text, parsed, err)
+	}
+	return text
+}
+
+// The ID of an added member, which a server of 3.7.3 gave.
+func TestComputeIDOfALaterMember(t *testing.T) {
+	at := time.Unix(1795221436, 438969924)
+	added := ComputeMemberID([]string{"http://127.0.0.1:23805", "http://127.0.0.1:23804"}, "", &at)
+	if got, want := added.String(), "84d8648d181217eb"; got != want {
+		t.Errorf("the added member is %s, want %s", got, want)
+	}
+	if a, b := ComputeClusterID([]MemberID{1, 2}), ComputeClusterID([]MemberID{2, 1}); a != b {
+		t.Errorf("the order of the members counts: %s and %s", a, b)
+	}
+	for _, urls := range [][]string{nil, {""}, {"http://h"}} {
+		if id, err := InitialMemberID(urls, "t"); !errors.As(err, new(*URLError)) {
+			t.Errorf("InitialMemberID(%q) = %s, %v", urls, id, err)
+		}
+	}
+}
+
+// The join script refuses a name permanently, on the machine, although the
+// provider could have refused it in the plan. So both must have the same alphabet.
+func TestNameAlphabetOfTheJoinScript(t *testing.T) {
+	script, err := os.ReadFile("../joinscript/join.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`case \$name in\n'.*\n\*\[!(\S+)\]\*\) never`).FindStringSubmatch(string(script))
+	if found == nil {
+		t.Fatal("join.sh does not check the name of the member")
+	}
+	class, err := regexp.Compile("^[" + found[1] + "]$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := rune(0); c <= unicode.MaxLatin1; c++ {
+		if theirs, ours := class.MatchString(string(c)), ValidateName(string(c)) == nil; theirs != ours {
+			t.Errorf("%q: the join script takes it: %v, the provider takes it: %v", c, theirs, ours)
+		}
+	}
+}
+
+func TestMetadataKey(t *testing.T) {
+	if got, err := MetadataKey(0xcdf818194e3a8c32, "lock"); got != "/_terraform/etcd/cdf818194e3a8c32/lock" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := MetadataKey(0, "lock"); got != "" || !errors.Is(err, ErrNoClusterID) {
+		t.Errorf("without a cluster ID: %q, %v", got, err)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for n, want := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 4, 9: 5} {
+		if got := Quorum(n); got != want {
+			t.Errorf("Quorum(%d) = %d, want %d", n, got, want)
+		}
+	}
+	for index, want := range map[uint64]uint64{0: 1000, 1000: 1000, 100_000: 1000, 100_100: 1001, 1 << 63: 1 << 63 / 100} {
+		if got := maxLag(index); got != want {
+			t.Errorf("maxLag(%d) = %d, want %d", index, got, want)
+		}
+	}
+}
