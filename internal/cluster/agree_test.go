@@ -19,12 +19,12 @@ import (
 func of(peerURL string, ids ...uint64) []membership.Member {
 	var out []membership.Member
 	for _, id := range ids {
-		out = append(out, membership.Member{ID: membership.MemberID(id), PeerURLs: []string{peerURL}, ClientURLs: []string{at(id)}})
+		out = append(out, membership.Member{ID: membership.MemberID(id), PeerURLs: []string{peerURL}, ClientURLs: []string{home(id)}})
 	}
 	return out
 }
 
-func at(id uint64) string { return fmt.Sprintf("http://10.0.0.%d:2379", id) }
+func home(id uint64) string { return fmt.Sprintf("http://10.0.0.%d:2379", id) }
 
 // gave returns the probe of an endpoint that answers with the ID and the members.
 func gave(endpoint string, id uint64, members []membership.Member) probe {
@@ -36,13 +36,13 @@ func TestListsAreCounted(t *testing.T) {
 	real, fake := of("http://x:2380", 1, 2, 3), of("http://evil:2380", 1, 2, 3)
 	learner := of("http://x:2380", 1, 2, 3)
 	learner[2].Learner = true
-	local := gave(at(2), 2, real)
+	local := gave(home(2), 2, real)
 	local.lists[0].quorum = false
 	elsewhere := of("http://evil:2380", 1, 2, 3)
 	for i := range elsewhere {
-		elsewhere[i].ClientURLs = []string{at(uint64(i + 11))}
+		elsewhere[i].ClientURLs = []string{home(uint64(i + 11))}
 	}
-	made := []probe{gave(at(11), 1, elsewhere), gave(at(12), 2, elsewhere), gave(at(13), 3, elsewhere)}
+	made := []probe{gave(home(11), 1, elsewhere), gave(home(12), 2, elsewhere), gave(home(13), 3, elsewhere)}
 	for name, test := range map[string]struct {
 		probes    []probe
 		endpoints []string
@@ -51,34 +51,34 @@ func TestListsAreCounted(t *testing.T) {
 		confirmed bool
 		against   []membership.MemberID
 	}{
-		"all":                          {probes: []probe{gave(at(1), 1, real), gave(at(2), 2, real), gave(at(3), 3, real)}, want: real, confirmed: true},
-		"two of three":                 {probes: []probe{gave(at(1), 1, real), gave(at(2), 2, real)}, want: real, confirmed: true},
-		"one of three":                 {probes: []probe{gave(at(1), 1, real)}, want: real},
-		"the first of three lies":      {probes: []probe{gave(at(1), 1, fake), gave(at(2), 2, real), gave(at(3), 3, real)}, want: real, confirmed: true, against: []membership.MemberID{1}},
-		"one by one":                   {probes: []probe{gave(at(1), 1, fake), gave(at(2), 2, real)}, want: fake, against: []membership.MemberID{2}},
-		"one twice, at its address":    {probes: []probe{gave(at(1), 1, real), gave(at(1), 1, real)}, want: real},
-		"another's address":            {probes: []probe{gave(at(1), 1, real), gave(at(1), 2, real)}, want: real},
-		"a stranger's address":         {probes: []probe{gave(at(1), 1, real), gave(at(9), 2, real)}, want: real},
-		"a configured address":         {probes: []probe{gave(at(1), 1, real), gave(at(9), 2, real)}, endpoints: []string{at(9)}, want: real, confirmed: true},
-		"another's, though configured": {probes: []probe{gave(at(1), 1, real), gave(at(3), 2, real)}, endpoints: []string{at(3)}, want: real},
-		"what another's is mapped to":  {probes: []probe{gave(at(1), 1, real), gave(at(9), 2, real)}, endpoints: []string{at(9)}, mapped: map[string]string{at(3): at(9)}, want: real},
-		"what its own is mapped to":    {probes: []probe{gave(at(1), 1, real), gave(at(9), 2, real)}, mapped: map[string]string{at(2): at(9)}, want: real, confirmed: true},
-		"a learner's word":             {probes: []probe{gave(at(1), 1, learner), gave(at(3), 3, learner)}, want: learner},
-		"a list from memory":           {probes: []probe{gave(at(1), 1, real), local}, want: real},
-		"one voter":                    {probes: []probe{gave(at(1), 1, real[:1])}, want: real[:1], confirmed: true},
-		"no voters":                    {probes: []probe{gave(at(1), 1, learner[2:])}, want: learner[2:]},
-		"two tongues":                  {probes: []probe{gave(at(1), 1, real), gave(at(2), 2, real), gave(at(9), 2, fake)}, endpoints: []string{at(9)}, want: real, against: []membership.MemberID{2}},
-		"a made-up cluster":            {probes: made, endpoints: []string{at(11)}, want: elsewhere, confirmed: true},
-		"and a real member":            {probes: slices.Concat(made, []probe{gave(at(1), 1, real)}), want: elsewhere, against: []membership.MemberID{1}},
-		"a real member that was named": {probes: slices.Concat(made, []probe{gave(at(1), 1, real)}), endpoints: []string{at(1)}, want: elsewhere, against: []membership.MemberID{1}},
-		"two of them":                  {probes: slices.Concat(made, []probe{gave(at(1), 1, real), gave(at(2), 2, real)}), endpoints: []string{at(1)}, want: real, confirmed: true},
-		"two of them, none named":      {probes: slices.Concat(made, []probe{gave(at(1), 1, real), gave(at(2), 2, real)}), want: elsewhere, against: []membership.MemberID{1, 2}},
-		"one leaves another out":       {probes: []probe{gave(at(1), 1, real), gave(at(2), 2, real), gave(at(3), 3, of("http://x:2380", 1, 3))}, endpoints: []string{at(1)}, want: real, confirmed: true, against: []membership.MemberID{3}},
-		"one says that it is alone":    {probes: []probe{gave(at(1), 1, real), gave(at(2), 2, real), gave(at(3), 3, real[2:])}, endpoints: []string{at(1)}, want: real, against: []membership.MemberID{3}},
-		"the named one leaves one out": {probes: []probe{gave(at(1), 1, real[:1]), gave(at(2), 2, real), gave(at(3), 3, real)}, endpoints: []string{at(1)}, want: real[:1], confirmed: true},
-		"two that were named":          {probes: slices.Concat(made, []probe{gave(at(1), 1, real), gave(at(2), 2, real)}), endpoints: []string{at(1), at(2)}, want: real, confirmed: true},
-		"two that the map names":       {probes: slices.Concat(made, []probe{gave(at(1), 1, real), gave(at(2), 2, real)}), mapped: map[string]string{at(1): "http://b:1", at(2): "http://b:2"}, want: real, confirmed: true},
-		"a list that has one more":     {probes: []probe{gave(at(1), 1, real), gave(at(2), 2, real), gave(at(3), 3, of("http://x:2380", 1, 2, 3, 4))}, want: real, confirmed: true, against: []membership.MemberID{3}},
+		"all":                          {probes: []probe{gave(home(1), 1, real), gave(home(2), 2, real), gave(home(3), 3, real)}, want: real, confirmed: true},
+		"two of three":                 {probes: []probe{gave(home(1), 1, real), gave(home(2), 2, real)}, want: real, confirmed: true},
+		"one of three":                 {probes: []probe{gave(home(1), 1, real)}, want: real},
+		"the first of three lies":      {probes: []probe{gave(home(1), 1, fake), gave(home(2), 2, real), gave(home(3), 3, real)}, want: real, confirmed: true, against: []membership.MemberID{1}},
+		"one by one":                   {probes: []probe{gave(home(1), 1, fake), gave(home(2), 2, real)}, want: fake, against: []membership.MemberID{2}},
+		"one twice, at its address":    {probes: []probe{gave(home(1), 1, real), gave(home(1), 1, real)}, want: real},
+		"another's address":            {probes: []probe{gave(home(1), 1, real), gave(home(1), 2, real)}, want: real},
+		"a stranger's address":         {probes: []probe{gave(home(1), 1, real), gave(home(9), 2, real)}, want: real},
+		"a configured address":         {probes: []probe{gave(home(1), 1, real), gave(home(9), 2, real)}, endpoints: []string{home(9)}, want: real, confirmed: true},
+		"another's, though configured": {probes: []probe{gave(home(1), 1, real), gave(home(3), 2, real)}, endpoints: []string{home(3)}, want: real},
+		"what another's is mapped to":  {probes: []probe{gave(home(1), 1, real), gave(home(9), 2, real)}, endpoints: []string{home(9)}, mapped: map[string]string{home(3): home(9)}, want: real},
+		"what its own is mapped to":    {probes: []probe{gave(home(1), 1, real), gave(home(9), 2, real)}, mapped: map[string]string{home(2): home(9)}, want: real, confirmed: true},
+		"a learner's word":             {probes: []probe{gave(home(1), 1, learner), gave(home(3), 3, learner)}, want: learner},
+		"a list from memory":           {probes: []probe{gave(home(1), 1, real), local}, want: real},
+		"one voter":                    {probes: []probe{gave(home(1), 1, real[:1])}, want: real[:1], confirmed: true},
+		"no voters":                    {probes: []probe{gave(home(1), 1, learner[2:])}, want: learner[2:]},
+		"two tongues":                  {probes: []probe{gave(home(1), 1, real), gave(home(2), 2, real), gave(home(9), 2, fake)}, endpoints: []string{home(9)}, want: real, against: []membership.MemberID{2}},
+		"a made-up cluster":            {probes: made, endpoints: []string{home(11)}, want: elsewhere, confirmed: true},
+		"and a real member":            {probes: slices.Concat(made, []probe{gave(home(1), 1, real)}), want: elsewhere, against: []membership.MemberID{1}},
+		"a real member that was named": {probes: slices.Concat(made, []probe{gave(home(1), 1, real)}), endpoints: []string{home(1)}, want: elsewhere, against: []membership.MemberID{1}},
+		"two of them":                  {probes: slices.Concat(made, []probe{gave(home(1), 1, real), gave(home(2), 2, real)}), endpoints: []string{home(1)}, want: real, confirmed: true},
+		"two of them, none named":      {probes: slices.Concat(made, []probe{gave(home(1), 1, real), gave(home(2), 2, real)}), want: elsewhere, against: []membership.MemberID{1, 2}},
+		"one leaves another out":       {probes: []probe{gave(home(1), 1, real), gave(home(2), 2, real), gave(home(3), 3, of("http://x:2380", 1, 3))}, endpoints: []string{home(1)}, want: real, confirmed: true, against: []membership.MemberID{3}},
+		"one says that it is alone":    {probes: []probe{gave(home(1), 1, real), gave(home(2), 2, real), gave(home(3), 3, real[2:])}, endpoints: []string{home(1)}, want: real, against: []membership.MemberID{3}},
+		"the named one leaves one out": {probes: []probe{gave(home(1), 1, real[:1]), gave(home(2), 2, real), gave(home(3), 3, real)}, endpoints: []string{home(1)}, want: real[:1], confirmed: true},
+		"two that were named":          {probes: slices.Concat(made, []probe{gave(home(1), 1, real), gave(home(2), 2, real)}), endpoints: []string{home(1), home(2)}, want: real, confirmed: true},
+		"two that the map names":       {probes: slices.Concat(made, []probe{gave(home(1), 1, real), gave(home(2), 2, real)}), mapped: map[string]string{home(1): "http://b:1", home(2): "http://b:2"}, want: real, confirmed: true},
+		"a list that has one more":     {probes: []probe{gave(home(1), 1, real), gave(home(2), 2, real), gave(home(3), 3, of("http://x:2380", 1, 2, 3, 4))}, want: real, confirmed: true, against: []membership.MemberID{3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New(connection.Settings{Endpoints: test.endpoints, AddressMap: test.mapped}, nil)
@@ -87,30 +87,6 @@ func TestListsAreCounted(t *testing.T) {
 				t.Errorf("chose %v, confirmed %v, against %v", got.members, got.confirmed, got.against)
 			}
 		})
-	}
-}
-
-// The number of learned endpoints asked, in total and concurrently, is limited.
-func TestAskerIsBounded(t *testing.T) {
-	a, stop := New(connection.Settings{}, nil).asker(t.Context())
-	defer stop()
-	var now, most, asked atomic.Int32
-	for i := range 2000 {
-		a.learn(fmt.Sprint("http://", i), func(context.Context, string) probe {
-			asked.Add(1)
-			n := now.Add(1)
-			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-			}
-			time.Sleep(100 * time.Microsecond)
-			now.Add(-1)
-			return probe{endpoint: "x"}
-		})
-	}
-	for ; a.pending > 0; a.pending-- {
-		<-a.answers
-	}
-	if asked.Load() != maxLearned || most.Load() > maxAtOnce || most.Load() < 2 {
-		t.Errorf("%d were asked, %d at a time", asked.Load(), most.Load())
 	}
 }
 
@@ -132,5 +108,62 @@ func TestAskerEnds(t *testing.T) {
 	}
 	if unasked == 0 || unasked > 100-maxAtOnce {
 		t.Errorf("%d were not asked", unasked)
+	}
+}
+
+// Of the addresses that only members name, one for each member of the longest list is
+// asked, and only so many at a time. The others are reported as not asked.
+func TestLearnedAddressesAreBounded(t *testing.T) {
+	t.Parallel()
+	a, stop := New(settings("http://127.0.0.1:1"), nil).asker(t.Context())
+	defer stop()
+	var members []membership.Member
+	for i := range maxMembers {
+		m := membership.Member{ID: membership.MemberID(i + 1)}
+		for j := range maxURLs {
+			m.ClientURLs = append(m.ClientURLs, fmt.Sprintf("http://10.0.%d.%d:2379", i, j))
+		}
+		members = append(members, m)
+	}
+	var now, most, asked atomic.Int64
+	ask := func(_ context.Context, endpoint string) probe {
+		asked.Add(1)
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(100 * time.Microsecond)
+		now.Add(-1)
+		return probe{endpoint: endpoint}
+	}
+	for i := range 2 * maxLearned { // configured endpoints do not count
+		a.ask(fmt.Sprintf("http://10.1.%d.1:2379", i), ask)
+	}
+	for range 2 {
+		a.askMembers(members, ask, ask)
+	}
+	refused := map[string]bool{}
+	for ; a.pending > 0; a.pending-- {
+		if p := <-a.answers; connection.KindOf(p.err) == connection.NotAsked {
+			refused[p.endpoint] = true
+		}
+	}
+	if asked.Load() != 3*maxLearned || len(refused) != maxMembers*(maxURLs-1) || most.Load() > maxAtOnce || most.Load() < 2 {
+		t.Errorf("%d asked, %d at a time, %d refused", asked.Load(), most.Load(), len(refused))
+	}
+	for _, m := range members {
+		if refused[m.ClientURLs[0]] {
+			t.Errorf("%s, the first address of a member, is refused", m.ClientURLs[0])
+		}
+	}
+}
+
+// The formats of alarms in 3.4 to 3.6 and in 3.7, and other messages among them.
+func TestAlarmsIn(t *testing.T) {
+	got := alarmsIn([]string{
+		"etcdserver: no leader", "memberID:13803658152347727308 alarm:NOSPACE ", "memberID:1  alarm:CORRUPT", "alarm:NOSPACE", "memberID:99999999999999999999 alarm:NOSPACE ",
+	})
+	want := []membership.Alarm{{Member: 0xbf9071f4639c75cc, Kind: "NOSPACE"}, {Member: 1, Kind: "CORRUPT"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

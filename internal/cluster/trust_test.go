@@ -6,106 +6,52 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// trap returns the port of an [etcdtest.Trap].
-func trap(t *testing.T, host string) (port string, connections *atomic.Int32) {
-	t.Helper()
-	address, connections := etcdtest.Trap(t, host)
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
+// A member of two advertises another name than the configured endpoint, localhost, and two
+// addresses in plain text, one of them at the host of the endpoint. With a password, it is
+// not asked, and the addresses are not dialled. A call for a resource that names the host
+// asks it there. This does not change other calls, earlier or later, over the same
+// connections. With only a client certificate, the configured CA is trusted for every name
+// that members advertise.
+func TestTrustBelongsToTheCall(t *testing.T) {
+	t.Parallel()
+	pki := etcdtest.NewPKI(t)
+	near, nearDials := etcdtest.Trap(t, "127.0.0.1")
+	far, farDials := etcdtest.Trap(t, "127.7.0.2")
+	c := etcdtest.Start(t, 2, etcdtest.Options{TLS: pki, Password: password})
+	p, named := c.Members()[1], strings.Replace(c.Endpoints()[1], "127.0.0.1", "localhost", 1)
+	p.Kill()
+	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = fmt.Sprintf("%s,http://%s,http://%s", named, near, far)
+	p.Start()
+	if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	return port, connections
-}
-
-// A real member advertises three addresses in addition to its own: its host in
-// plain text, another host with TLS, and another host in plain text. With a
-// password, Observe dials none of them, and asks the member at the endpoint.
-func TestAdvertisedURLsGetNoPassword(t *testing.T) {
-	t.Parallel()
-	const password = "Tr0ub4dor"
-	pki := etcdtest.NewPKI(t)
-	plainPort, plain := trap(t, "127.0.0.1")
-	otherPort, other := trap(t, "127.7.0.1")
-	bothPort, both := trap(t, "127.7.0.2")
-	extra := []string{"http://127.0.0.1:" + plainPort, "https://127.7.0.1:" + otherPort, "http://127.7.0.2:" + bothPort}
-	c := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password, Advertise: extra})
-
-	s := connection.Settings{
-		Endpoints: c.Endpoints(), TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: password,
-	}
+	second := membership.MemberID(c.MemberID(t, p))
+	etcdtest.Eventually(t, "the member advertises its other name", func() error {
+		list, err := c.Client(t).MemberList(t.Context())
+		for _, m := range list.Members {
+			if m.ID == uint64(second) && len(m.ClientURLs) != 3 {
+				err = fmt.Errorf("it advertises %v", m.ClientURLs)
+			}
+		}
+		return err
+	})
+	s := as("root", password, c.Endpoints()[0])
+	s.TLS, s.DialTimeout, s.RequestTimeout = pki.ClientConfig(pki.Client("run")), time.Minute, time.Minute
+	trusting, certificate := s, s
+	trusting.Named = []string{"https://localhost:2379"}
+	certificate.Username, certificate.Password, certificate.TLS = "", "", pki.ClientConfig(pki.Client("root"))
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
 	client := New(s, pool)
-	snap, err := client.Observe(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := snap.Members[0]
-	if len(m.ClientURLs) != 4 {
-		t.Fatalf("it advertises %v", m.ClientURLs)
-	}
-	if a := snap.Answer(m.ID); a.State != membership.Answered || a.Endpoint != c.Endpoints()[0] {
-		t.Errorf("got %+v", a)
-	}
-	if n := plain.Load() + other.Load() + both.Load(); n != 0 {
-		t.Errorf("%d connections to addresses that no argument names", n)
-	}
-}
-
-// otherName returns a cluster of two over TLS, whose second member advertises
-// another name than the configured endpoint: localhost.
-func otherName(t *testing.T, o etcdtest.Options) (c *etcdtest.Cluster, second membership.MemberID) {
-	t.Helper()
-	c = etcdtest.Start(t, 2, o)
-	p := c.Members()[1]
-	p.Kill()
-	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = strings.Replace(p.ClientURL(), "127.0.0.1", "localhost", 1)
-	p.Start()
-	if err := p.WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	etcdtest.Eventually(t, "the member advertises its other name", func() error {
-		list, err := c.Client(t).MemberList(t.Context())
-		if err != nil {
-			return err
-		}
-		for _, m := range list.Members {
-			if m.Name == p.Name && len(m.ClientURLs) == 1 && strings.Contains(m.ClientURLs[0], "localhost") {
-				second = membership.MemberID(m.ID)
-				return nil
-			}
-		}
-		return fmt.Errorf("the members are %v", list.Members)
-	})
-	return c, second
-}
-
-// With a password, a member at a host that is not configured is not asked. A
-// call for a resource that names the host asks it. This does not change other
-// calls, earlier or later, over the same connections.
-func TestTrustBelongsToTheCall(t *testing.T) {
-	t.Parallel()
-	const password = "Tr0ub4dor"
-	pki := etcdtest.NewPKI(t)
-	c, second := otherName(t, etcdtest.Options{TLS: pki, Password: password})
-	s := connection.Settings{
-		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: password,
-	}
-	pool := &connection.Pool{}
-	t.Cleanup(func() { _ = pool.Close() })
-	trusting := s
-	trusting.Named = []string{"https://localhost:2379"}
-	client, other := New(s, pool), New(trusting, pool)
 	naming := connection.Naming(t.Context(), "https://localhost:2380")
 	for i, step := range []struct {
 		ctx    context.Context
@@ -115,53 +61,68 @@ func TestTrustBelongsToTheCall(t *testing.T) {
 		{t.Context(), client, membership.Unprobed},
 		{naming, client, membership.Answered},
 		{t.Context(), client, membership.Unprobed},
-		{t.Context(), other, membership.Answered},
+		{t.Context(), New(trusting, pool), membership.Answered},
 		{t.Context(), client, membership.Unprobed},
+		{t.Context(), New(certificate, pool), membership.Answered},
 	} {
 		snap, err := step.client.Observe(step.ctx, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := snap.Answer(second)
-		if a.State != step.want {
+		if a.State != step.want || a.State == membership.Answered && a.Endpoint != named {
 			t.Errorf("step %d: got %+v, want %v", i, a, step.want)
 		}
-		if a.State == membership.Unprobed && a.Detail != "not asked: "+string(connection.Unnamed) {
+		if a.State == membership.Unprobed && !strings.HasPrefix(a.Detail, "not asked: ") {
 			t.Errorf("step %d: the reason is %q", i, a.Detail)
 		}
 	}
+	if nearDials.Load() != 0 || farDials.Load() != 0 {
+		t.Errorf("%d and %d connections to addresses in plain text", nearDials.Load(), farDials.Load())
+	}
 	// The route may contain the second member's address now. Other calls leave it out.
-	client.prefer("https://localhost:" + port(t, c.Endpoints()[1]))
+	client.prefer(named)
 	if _, _, err := client.Members(t.Context()); err != nil {
 		t.Errorf("a list over another's address: %v", err)
 	}
 }
 
-func port(t *testing.T, endpoint string) string {
-	t.Helper()
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// With only a client certificate, the configured CA is trusted for every name
-// that members advertise.
-func TestOtherNamesWithACertificate(t *testing.T) {
+// Three healthy members are never given up, whatever keeps the provider from them: a CA that
+// did not sign their certificates shows servers.
+func TestEvidence(t *testing.T) {
 	t.Parallel()
-	pki := etcdtest.NewPKI(t)
-	c, second := otherName(t, etcdtest.Options{TLS: pki})
-	s := connection.Settings{
-		Endpoints: c.Endpoints()[:1], TLS: pki.ClientConfig(pki.Client("run")),
-	}
-	pool := &connection.Pool{}
-	t.Cleanup(func() { _ = pool.Close() })
-	snap, err := New(s, pool).Observe(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a := snap.Answer(second); a.State != membership.Answered {
-		t.Errorf("got %+v", a)
+	pki, stranger := etcdtest.NewPKI(t), etcdtest.NewPKI(t)
+	b := etcdtest.Start(t, 3, etcdtest.Options{TLS: pki})
+	good := settings(b.Endpoints()...)
+	good.TLS, good.DialTimeout, good.RequestTimeout = pki.ClientConfig(pki.Client("run")), time.Minute, time.Minute
+	snap := observe(t, clientFor(t, good))
+	untrusted := good
+	untrusted.TLS = stranger.ClientConfig(stranger.Client("run"))
+	learned := untrusted
+	learned.Endpoints = []string{etcdtest.NewProcess(t, etcdtest.Options{TLS: pki}).ClientURL()} // not started
+	for _, c := range []struct {
+		name   string
+		s      connection.Settings
+		stated int
+		want   membership.Code
+	}{
+		{"three healthy members", good, 0, membership.HasQuorum},
+		{"three healthy members", good, 3, membership.HasQuorum},
+		{"another CA", untrusted, 0, membership.MayServe},
+		{"another CA", untrusted, 3, membership.Contradicted},
+		{"another CA, at addresses that the state knows", learned, 0, membership.MayServe},
+	} {
+		client := clientFor(t, c.s)
+		r := membership.GiveUpRequest{Cluster: snap.ClusterID, Known: snap.Members}
+		for i, m := range snap.Members {
+			client.AddFallbackEndpoints(m.ClientURLs)
+			if i < c.stated {
+				r.Gone = append(r.Gone, m.Name)
+			}
+		}
+		e := client.Evidence(t.Context(), snap.ClusterID)
+		if d := membership.DecideGiveUp(e, r); d.Code != c.want || d.Verdict == membership.Go {
+			t.Errorf("%s, %d stated: %v %q, want %q\n%+v", c.name, c.stated, d.Verdict, d.Code, c.want, e)
+		}
 	}
 }

@@ -1,0 +1,109 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+const password = "s3cret"
+
+// as returns the settings of a user.
+func as(user string, password connection.Secret, endpoints ...string) connection.Settings {
+	s := settings(endpoints...)
+	s.Username, s.Password = user, password
+	return s
+}
+
+// With a password, a cluster without quorum answers nothing, not even a list,
+// because no login completes. The error says that about the survivor, after one
+// request timeout instead of one for each endpoint. (3.4 gives the list without
+// a login.)
+func TestNoLoginWithoutAQuorum(t *testing.T) {
+	onEach(t, etcdtest.Maintained(), func(t *testing.T, v etcdtest.Version) {
+		b := etcdtest.Start(t, 5, etcdtest.Options{Version: v, Password: password})
+		want := map[string]connection.Kind{}
+		for i, m := range b.Members() {
+			want[m.ClientURL()] = connection.NoLogin
+			if i > 1 {
+				m.Kill()
+				want[m.ClientURL()] = connection.Refused
+			}
+		}
+		_, err := clientFor(t, as("root", password, b.Endpoints()...)).Observe(t.Context(), 0)
+		var gone *connection.Unreachable
+		if !errors.As(err, &gone) || len(gone.Answers) != len(want) {
+			t.Fatalf("got %v, want the answers of five", err)
+		}
+		for _, e := range gone.Answers {
+			if kind := connection.KindOf(e.Err); kind != want[e.Endpoint] {
+				t.Errorf("%s: %q (%v), want %q", e.Endpoint, kind, e.Err, want[e.Endpoint])
+			}
+		}
+		if TurnedAway(err) || MayServe(err) {
+			t.Errorf("turned away: %v; may serve: %v", TurnedAway(err), MayServe(err))
+		}
+	})
+}
+
+// A learner accepts no login, and sends a snapshot to a user who logged in at a voter.
+func TestSnapshotOfALearnerWithAPassword(t *testing.T) {
+	onEach(t, etcdtest.Maintained(), func(t *testing.T, v etcdtest.Version) {
+		b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Password: password})
+		learner := b.AddLearner(t, "d")
+		c := clientFor(t, as("root", password, append(b.Endpoints(), learner.ClientURL())...))
+		observe(t, c)
+		var got bytes.Buffer
+		if err := c.Snapshot(etcdtest.WaitContext(t), membership.MemberID(b.MemberID(t, learner)), time.Minute, &got); err != nil || got.Len() == 0 {
+			t.Errorf("%d bytes, %v", got.Len(), err)
+		}
+	})
+}
+
+// A user without permission to read keys sees the same of a cluster as root.
+// The reason: a server confirms with the quorum first, and checks the
+// permission after that. So a denied read was served, and a member without a
+// quorum never answers that the permission is missing.
+func TestPermissionIsDeniedAfterTheRead(t *testing.T) {
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		b := etcdtest.Start(t, 3, etcdtest.Options{Version: v, Password: password})
+		if out, err := b.Etcdctl("user", "add", "viewer:look"); err != nil {
+			t.Fatal(out, err)
+		}
+		c := clientFor(t, as("viewer", "look", b.Endpoints()...))
+		if snap := observe(t, c); !snap.Healthy() || !snap.Linearizable || snap.FailureTolerance() != 1 {
+			t.Errorf("healthy %v, confirmed %v: %+v", snap.Healthy(), snap.Linearizable, snap.Answers)
+		}
+		read := func() error {
+			return c.call(t.Context(), b.Endpoints()[0], func(ctx context.Context, cl *clientv3.Client) error {
+				_, err := cl.Get(ctx, membership.MetadataPrefix, clientv3.WithCountOnly())
+				return err
+			})
+		}
+		etcdtest.Eventually(t, "with a quorum the permission is denied", func() error {
+			if err := read(); !errors.Is(err, rpctypes.ErrPermissionDenied) {
+				return fmt.Errorf("got %w", err)
+			}
+			return nil
+		})
+		for _, other := range b.Members()[1:] {
+			other.Kill()
+		}
+		if err := read(); err == nil || errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty) {
+			t.Errorf("without a quorum: %v, want no answer in time", err)
+		}
+	})
+}

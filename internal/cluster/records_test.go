@@ -1,0 +1,288 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// Values of a record's key that this version does not write.
+var malformedRecords = []struct {
+	name, value string
+	newer       bool
+	// claims is true if it may claim member 2a, speaks if it describes d.
+	claims, speaks bool
+}{
+	{"nothing", ``, false, true, false},
+	{"no JSON", "\x1b[31mhands off\n", false, true, false},
+	{"null", `null`, false, true, false},
+	{"an array", `[]`, false, true, false},
+	{"no format", `{"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"announced"}`, false, true, true},
+	{"a newer version's", `{"format":2,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"moved","new":true}`, true, true, true},
+	{"a newer version's, of another member", `{"format":2,"owner":"o","name":"e","peer_urls":["http://y:1"],"member_id":"2b","state":"announced"}`, true, false, false},
+	{"an unknown field", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended","new":true}`, false, false, true},
+	{"an unknown state", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"moved"}`, false, false, true},
+	{"another owner's", `{"format":1,"owner":"p","name":"d","peer_urls":["http://x:1"],"state":"intended"}`, false, false, true},
+	{"announced without an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"announced"}`, false, false, true},
+	{"an ID that is none", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"x","state":"announced"}`, false, true, true},
+	{"intended with an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"intended"}`, false, true, true},
+	{"two objects", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended"}{}`, false, true, false},
+	{"a name that cannot be shown", `{"format":1,"owner":"o","name":"d\u001b[31m","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
+	{"a peer URL that is none", `{"format":1,"owner":"o","name":"d","peer_urls":["http://$(reboot):1"],"state":"intended"}`, false, false, false},
+	{"a peer URL of two lines", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1\nx"],"state":"intended"}`, false, false, false},
+	{"nine peer URLs", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"` + strings.Repeat(`,"http://x:1"`, 8) + `],"state":"intended"}`, false, false, true},
+	{"a long one", `{"format":1,"owner":"o","name":"` + strings.Repeat("d", 5000) + `","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
+}
+
+// A record that this version cannot have written is an error that names the
+// key, for its owner and for every owner it may concern. It is neither skipped
+// nor taken for an unreachable cluster. It is not overwritten, and it can be
+// deleted.
+func TestMalformedRecords(t *testing.T) {
+	simulate(t, func(w *world) {
+		c := w.client(at("a", "nobody")) // each answer is requested more than once
+		id, ctx := observe(w.T, c).ClusterID, w.Context()
+		records, key := c.Records(id), membership.MetadataPrefix+id.String()+"/members/o"
+		for _, test := range malformedRecords {
+			if _, err := w.etcd().Put(ctx, key, test.value); err != nil {
+				w.Fatal(err)
+			}
+			_, ok, err := records.Get(ctx, "o")
+			var bad *Malformed
+			if !errors.As(err, &bad) || ok || bad.Key != key || bad.Newer != test.newer || bad.Kind != recordKind.what {
+				w.Fatalf("%s: %v, %v", test.name, ok, err)
+			}
+			if errors.As(err, new(*connection.Unreachable)) || errors.Is(err, ErrAmbiguous) {
+				w.Errorf("%s: taken for a cluster that does not answer: %v", test.name, err)
+			}
+			if text := bad.Error(); len(text) > 800 || strings.ContainsAny(text, "\x1b\n") {
+				w.Errorf("%s: shown raw: %q", test.name, text)
+			}
+			if claims, speaks := bad.MayClaim(0x2a), bad.SpeaksOf("d", []string{"http://x:1"}); claims != test.claims || speaks != test.speaks {
+				w.Errorf("%s: may claim %v, speaks %v", test.name, claims, speaks)
+			}
+			all, unread, err := records.List(ctx)
+			if err != nil || len(all) != 0 || len(unread) != 1 || unread[0].Key != key {
+				w.Errorf("%s: listed as %v, %v, %v", test.name, all, unread, err)
+			}
+			if _, err := Owners(ctx, records, 0x2a); errors.As(err, &bad) != test.claims {
+				w.Errorf("%s: who owns the member: %v", test.name, err)
+			}
+			if _, err := records.Put(ctx, Record{Owner: "o", Name: "d", State: Intended}); !errors.Is(err, ErrRecordChanged) {
+				w.Errorf("%s: overwritten: %v", test.name, err)
+			}
+			if err := records.Delete(ctx, "o"); err != nil {
+				w.Errorf("%s: %v", test.name, err)
+			}
+			if _, ok, err := records.Get(ctx, "o"); ok || err != nil {
+				w.Errorf("%s: after the deletion %v, %v", test.name, ok, err)
+			}
+		}
+	})
+}
+
+// Written records of every kind can be read; malformed records are not written.
+func TestNoMalformedRecordIsWritten(t *testing.T) {
+	urls, since := []string{"http://x:1"}, time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC)
+	again(t, recordKind, 3, []Record{
+		{Owner: "1", Name: "dé", PeerURLs: urls, State: Intended, Awaited: true},
+		{Owner: "2", Name: "d", PeerURLs: urls, State: Announced, MemberID: "2a"},
+		{Owner: "3", Name: "d", State: Removed, MemberID: "2a"},
+		{Owner: "o", Name: "d"},
+		{Owner: "o", Name: "d", State: Announced},
+		{Owner: "o", Name: "d", State: Intended, MemberID: "2a"},
+		{Owner: "o", Name: "d\n", State: Intended},
+	})
+	again(t, turnKind, 1, []membership.Turn{{Name: "b", Voters: 3, By: "bob\x1b@ops1", Since: since}, {Name: "\n", Voters: 3}, {Name: "b"}})
+	again(t, urlChangeKind, 1, []membership.URLChange{{ID: 7, PeerURLs: urls, By: "bob\x1b@ops1", Since: since}, {ID: 7, PeerURLs: []string{"x"}}, {PeerURLs: urls}})
+	again(t, objectKind, 1, []ObjectRecord{{Object: "a", By: "bob\x1b@ops1", Since: since}, {Object: "a\nb"}})
+}
+
+// again stores and reads records of a kind. Only the first n can be read.
+func again[T any](t *testing.T, k kind[T], n int, all []T) {
+	t.Helper()
+	for i, r := range all {
+		name, stored := k.form(r)
+		value, err := json.Marshal(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := k.read(name, &mvccpb.KeyValue{Key: []byte(name), Value: value})
+		if (err == nil) != (i < n) || strings.Contains(fmt.Sprintf("%+v", read), "\x1b") {
+			t.Errorf("%s: %+v is stored as %s and read as %+v, %v", k.what, r, value, read, err)
+		}
+	}
+}
+
+// What this version does not write is an error that says whether a newer version did.
+func TestMalformedOfEveryKind(t *testing.T) {
+	const rest = `"since":"2026-11-22T01:02:03Z","by":"x"`
+	malformedOf(t, turnKind, `{"format":1,"voters":3,`+rest+`}`,
+		`{"format":1,"voters":0,`+rest+`}`, `{"format":1,"voters":3,`+rest+`,"more":1}`, `{"format":1,"voters":3,"since":"2026-11-22T01:02:03Z","by":"\u0007"}`)
+	malformedOf(t, urlChangeKind, `{"format":1,"peer_urls":["http://x:1"],`+rest+`}`,
+		`{"format":1,"peer_urls":["x"],`+rest+`}`, `{"format":1,"peer_urls":[],"start":"\u0007",`+rest+`}`)
+	malformedOf(t, objectKind, `{"format":1,"object":"a",`+rest+`}`, `{"format":1,"object":"a\nb",`+rest+`}`)
+}
+
+func malformedOf[T any](t *testing.T, k kind[T], good string, bad ...string) {
+	t.Helper()
+	newer := strings.Replace(good, `"format":1`, `"format":2`, 1)
+	for _, value := range append(bad, good, newer, "", "x", "{}") {
+		_, err := store[T]{kind: k}.parse(&mvccpb.KeyValue{Key: []byte("2a"), Value: []byte(value)})
+		var malformed *Malformed
+		if is := errors.As(err, &malformed); is == (value == good) || is && (malformed.Key != "2a" || malformed.Kind != k.what || malformed.Newer != (value == newer)) {
+			t.Errorf("%s: %s: %v", k.what, value, err)
+		}
+	}
+}
+
+func FuzzMalformed(f *testing.F) {
+	for _, r := range malformedRecords {
+		f.Add([]byte(r.value))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		bad := malformed(recordKind.what, "/k", value, errors.New("x"))
+		if strings.ContainsFunc(bad.Error(), func(r rune) bool { return r < ' ' || r > '~' && r != '…' }) || len(bad.Error()) > 2000 {
+			t.Errorf("shown raw: %q", bad.Error())
+		}
+	})
+}
+
+func TestRecords(t *testing.T) {
+	simulate(t, func(w *world) {
+		c := w.client(at("a", "b"))
+		records := c.Records(observe(w.T, c).ClusterID)
+		ctx := w.Context()
+		if _, ok, err := records.Get(ctx, "a"); ok || err != nil {
+			w.Fatalf("a record out of nothing: %v, %v", ok, err)
+		}
+		put := func(what string, want error, r Record, over ...Record) {
+			w.Helper()
+			if _, err := records.Put(ctx, r, over...); !errors.Is(err, want) {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		r, err := records.Put(ctx, Record{Owner: "a", Name: "a", PeerURLs: []string{"http://x:1"}, State: Intended})
+		if err != nil {
+			w.Fatal(err)
+		}
+		put("overwriting unread", ErrRecordChanged, Record{Owner: "a", Name: "other", State: Intended})
+		r.State, r.MemberID = Announced, "2a"
+		put("overwriting", nil, r)
+		got, ok, err := records.Get(ctx, "a")
+		if err != nil || !ok || got.ID() != 0x2a || got.State != Announced {
+			w.Errorf("read back %+v, %v, %v", got, ok, err)
+		}
+		if owners, err := Owners(ctx, records, 0x2a); err != nil || len(owners) != 1 || owners[0] != "a" {
+			w.Errorf("owners %v, %v", owners, err)
+		}
+		// A record replaces that of another owner, all or nothing.
+		stale, next := got, Record{Owner: "b", Name: "b", State: Announced, MemberID: "2b"}
+		stale.revision--
+		put("in place of a record that has changed", ErrRecordChanged, next, stale)
+		put("in place of another", nil, next, got)
+		if all, _, err := records.List(ctx); err != nil || len(all) != 1 || all[0].Owner != "b" {
+			w.Errorf("on record are %+v, %v", all, err)
+		}
+		if err := records.Delete(ctx, "b"); err != nil {
+			w.Fatal(err)
+		}
+		if owners, _ := Owners(ctx, records, 0x2a); len(owners) != 0 {
+			w.Errorf("owners %v after the deletion", owners)
+		}
+	})
+}
+
+// Every key contains the ID of its cluster. The keys of another cluster, as after a restore
+// from a backup, do not count. An unreadable record does not hide the others. Without an ID of
+// the cluster no key is read or written.
+func TestMetadataOfOneCluster(t *testing.T) {
+	simulate(t, func(w *world) {
+		c, ctx := w.client(at("a")), w.Context()
+		id := observe(w.T, c).ClusterID
+		var want []string
+		for _, of := range []membership.ClusterID{id, id + 1} {
+			_, err1 := c.Records(of).Put(ctx, Record{Owner: "o", Name: "d of " + of.String(), State: Intended})
+			_, err2 := c.Turns(of).Put(ctx, membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: of.String()})
+			if err := errors.Join(err1, err2); err != nil {
+				w.Fatal(err)
+			}
+			prefix := fmt.Sprintf("%s%x/", membership.MetadataPrefix, uint64(of))
+			want = append(want, prefix+"members/o", prefix+"turns/d")
+		}
+		for name, call := range map[string]func() error{
+			"Records.Get":    func() error { _, _, err := c.Records(0).Get(ctx, "o"); return err },
+			"Records.Put":    func() error { _, err := c.Records(0).Put(ctx, Record{Owner: "o", State: Intended}); return err },
+			"Records.Owners": func() error { _, err := Owners(ctx, c.Records(0), 1); return err },
+			"Records.Delete": func() error { return c.Records(0).Delete(ctx, "o") },
+			"Turns.List":     func() error { _, _, err := c.Turns(0).List(ctx); return err },
+		} {
+			if err := call(); !errors.Is(err, membership.ErrNoClusterID) {
+				w.Errorf("%s: %v, want %v", name, err, membership.ErrNoClusterID)
+			}
+		}
+		got, err := w.etcd().Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err != nil {
+			w.Fatal(err)
+		}
+		var keys []string
+		for _, kv := range got.Kvs {
+			keys = append(keys, string(kv.Key))
+		}
+		if slices.Sort(want); !slices.Equal(keys, want) {
+			w.Errorf("the keys are %q, want %q", keys, want)
+		}
+		if r, ok, err := c.Records(id).Get(ctx, "o"); err != nil || !ok || r.Name != "d of "+id.String() {
+			w.Errorf("read %+v, %v, %v", r, ok, err)
+		}
+		if all, unread, err := c.Records(id).List(ctx); err != nil || len(all) != 1 || len(unread) != 0 {
+			w.Errorf("on record are %+v, %v", all, err)
+		}
+		// A record without a name, which is written whatever is there.
+		for _, object := range []string{"", "cluster-a", "cluster-b"} {
+			if object != "" {
+				if _, err := c.ObjectRecords(id).Put(ctx, ObjectRecord{Object: object}); err != nil {
+					w.Error(err)
+				}
+			}
+			if r, ok, err := c.ObjectRecords(id).Get(ctx, ""); err != nil || ok != (object != "") || r.Object != object {
+				w.Errorf("%q: %+v, %v", object, r, err)
+			}
+		}
+		if _, err := w.etcd().Put(ctx, fmt.Sprintf("%s%x/turns/a", membership.MetadataPrefix, uint64(id)), "x"); err != nil {
+			w.Fatal(err)
+		}
+		if all, err := All(ctx, c.Turns(id)); len(all) != 1 || all[0].By != id.String() || !errors.As(err, new(*Malformed)) {
+			w.Errorf("the turns are %+v, %v", all, err)
+		}
+		if err := c.Turns(id).Delete(ctx, "a"); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+// The longest possible name is valid in a record, whatever the prefix of its owner.
+func TestRecordOfTheLongestName(t *testing.T) {
+	name := strings.Repeat("n", 253)
+	r := Record{Owner: "learner:" + name, Name: name, PeerURLs: []string{"http://x:1"}, State: Intended}
+	if err := r.check(r.Owner); err != nil {
+		t.Error(err)
+	}
+	r.Name += "n"
+	if r.check(r.Owner) == nil {
+		t.Error("a longer name passes")
+	}
+}
