@@ -5,6 +5,7 @@ package connection
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -15,7 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,10 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // test ends. It returns the listener's address.
 func serve(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listening(t)
 	done := make(chan struct{})
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -64,15 +68,13 @@ func ask(t *testing.T, s Settings, endpoint string) (took time.Duration, err err
 	return time.Since(begin), err
 }
 
-// refusing returns an address where nothing listens.
-func refusing(t *testing.T) string {
+func listening(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return listener
 }
 
 // Test that a login timeout is a Timeout and not an interruption.
@@ -90,14 +92,36 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	t.Parallel()
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plainHTTP.Close)
-	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())
-	tlsServer.EnableHTTP2 = true
-	tlsServer.Config.ErrorLog = log.New(io.Discard, "", 0)
-	tlsServer.StartTLS()
-	t.Cleanup(tlsServer.Close)
+	secure := func(certificates ...tls.Certificate) *httptest.Server {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.EnableHTTP2, server.TLS = true, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12}
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		return server
+	}
+	tlsServer := secure()
+	pki := etcdtest.NewPKI(t)
+	pair, err := tls.LoadX509KeyPair(pki.ExpiredServer().CertFile, pki.ExpiredServer().KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := secure(pair)
+	var http2 http.Protocols
+	http2.SetUnencryptedHTTP2(true)
+	pages := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	pages.Config.Protocols = &http2
+	pages.Start()
+	t.Cleanup(pages.Close)
+	other := listening(t)
+	services := grpc.NewServer()
+	go func() { _ = services.Serve(other) }()
+	t.Cleanup(services.Stop)
 	hangUp := serve(t, func(c net.Conn) { _ = c.Close() })
 	silent := serve(t, nil)
-	dead := refusing(t)
+	refusing := listening(t)
+	dead := refusing.Addr().String()
+	_ = refusing.Close()
 
 	// An immediate failure must be reported before any timeout, which would hide
 	// its kind, and silence after the dial timeout, before that of the request.
@@ -105,6 +129,7 @@ func TestFailsFastWithItsCause(t *testing.T) {
 		long  = time.Hour
 		short = 300 * time.Millisecond
 	)
+	tlsOf := map[bool]*tls.Config{true: pki.ClientConfig(etcdtest.Cert{})}
 	for name, c := range map[string]struct {
 		endpoint string
 		kind     Kind
@@ -121,10 +146,13 @@ func TestFailsFastWithItsCause(t *testing.T) {
 		"https to a plain port": {"https://" + plainHTTP.Listener.Addr().String(), PlainServer, "https://" + plainHTTP.Listener.Addr().String() + ": server does not speak TLS", long},
 		"http to a TLS port":    {"http://" + tlsServer.Listener.Addr().String(), NotEtcd, "http://" + tlsServer.Listener.Addr().String() + ": not an etcd server, or one that expects https (it closed the connection)", long},
 		"unknown authority":     {tlsServer.URL, UnknownCA, tlsServer.URL + ": certificate signed by an unknown authority (x509: certificate signed by unknown authority)", long},
+		"expired":               {expired.URL, Expired, "", long},
+		"web pages":             {pages.URL, NotEtcd, "", long},
+		"other gRPC services":   {"http://" + other.Addr().String(), NotEtcd, "", long},
 	} {
 		for _, user := range []string{"", "root"} {
 			t.Run(name+"/"+user, func(t *testing.T) {
-				took, err := ask(t, Settings{Endpoints: []string{c.endpoint}, DialTimeout: c.dial, RequestTimeout: long, Username: user, Password: "swordfish"}, c.endpoint)
+				took, err := ask(t, Settings{Endpoints: []string{c.endpoint}, DialTimeout: c.dial, RequestTimeout: long, Username: user, Password: "swordfish", TLS: tlsOf[name == "expired"]}, c.endpoint)
 				var e *Error
 				if !errors.As(err, &e) || e.Kind != c.kind || e.Endpoint != c.endpoint {
 					t.Fatalf("got %v (%q), want %q", err, KindOf(err), c.kind)
@@ -164,5 +192,80 @@ func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 				t.Errorf("%s: the server received %q", name, got)
 			}
 		}
+	}
+}
+
+// Test that the kind follows from the server's message, not only from its code.
+func TestKindOfAnswer(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		want Kind
+		ok   bool
+	}{
+		{status.Error(codes.Unknown, "membership: ID removed"), Server, true},
+		{status.Error(codes.Unknown, "raft proposal dropped"), Server, true},
+		{status.Error(codes.Unknown, "etcdserver: not enough started members"), Server, true},
+		{status.Error(codes.Unknown, `unexpected HTTP status code received from server: 200 (OK); transport: received unexpected content-type "text/html"`), NotEtcd, true},
+		{status.Error(codes.Unknown, "unexpected HTTP status code received from server: 200 (OK); malformed header: missing HTTP content-type"), NotEtcd, true},
+		{status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR"), Server, true},
+		{status.Error(codes.Internal, "server closed the stream without sending trailers"), Server, true},
+		{status.Error(codes.Internal, `malformed header: missing HTTP status; transport: received unexpected content-type "application/json"`), NotEtcd, true},
+		{status.Error(codes.Internal, "unexpected HTTP status code received from server: 400 (Bad Request)"), NotEtcd, true},
+		{status.Error(codes.Unauthenticated, "unexpected HTTP status code received from server: 401 (Unauthorized)"), NotEtcd, true},
+		{status.Error(codes.PermissionDenied, "unexpected HTTP status code received from server: 403 (Forbidden)"), NotEtcd, true},
+		{status.Error(codes.Unimplemented, "unexpected HTTP status code received from server: 404 (Not Found)"), NotEtcd, true},
+		{status.Error(codes.Unimplemented, "unknown service etcdserverpb.KV"), NotEtcd, true},
+		{status.Error(codes.Unimplemented, "unknown method MemberPromote for service etcdserverpb.Cluster"), Server, true},
+		{status.Error(codes.Unavailable, "unexpected HTTP status code received from server: 503 (Service Unavailable)"), Interrupted, true},
+		{status.Error(codes.Unavailable, "error reading from server: EOF"), Interrupted, true},
+		{status.Error(codes.Canceled, "etcdserver: request canceled"), Interrupted, true},
+		{status.Error(codes.DeadlineExceeded, "context deadline exceeded"), Timeout, true},
+		{context.DeadlineExceeded, Timeout, true},
+		{status.Error(codes.ResourceExhausted, "trying to send message larger than max"), Server, true},
+		{status.Error(codes.Unknown, "auth: permission denied"), PermissionDenied, true},
+		{status.Error(codes.Unknown, "auth: user name is empty"), AuthRequired, true},
+		{status.Error(codes.Unknown, "auth: invalid auth token"), StaleToken, true},
+		{status.Error(codes.Unknown, "permission denied"), Server, true},
+		{status.Error(codes.PermissionDenied, "etcdserver: permission denied"), PermissionDenied, true},
+		{status.Error(codes.Aborted, "x"), Server, true},
+		{status.Error(codes.DataLoss, "x"), Server, true},
+		{status.Error(codes.FailedPrecondition, "x"), Server, true},
+		{status.Error(codes.InvalidArgument, "x"), Server, true},
+		{rpctypes.Error(rpctypes.ErrGRPCUnhealthy), Server, true},
+		{rpctypes.Error(rpctypes.ErrGRPCCorrupt), Server, true},
+		{rpctypes.Error(rpctypes.ErrGRPCAuthFailed), WrongPassword, true},
+		{rpctypes.Error(rpctypes.ErrGRPCUserEmpty), AuthRequired, true},
+		{rpctypes.Error(rpctypes.ErrGRPCInvalidAuthToken), StaleToken, true},
+		{rpctypes.Error(rpctypes.ErrGRPCPermissionDenied), PermissionDenied, true},
+		{rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner), Learner, true},
+		{errors.New("no error of a server"), "", false},
+	} {
+		if got, ok := kindOfAnswer(test.err); got != test.want || ok != test.ok {
+			t.Errorf("%v: %q, %v, want %q, %v", test.err, got, ok, test.want, test.ok)
+		}
+	}
+}
+
+// Test that a request is repeated if a healthy member lags behind and does not
+// know the new token yet, but not without limit.
+func TestTokenThatIsStillOnItsWay(t *testing.T) {
+	t.Parallel()
+	c := client(t, Settings{}.WithoutCredentials(), "http://"+serve(t, nil))
+	renewals := 0
+	c.token = &sharedToken{authenticate: func(context.Context) (string, error) { renewals++; return "new", nil }}
+	after := func(denials int) error {
+		return c.Do(t.Context(), func(context.Context) error {
+			if denials--; denials >= 0 {
+				return rpctypes.ErrInvalidAuthToken
+			}
+			return nil
+		})
+	}
+	if err := after(4); err != nil || renewals != 1 {
+		t.Errorf("%v after %d renewals, want none after one", err, renewals)
+	}
+	if err := after(1000); !errors.Is(err, rpctypes.ErrInvalidAuthToken) || KindOf(err) != StaleToken {
+		t.Errorf("got %v", err)
 	}
 }
