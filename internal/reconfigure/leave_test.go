@@ -189,27 +189,23 @@ func TestGiveUpTurn(t *testing.T) {
 // made before its process was restarted and the others find it. The leader hands over first.
 func TestUpdatePeerURLs(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
-		update := func(name, url string) error {
-			r := b.leaving(name)
-			_, err := b.engine.UpdatePeerURLs(b.Context(), UpdateRequest{Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: name, PeerURLs: []string{url}})
-			return err
-		}
+		update := func(name, to string) error { return b.update(b.Context(), b.leaving(name), to) }
 		m, moved := b.member("b"), etcdsim.PeerURL("moved")
 		b.forge("name:b", recordFor("name:b", m))
 		for range 2 {
-			b.ok(update("b", moved))
+			b.ok(update("b", "moved"))
 		}
 		r, _, err := b.engine.Cluster.Records(b.observed().ClusterID).Get(b.Context(), "name:b")
 		if now := b.member("b"); now.PeerURLs[0] != moved || err != nil || r.PeerURLs[0] != moved {
 			b.Errorf("it is listed at %v, and on record is %v, %v", now.PeerURLs, r.PeerURLs, err)
 		}
-		b.mustRefuse("before the restart", update("a", etcdsim.PeerURL("x")), membership.URLsPending)
+		b.mustRefuse("before the restart", update("a", "x"), membership.URLsPending)
 		p := b.members["b"]
 		p.PowerOff()
 		p.PeerURL = moved
 		b.ok(p.Start())
 		time.Sleep(10 * time.Second)
-		b.ok(update("a", etcdsim.PeerURL("x")))
+		b.ok(update("a", "x"))
 		if b.Leader().Name == "a" {
 			b.Error("a was updated as the leader")
 		}

@@ -41,11 +41,7 @@ func TestTheLockIsCheckedLast(t *testing.T) {
 			_, err := b.engine.Join(b.Context(), request("d", Announced))
 			return err
 		},
-		"update the leader": func(b *bench) error {
-			r := b.leaving("a")
-			_, err := b.engine.UpdatePeerURLs(b.Context(), UpdateRequest{Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: "a", PeerURLs: []string{etcdsim.PeerURL("x")}})
-			return err
-		},
+		"update the leader":  func(b *bench) error { return b.update(b.Context(), b.leaving("a"), "x") },
 		"replace the leader": func(b *bench) error { _, err := b.engine.Leave(b.Context(), b.replacing("a")); return err },
 		"replace a voter beside a learner": func(b *bench) error {
 			b.boot("d")
@@ -76,6 +72,27 @@ func TestTheLockIsCheckedLast(t *testing.T) {
 			})
 		})
 	}
+}
+
+// changes are changes of every kind, of d and of this member.
+func (b *bench) changes(r LeaveRequest) map[string]func(context.Context) error {
+	replace := r
+	replace.Replacement = true
+	return map[string]func(context.Context) error{
+		"add":     func(ctx context.Context) error { _, err := b.engine.Join(ctx, request("d", Announced)); return err },
+		"remove":  func(ctx context.Context) error { _, err := b.engine.Leave(ctx, r); return err },
+		"replace": func(ctx context.Context) error { _, err := b.engine.Leave(ctx, replace); return err },
+		"update":  func(ctx context.Context) error { return b.update(ctx, r, "x") },
+		"defragment": func(context.Context) error {
+			return b.engine.Defragment(b.Context(), DefragmentRequest{Limit: time.Minute}, func(Step) {})
+		},
+	}
+}
+
+// update gives a member the peer URL of that name.
+func (b *bench) update(ctx context.Context, r LeaveRequest, name string) error {
+	_, err := b.engine.UpdatePeerURLs(ctx, UpdateRequest{Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: r.Name, PeerURLs: []string{etcdsim.PeerURL(name)}})
+	return err
 }
 
 // If two processes add different members at the same time, both join, one after the other, and
@@ -119,21 +136,11 @@ func TestWhoWaitsNamesTheHolder(t *testing.T) {
 		held, err := b.process("bob@ops2").Locker.Acquire(b.Context(), b.observed().ClusterID, doing, nil)
 		b.ok(err)
 		r := b.leaving("b")
-		for _, change := range []func(context.Context) error{
-			func(ctx context.Context) error { _, err := b.engine.Join(ctx, request("d", Announced)); return err },
-			func(ctx context.Context) error { _, err := b.engine.Leave(ctx, r); return err },
-			func(ctx context.Context) error {
-				_, err := b.engine.UpdatePeerURLs(ctx, UpdateRequest{ID: r.ID, Cluster: r.Cluster, Name: "b", PeerURLs: []string{etcdsim.PeerURL("x")}})
-				return err
-			},
-			func(_ context.Context) error {
-				return b.engine.Defragment(b.Context(), DefragmentRequest{Limit: time.Minute}, func(Step) {})
-			},
-		} {
+		for name, change := range b.changes(r) {
 			begin := time.Now()
 			err := change(b.within(time.Minute))
 			if busy, ok := errors.AsType[*claim.BusyError](err); !ok || busy.Holder.Who != "bob@ops2" || busy.Holder.Doing != doing || time.Since(begin) > time.Minute {
-				b.Errorf("got %v after %v", err, time.Since(begin))
+				b.Errorf("%s: got %v after %v", name, err, time.Since(begin))
 			}
 		}
 		time.AfterFunc(longWait+time.Second, func() { _ = held.Stop(b.Context()) })
@@ -167,21 +174,10 @@ func TestTheLockOfADeadProcess(t *testing.T) {
 		}
 		b.leave(b.leaving("d"))
 		b.put("lock", "hands off")
-		leave, replace := b.leaving("b"), b.replacing("b")
-		for name, change := range map[string]func() error{
-			"add":     func() error { _, err := b.engine.Join(b.Context(), request("d", Announced)); return err },
-			"remove":  func() error { _, err := b.engine.Leave(b.Context(), leave); return err },
-			"replace": func() error { _, err := b.engine.Leave(b.Context(), replace); return err },
-			"update": func() error {
-				_, err := b.engine.UpdatePeerURLs(b.Context(), UpdateRequest{ID: leave.ID, Cluster: leave.Cluster, Name: "b", PeerURLs: []string{etcdsim.PeerURL("x")}})
-				return err
-			},
-			"defragment": func() error {
-				return b.engine.Defragment(b.Context(), DefragmentRequest{Limit: time.Minute}, func(Step) {})
-			},
-		} {
+		leave := b.leaving("b")
+		for name, change := range b.changes(leave) {
 			begin := time.Now()
-			if err := change(); !errors.Is(err, claim.ErrForever) || time.Since(begin) > 2*time.Second {
+			if err := change(b.Context()); !errors.Is(err, claim.ErrForever) || time.Since(begin) > 2*time.Second {
 				b.Errorf("%s: %v after %v", name, err, time.Since(begin))
 			}
 		}
@@ -314,23 +310,3 @@ func TestDefragmentationDoesNotWaitForEver(t *testing.T) {
 type defragmented struct{ cluster.Cluster }
 
 func (defragmented) Defragment(context.Context, membership.MemberID, time.Duration) error { return nil }
-
-// A cluster that was restored from a backup has another ID than the original. The lock, the
-// turns and the records in the backup stop no operation and count for no member.
-func TestABackupOfAnotherCluster(t *testing.T) {
-	simulate(t, "a b c", func(b *bench) {
-		before := b.observed().ClusterID + 1
-		port := b.process("test").Cluster
-		_, err := b.client().Put(b.Context(), membership.MetadataPrefix+before.String()+"/lock", `{"who":"bob@ops2"}`)
-		b.ok(err)
-		_, err = port.Turns(before).Put(b.Context(), membership.Turn{Name: "gone", Voters: 4, Since: time.Now(), By: "bob@ops2"})
-		b.ok(err)
-		_, err = port.Records(before).Put(b.Context(), cluster.Record{
-			Owner: "name:d", Name: "d", PeerURLs: []string{etcdsim.PeerURL("d")}, State: cluster.Announced, MemberID: "2a",
-		})
-		b.ok(err)
-		b.boot("d")
-		b.join(request("d", Voting))
-		b.leave(b.replacing("a"))
-	})
-}

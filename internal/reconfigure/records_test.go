@@ -259,8 +259,7 @@ func TestChangesUnderAnAlarm(t *testing.T) {
 				set(etcdserverpb.AlarmRequest_ACTIVATE)
 				_, err1 := b.engine.Join(b.Context(), request("d", Announced))
 				_, err2 := b.engine.Leave(b.Context(), other)
-				_, err3 := b.engine.UpdatePeerURLs(b.Context(), UpdateRequest{Owner: other.Owner, ID: other.ID, Cluster: other.Cluster, Name: "b", PeerURLs: []string{etcdsim.PeerURL("x")}})
-				for i, err := range []error{err1, err2, err3} {
+				for i, err := range []error{err1, err2, b.update(b.Context(), other, "x")} {
 					b.mustRefuse("change "+string(rune('1'+i)), err, membership.AlarmRaised)
 				}
 				if left := b.leave(bad); len(left.Warnings) == 0 || left.Warnings[0].Code != membership.AlarmRaised || left.Warnings[0].Facts.Detail != kind {
