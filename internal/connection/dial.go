@@ -255,8 +255,8 @@ func (s headedStream) RecvMsg(m any) error {
 	return headed(m)
 }
 
-// open makes every connection of the provider
-// (TestOneFunctionMakesAllConnections). If limit is 0, only ctx limits it.
+// open makes every connection of the provider. The linter knows no other way. If limit is 0,
+// only ctx limits it.
 func open(ctx context.Context, limit time.Duration, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: limit}).DialContext(ctx, "tcp", address)
 }
