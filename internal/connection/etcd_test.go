@@ -102,7 +102,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	})
 	t.Run("wrong CA", func(t *testing.T) {
 		s := withPassword
-		s.TLS = pki.Foreign().ClientConfig(pki.Client("somebody"))
+		s.TLS = etcdtest.NewPKI(t).ClientConfig(pki.Client("somebody"))
 		_, err := connect(t, t.Context(), s, endpoint)
 		if KindOf(err) != UnknownCA {
 			t.Fatalf("got %v (%q)", err, KindOf(err))

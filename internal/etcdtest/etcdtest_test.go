@@ -134,7 +134,7 @@ func orphanParent(t *testing.T) {
 	p := NewProcess(t, Options{})
 	p.PreStart = []string{"sh", "-c", "echo pid=$$. >&2; exec sleep 600"}
 	p.Start()
-	must(t, p.WaitLog(WaitContext(t), ".\n"))
+	Until(t, "it says its ID", func() bool { return strings.Contains(p.Log(), ".\n") })
 	_, pid, _ := strings.Cut(p.Log(), "pid=")
 	pid, _, _ = strings.Cut(pid, ".")
 	fmt.Println(pid, p.Dir())

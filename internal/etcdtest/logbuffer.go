@@ -44,9 +44,6 @@ func (b *logBuffer) String() string {
 	return string(b.text)
 }
 
-// contains reports whether text occurs in the kept data.
-func (b *logBuffer) contains(text string) bool { return strings.Contains(b.String(), text) }
-
 // lastLines returns the last n lines.
 func (b *logBuffer) lastLines(n int) string {
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")

@@ -5,9 +5,7 @@ package etcdtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 )
 
 // Running reports whether etcd itself runs, frozen or not. A pre-start command
@@ -54,18 +52,4 @@ func (p *Process) WaitExit(ctx context.Context) (int, error) {
 		}
 	}
 	return p.ExitCode(), nil
-}
-
-// WaitLog waits until text occurs in the log.
-func (p *Process) WaitLog(ctx context.Context, text string) error {
-	err := poll(ctx, 20*time.Millisecond, func(context.Context) error {
-		if !p.log.contains(text) {
-			return errors.New("not in the log")
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %q: %w", p.Name, text, err)
-	}
-	return nil
 }

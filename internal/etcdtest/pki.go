@@ -41,9 +41,8 @@ type PKI struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 
-	mu      sync.Mutex
-	issued  map[string]Cert
-	foreign *PKI
+	mu     sync.Mutex
+	issued map[string]Cert
 }
 
 // Cert is the paths of a certificate and its key, in PEM.
@@ -105,18 +104,6 @@ func (k *PKI) ExpiredClient(cn string) Cert {
 func (k *PKI) ExpiredServer() Cert {
 	k.tb.Helper()
 	return k.issue("expired-server", "", true, -time.Hour)
-}
-
-// Foreign returns another authority, whose certificates the servers and clients
-// of k do not accept. It always returns the same one.
-func (k *PKI) Foreign() *PKI {
-	k.tb.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.foreign == nil {
-		k.foreign = NewPKI(k.tb)
-	}
-	return k.foreign
 }
 
 // ClientConfig returns the TLS configuration of a client that trusts k and

@@ -7,13 +7,12 @@ package etcdtest
 
 import (
 	"net"
-	"strconv"
 )
 
-// reservePort returns the port want, or any free port if want is 0. Other kernels do not let
-// a listener bind the port of a bound socket, so nothing keeps the port for the test.
-func reservePort(loopback string, want int) (port int, release func(), err error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(want)))
+// reservePort returns any free port. Other kernels do not let a listener bind the port of a
+// bound socket, so nothing keeps the port for the test.
+func reservePort(loopback string) (port int, release func(), err error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -74,9 +74,7 @@ func ready(t *testing.T, processes ...*etcdtest.Process) {
 
 func logged(t *testing.T, p *etcdtest.Process, text string) {
 	t.Helper()
-	if err := p.WaitLog(etcdtest.WaitContext(t), text); err != nil {
-		t.Fatalf("%s: %v", p.Name, err)
-	}
+	etcdtest.Until(t, p.Name+" logs "+text, func() bool { return strings.Contains(p.Log(), text) })
 }
 
 // settled repeats a membership change until the cluster accepts it.
@@ -318,7 +316,7 @@ func TestJoinerOverTLS(t *testing.T) {
 
 		// A member that cannot verify the peers must wait, even an initial member.
 		env := []string{"ETCD_NAME=x", "ETCD_INITIAL_ADVERTISE_PEER_URLS=https://127.0.0.1:1", "ETCD_INITIAL_CLUSTER=a=" + peers[0]}
-		foreign := append(env, "ETCD_PEER_TRUSTED_CA_FILE="+pki.Foreign().CAFile, "ETCD_PEER_CERT_FILE="+pki.Peer.CertFile, "ETCD_PEER_KEY_FILE="+pki.Peer.KeyFile)
+		foreign := append(env, "ETCD_PEER_TRUSTED_CA_FILE="+etcdtest.NewPKI(t).CAFile, "ETCD_PEER_CERT_FILE="+pki.Peer.CertFile, "ETCD_PEER_KEY_FILE="+pki.Peer.KeyFile)
 		ask(t, sh, false, nil, foreign...).want(t, exitRetry, "", "certificate problem")
 		ask(t, sh, true, nil, foreign...).want(t, exitRetry, "", "a peer is there but cannot be asked: "+peers[0])
 		// A member without a certificate is rejected.
