@@ -49,6 +49,17 @@ var texts = map[string]func(t *testing.T, f []string) (any, error){
 		}
 		return "ok", err
 	},
+	"shown": func(_ *testing.T, f []string) (any, error) {
+		value, ok := Shown(f[0])
+		return map[bool]string{true: strconv.Quote(value), false: "hidden"}[ok], nil
+	},
+	"redacted": func(t *testing.T, f []string) (any, error) {
+		got := Redacted(f[0])
+		if again := Redacted(got); again != got {
+			t.Errorf("%q is redacted again: %q", got, again)
+		}
+		return strconv.Quote(got), nil
+	},
 	"initial-cluster": func(_ *testing.T, f []string) (any, error) { return ParseInitialCluster(f[0]) },
 	"id": func(t *testing.T, f []string) (any, error) {
 		m, err := ParseMemberID(f[0])
