@@ -51,18 +51,20 @@ func TestPool(t *testing.T) {
 		t.Errorf("a client that belongs to the pool was closed from outside: %v", err)
 	}
 
-	// Settings that lead to the same client or to another one.
-	bare := "127.0.0.1" + endpoint[len("http://127.0.0.1"):]
-	if c, err := pool.Client(t.Context(), s, bare); err != nil || c != clients[0] {
-		t.Errorf("the endpoint in another form: %p, %v", c, err)
-	}
 	longer := s
 	longer.RequestTimeout = time.Minute
-	if c, err := pool.Client(t.Context(), longer, endpoint); err != nil || c == clients[0] {
-		t.Errorf("another timeout: %p, %v", c, err)
-	}
-	if c, err := pool.Client(t.Context(), s.WithoutCredentials(), endpoint); err != nil || c == clients[0] {
-		t.Errorf("without credentials: %p, %v", c, err)
+	for name, other := range map[string]struct {
+		s        Settings
+		endpoint string
+		same     bool
+	}{
+		"the endpoint in another form": {s, strings.TrimPrefix(endpoint, "http://"), true},
+		"another timeout":              {longer, endpoint, false},
+		"without credentials":          {s.WithoutCredentials(), endpoint, false},
+	} {
+		if c, err := pool.Client(t.Context(), other.s, other.endpoint); err != nil || (c == clients[0]) != other.same {
+			t.Errorf("%s: %p, %v", name, c, err)
+		}
 	}
 
 	// The pool does not remember a failure.

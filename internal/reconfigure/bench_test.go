@@ -59,6 +59,12 @@ func simulate(t *testing.T, names string, f func(b *bench)) {
 	simulateOn(t, &etcdsim.Network{}, names, f)
 }
 
+// each is [simulate] for one of several cases.
+func each(t *testing.T, name, names string, f func(b *bench)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { simulate(t, names, f) })
+}
+
 func simulateOn(t *testing.T, net *etcdsim.Network, names string, f func(b *bench)) {
 	t.Helper()
 	t.Parallel()

@@ -42,30 +42,28 @@ func (w *witness) Promote(ctx context.Context, via, id membership.MemberID) erro
 // directly before, and the join ends only when it answers as a voter. Then the leader leaves.
 func TestJoinThenTheLeaderLeaves(t *testing.T) {
 	for _, names := range []string{"a", "a b c"} {
-		t.Run(names, func(t *testing.T) {
-			simulate(t, names, func(b *bench) {
-				w := &witness{Cluster: b.engine.Cluster, member: b.boot("d")}
-				b.engine.Cluster = w
-				got := b.join(request("d", Voting))
-				if got.Member.Learner || got.Member.Name != "d" || got.Answer.State != membership.Answered || len(got.Members) != len(b.members) {
-					b.Errorf("joined as %+v, answering %+v, of %d members", got.Member, got.Answer, len(got.Members))
+		each(t, names, names, func(b *bench) {
+			w := &witness{Cluster: b.engine.Cluster, member: b.boot("d")}
+			b.engine.Cluster = w
+			got := b.join(request("d", Voting))
+			if got.Member.Learner || got.Member.Name != "d" || got.Answer.State != membership.Answered || len(got.Members) != len(b.members) {
+				b.Errorf("joined as %+v, answering %+v, of %d members", got.Member, got.Answer, len(got.Members))
+			}
+			for _, n := range w.before {
+				if a := w.seen[n-1].Answer(got.Member.ID); a.State != membership.Answered || !a.Learner {
+					b.Errorf("promoted after it had answered %+v", a)
 				}
-				for _, n := range w.before {
-					if a := w.seen[n-1].Answer(got.Member.ID); a.State != membership.Answered || !a.Learner {
-						b.Errorf("promoted after it had answered %+v", a)
-					}
-				}
-				if last := w.seen[len(w.seen)-1]; len(w.before) != 1 || !last.Alive(got.Member.ID) || last.Answer(got.Member.ID).Learner {
-					b.Errorf("after %d promotions it answered %+v", len(w.before), last.Answer(got.Member.ID))
-				}
-				leader := b.Leader().Name
-				r := b.leaving(leader)
-				b.leave(r)
-				b.leave(r) // it is removed already
-				if slices.ContainsFunc(b.observed().Members, func(m membership.Member) bool { return m.Name == leader }) {
-					b.Errorf("%s is still in the list", leader)
-				}
-			})
+			}
+			if last := w.seen[len(w.seen)-1]; len(w.before) != 1 || !last.Alive(got.Member.ID) || last.Answer(got.Member.ID).Learner {
+				b.Errorf("after %d promotions it answered %+v", len(w.before), last.Answer(got.Member.ID))
+			}
+			leader := b.Leader().Name
+			r := b.leaving(leader)
+			b.leave(r)
+			b.leave(r) // it is removed already
+			if slices.ContainsFunc(b.observed().Members, func(m membership.Member) bool { return m.Name == leader }) {
+				b.Errorf("%s is still in the list", leader)
+			}
 		})
 	}
 }
@@ -81,27 +79,25 @@ func TestALearnerIsNotPromotedTooEarly(t *testing.T) {
 		"it has not caught up": {(*etcdsim.Process).Stall, (*etcdsim.Process).CatchUp, membership.Lagging},
 		"it ended":             {(*etcdsim.Process).PowerOff, func(p *etcdsim.Process) { _ = p.Start() }, membership.NotAlive},
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a", func(b *bench) {
-				d := b.boot("d")
-				r := request("d", CaughtUp)
-				got := b.join(r)
-				r.Goal, r.ID, r.Cluster = Voting, got.Member.ID, got.Cluster
-				c.before(d)
-				for range 2000 {
-					_, err := b.client().Put(b.Context(), "key", "")
-					b.ok(err)
-				}
-				_, err := b.engine.Join(b.within(time.Minute), r)
-				late, ok := errors.AsType[*Incomplete](err)
-				if !ok || late.Decision.Code != c.code || late.Reached != Started || late.Member.ID != r.ID {
-					b.Errorf("got %v (%+v)", err, late)
-				}
-				b.mustList("(d) a")
-				c.after(d)
-				b.join(r)
-				b.mustList("a d")
-			})
+		each(t, name, "a", func(b *bench) {
+			d := b.boot("d")
+			r := request("d", CaughtUp)
+			got := b.join(r)
+			r.Goal, r.ID, r.Cluster = Voting, got.Member.ID, got.Cluster
+			c.before(d)
+			for range 2000 {
+				_, err := b.client().Put(b.Context(), "key", "")
+				b.ok(err)
+			}
+			_, err := b.engine.Join(b.within(time.Minute), r)
+			late, ok := errors.AsType[*Incomplete](err)
+			if !ok || late.Decision.Code != c.code || late.Reached != Started || late.Member.ID != r.ID {
+				b.Errorf("got %v (%+v)", err, late)
+			}
+			b.mustList("(d) a")
+			c.after(d)
+			b.join(r)
+			b.mustList("a d")
 		})
 	}
 }
@@ -274,33 +270,29 @@ func TestEveryObservationGivesAReason(t *testing.T) {
 		"once it is identified":           {2*observation + time.Second, membership.NotAlive},
 		"after a second observation":      {3*observation + time.Second, membership.NotAlive},
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a", func(b *bench) {
-				d := b.boot("d")
-				b.join(request("d", CaughtUp))
-				d.Freeze()
-				_, err := b.engine.Join(b.within(c.limit), request("d", Voting))
-				late, ok := errors.AsType[*Incomplete](err)
-				if !ok || late.Decision.Code != c.want {
-					b.Errorf("got %v, want the reason %q", err, c.want)
-				}
-				if ok && c.want != "" && (late.Reached != Started || late.Snapshot.Answer(late.Member.ID).State != membership.Silent) {
-					b.Errorf("got to %v, by %+v", late.Reached, late.Snapshot)
-				}
-			})
-		})
-	}
-	t.Run("and a failed one does not", func(t *testing.T) {
-		simulate(t, "a", func(b *bench) {
-			b.boot("d")
-			taken := b.join(request("d", CaughtUp))
-			time.AfterFunc(time.Minute, b.members["a"].Freeze)
-			_, err := b.engine.Join(b.within(time.Minute+time.Second), request("e", Voting))
+		each(t, name, "a", func(b *bench) {
+			d := b.boot("d")
+			b.join(request("d", CaughtUp))
+			d.Freeze()
+			_, err := b.engine.Join(b.within(c.limit), request("d", Voting))
 			late, ok := errors.AsType[*Incomplete](err)
-			if m, _ := late.Snapshot.Member(taken.Member.ID); !ok || late.Decision.Code != membership.LearnerSlotTaken || m.Name != "d" {
-				b.Errorf("got %v, want to have waited for the slot of %+v", err, m)
+			if !ok || late.Decision.Code != c.want {
+				b.Errorf("got %v, want the reason %q", err, c.want)
+			}
+			if ok && c.want != "" && (late.Reached != Started || late.Snapshot.Answer(late.Member.ID).State != membership.Silent) {
+				b.Errorf("got to %v, by %+v", late.Reached, late.Snapshot)
 			}
 		})
+	}
+	each(t, "and a failed one does not", "a", func(b *bench) {
+		b.boot("d")
+		taken := b.join(request("d", CaughtUp))
+		time.AfterFunc(time.Minute, b.members["a"].Freeze)
+		_, err := b.engine.Join(b.within(time.Minute+time.Second), request("e", Voting))
+		late, ok := errors.AsType[*Incomplete](err)
+		if m, _ := late.Snapshot.Member(taken.Member.ID); !ok || late.Decision.Code != membership.LearnerSlotTaken || m.Name != "d" {
+			b.Errorf("got %v, want to have waited for the slot of %+v", err, m)
+		}
 	})
 }
 
@@ -323,23 +315,21 @@ func (s sending) Metrics(ctx context.Context, of membership.MemberID) (cluster.M
 // however long that takes. The next join continues.
 func TestStalled(t *testing.T) {
 	for name, transfer := range map[string]time.Duration{"without a snapshot": 0, "with a snapshot": time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a b c", func(b *bench) {
-				d := b.boot("d")
-				b.join(request("d", Started))
-				d.PowerOff()
-				sent := time.Now().Add(transfer)
-				b.engine.Cluster = sending{b.engine.Cluster, sent}
-				_, err := b.engine.Join(b.within(2*time.Hour), request("d", Voting))
-				if late, ok := errors.AsType[*Incomplete](err); !ok || !late.Stalled {
-					b.Fatal(err)
-				}
-				if still := time.Since(sent); still <= StallTimeout/2 || still > StallTimeout+time.Minute {
-					b.Errorf("given up %s after the transfer", still)
-				}
-				b.ok(d.Start())
-				b.join(request("d", Voting))
-			})
+		each(t, name, "a b c", func(b *bench) {
+			d := b.boot("d")
+			b.join(request("d", Started))
+			d.PowerOff()
+			sent := time.Now().Add(transfer)
+			b.engine.Cluster = sending{b.engine.Cluster, sent}
+			_, err := b.engine.Join(b.within(2*time.Hour), request("d", Voting))
+			if late, ok := errors.AsType[*Incomplete](err); !ok || !late.Stalled {
+				b.Fatal(err)
+			}
+			if still := time.Since(sent); still <= StallTimeout/2 || still > StallTimeout+time.Minute {
+				b.Errorf("given up %s after the transfer", still)
+			}
+			b.ok(d.Start())
+			b.join(request("d", Voting))
 		})
 	}
 }
@@ -375,15 +365,13 @@ func TestOnlyAGoneMemberIsAddedAnew(t *testing.T) {
 		"a learner that never started":            {"d", func(b *bench) { b.join(request("d", Announced)) }, true},
 		"a leader, which no other leader can see": {"a", func(b *bench) { b.net.Cut("alice@ops1", etcdsim.ClientURL("a")) }, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a b c", func(b *bench) {
-				c.how(b)
-				snap, err := b.engine.observe(b.Context(), 0)
-				b.ok(err)
-				if err := b.engine.isGone(b.Context(), snap, b.member(c.member).ID); (err == nil) != c.gone {
-					b.Error(err)
-				}
-			})
+		each(t, name, "a b c", func(b *bench) {
+			c.how(b)
+			snap, err := b.engine.observe(b.Context(), 0)
+			b.ok(err)
+			if err := b.engine.isGone(b.Context(), snap, b.member(c.member).ID); (err == nil) != c.gone {
+				b.Error(err)
+			}
 		})
 	}
 }

@@ -229,34 +229,32 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 		"it ends, nothing stated":  {time.Second, "", membership.NotStated},
 		"another is stated":        {0, "b", membership.NotStated},
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a", func(b *bench) {
-				id := b.observed().ClusterID
-				b.engine.Process.Know(id, b.member("a"))
-				end := time.Now().Add(c.ends)
-				b.members["a"].PowerOff()
-				b.each = func(etcdsim.Call) error { // it shows itself, and serves nothing
-					if time.Now().Before(end) {
-						return status.Error(codes.Unavailable, "error reading from server: EOF")
-					}
-					return nil
+		each(t, name, "a", func(b *bench) {
+			id := b.observed().ClusterID
+			b.engine.Process.Know(id, b.member("a"))
+			end := time.Now().Add(c.ends)
+			b.members["a"].PowerOff()
+			b.each = func(etcdsim.Call) error { // it shows itself, and serves nothing
+				if time.Now().Before(end) {
+					return status.Error(codes.Unavailable, "error reading from server: EOF")
 				}
-				err := b.engine.GiveUp(b.Context(), id, strings.Fields(c.stated))
-				kept, refused := errors.AsType[*NotGivenUp](err)
-				if refused != (c.code != "") || refused && kept.Decision.Code != c.code || !refused && err != nil {
-					b.Error(err)
-				}
-				end = time.Now().Add(c.ends)
-				_, err = b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "a"})
-				if err == nil || cluster.MayServe(err) != (c.ends == never) {
-					b.Errorf("the backstop: %v", err)
-				}
-				ctx, cancel := context.WithCancel(b.Context())
-				b.each = func(etcdsim.Call) error { cancel(); return nil }
-				if err := b.engine.MayGiveUp(ctx, id, nil); !errors.Is(err, context.Canceled) {
-					b.Errorf("interrupted: %v", err)
-				}
-			})
+				return nil
+			}
+			err := b.engine.GiveUp(b.Context(), id, strings.Fields(c.stated))
+			kept, refused := errors.AsType[*NotGivenUp](err)
+			if refused != (c.code != "") || refused && kept.Decision.Code != c.code || !refused && err != nil {
+				b.Error(err)
+			}
+			end = time.Now().Add(c.ends)
+			_, err = b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "a"})
+			if err == nil || cluster.MayServe(err) != (c.ends == never) {
+				b.Errorf("the backstop: %v", err)
+			}
+			ctx, cancel := context.WithCancel(b.Context())
+			b.each = func(etcdsim.Call) error { cancel(); return nil }
+			if err := b.engine.MayGiveUp(ctx, id, nil); !errors.Is(err, context.Canceled) {
+				b.Errorf("interrupted: %v", err)
+			}
 		})
 	}
 }

@@ -196,37 +196,35 @@ func TestTheLockOfADeadProcess(t *testing.T) {
 func TestALostLockStopsTheOperation(t *testing.T) {
 	const other = `{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`
 	for name, c := range map[string]struct{ cut, checked bool }{"taken": {false, true}, "cut off": {true, false}} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a b c", func(b *bench) {
-				result := make(chan error, 1)
-				go func() { _, err := b.engine.Join(b.Context(), request("d", Voting)); result <- err }()
-				time.Sleep(10 * time.Second)
-				b.put("lock", other)
-				if c.cut {
-					for _, p := range b.Processes() {
-						b.net.Cut("alice@ops1", p.ClientURL)
-					}
-				}
-				time.Sleep(claim.LockTTL)
-				b.boot("d")
-				lost, ok := errors.AsType[*LockLost](<-result)
-				if !ok || lost.Action != ActionAdd || lost.Checked != c.checked || lost.Listed != c.checked {
-					b.Fatalf("got %+v", lost)
-				}
-				time.Sleep(time.Second)
-				b.mustList("(d) a b c")
-				if got := b.value("lock"); got != other {
-					b.Errorf("somebody else's lock was touched: %q", got)
-				}
-				b.delete("lock")
+		each(t, name, "a b c", func(b *bench) {
+			result := make(chan error, 1)
+			go func() { _, err := b.engine.Join(b.Context(), request("d", Voting)); result <- err }()
+			time.Sleep(10 * time.Second)
+			b.put("lock", other)
+			if c.cut {
 				for _, p := range b.Processes() {
-					b.net.Heal("alice@ops1", p.ClientURL)
+					b.net.Cut("alice@ops1", p.ClientURL)
 				}
-				id := b.member("d").ID
-				if got := b.join(request("d", Voting)); got.Member.ID != id || c.checked && lost.Member.ID != id {
-					b.Errorf("carried on with %+v", got.Member)
-				}
-			})
+			}
+			time.Sleep(claim.LockTTL)
+			b.boot("d")
+			lost, ok := errors.AsType[*LockLost](<-result)
+			if !ok || lost.Action != ActionAdd || lost.Checked != c.checked || lost.Listed != c.checked {
+				b.Fatalf("got %+v", lost)
+			}
+			time.Sleep(time.Second)
+			b.mustList("(d) a b c")
+			if got := b.value("lock"); got != other {
+				b.Errorf("somebody else's lock was touched: %q", got)
+			}
+			b.delete("lock")
+			for _, p := range b.Processes() {
+				b.net.Heal("alice@ops1", p.ClientURL)
+			}
+			id := b.member("d").ID
+			if got := b.join(request("d", Voting)); got.Member.ID != id || c.checked && lost.Member.ID != id {
+				b.Errorf("carried on with %+v", got.Member)
+			}
 		})
 	}
 }

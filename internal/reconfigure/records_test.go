@@ -65,20 +65,18 @@ func TestAnAbandonedAdditionIsTakenOver(t *testing.T) {
 		},
 		"about to, in vain": func(b *bench) { b.record(intent) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a", func(b *bench) {
-				interrupted(b)
-				var was membership.MemberID
-				for _, m := range b.observed().Learners() {
-					was = m.ID
-				}
-				time.AfterFunc(5*time.Second, func() { b.boot("d") }) // one that has started is not adopted
-				if got := b.join(owned("second", Voting)); was != 0 && got.Member.ID != was {
-					b.Errorf("%s joined, and %s was added", got.Member.ID, was)
-				}
-				b.mustList("a d")
-				b.mustOwn("second")
-			})
+		each(t, name, "a", func(b *bench) {
+			interrupted(b)
+			var was membership.MemberID
+			for _, m := range b.observed().Learners() {
+				was = m.ID
+			}
+			time.AfterFunc(5*time.Second, func() { b.boot("d") }) // one that has started is not adopted
+			if got := b.join(owned("second", Voting)); was != 0 && got.Member.ID != was {
+				b.Errorf("%s joined, and %s was added", got.Member.ID, was)
+			}
+			b.mustList("a d")
+			b.mustOwn("second")
 		})
 	}
 }
@@ -86,22 +84,20 @@ func TestAnAbandonedAdditionIsTakenOver(t *testing.T) {
 // A member is not adopted if another Terraform run works on it, if another run only added it
 // and has it in its state, or if it runs.
 func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
-	t.Run("at work", func(t *testing.T) {
-		simulate(t, "a", func(b *bench) {
-			first := make(chan error, 1)
-			go func() {
-				_, err := b.process("first@ops1").Join(b.Context(), owned("first", Voting))
-				first <- err
-			}()
-			time.Sleep(time.Second)
-			_, err := b.engine.Join(b.within(time.Minute), owned("second", Voting))
-			if busy, ok := errors.AsType[*claim.BusyError](err); !ok || busy.Holder.Who != "first@ops1" {
-				b.Errorf("the second run: %v", err)
-			}
-			b.mustOwn("first")
-			b.boot("d")
-			b.ok(<-first)
-		})
+	each(t, "at work", "a", func(b *bench) {
+		first := make(chan error, 1)
+		go func() {
+			_, err := b.process("first@ops1").Join(b.Context(), owned("first", Voting))
+			first <- err
+		}()
+		time.Sleep(time.Second)
+		_, err := b.engine.Join(b.within(time.Minute), owned("second", Voting))
+		if busy, ok := errors.AsType[*claim.BusyError](err); !ok || busy.Holder.Who != "first@ops1" {
+			b.Errorf("the second run: %v", err)
+		}
+		b.mustOwn("first")
+		b.boot("d")
+		b.ok(<-first)
 	})
 	for name, c := range map[string]struct {
 		first func(b *bench)
@@ -122,15 +118,13 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		}, "d", membership.AlreadyMember, "first"},
 		"for another name": {func(b *bench) { b.abandon("first@ops1", owned("first", Voting)) }, "e", membership.AnnouncedElsewhere, "first"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a", func(b *bench) {
-				c.first(b)
-				r := owned("second", Voting)
-				r.Name = c.as
-				_, err := b.engine.Join(b.Context(), r)
-				b.mustNotIdentify("the second run", err, c.code)
-				b.mustOwn(c.owner)
-			})
+		each(t, name, "a", func(b *bench) {
+			c.first(b)
+			r := owned("second", Voting)
+			r.Name = c.as
+			_, err := b.engine.Join(b.Context(), r)
+			b.mustNotIdentify("the second run", err, c.code)
+			b.mustOwn(c.owner)
 		})
 	}
 }
@@ -247,30 +241,28 @@ func TestATurnThatCannotBeRead(t *testing.T) {
 // Its successor is added once the alarm was disarmed.
 func TestChangesUnderAnAlarm(t *testing.T) {
 	for kind, alarm := range map[string]etcdserverpb.AlarmType{membership.AlarmNoSpace: etcdserverpb.AlarmType_NOSPACE, membership.AlarmCorrupt: etcdserverpb.AlarmType_CORRUPT} {
-		t.Run(kind, func(t *testing.T) {
-			simulate(t, "a b c", func(b *bench) {
-				bad, other := b.leaving("a"), b.replacing("b") // a leads: the harder case
-				bad.Replacement = kind == membership.AlarmCorrupt
-				set := func(do etcdserverpb.AlarmRequest_AlarmAction) {
-					_, err := etcdserverpb.NewMaintenanceClient(b.net.Run("test").Conn(etcdsim.ClientURL("b"))).Alarm(b.Context(),
-						&etcdserverpb.AlarmRequest{Action: do, MemberID: uint64(bad.ID), Alarm: alarm})
-					b.ok(err)
-				}
-				set(etcdserverpb.AlarmRequest_ACTIVATE)
-				_, err1 := b.engine.Join(b.Context(), request("d", Announced))
-				_, err2 := b.engine.Leave(b.Context(), other)
-				for i, err := range []error{err1, err2, b.update(b.Context(), other, "x")} {
-					b.mustRefuse("change "+string(rune('1'+i)), err, membership.AlarmRaised)
-				}
-				if left := b.leave(bad); len(left.Warnings) == 0 || left.Warnings[0].Code != membership.AlarmRaised || left.Warnings[0].Facts.Detail != kind {
-					b.Errorf("removed with the warnings %+v", left.Warnings)
-				}
-				b.mustList("b c")
-				_, err := b.engine.Join(b.Context(), request("d", Announced))
-				b.mustRefuse("the successor", err, membership.AlarmRaised)
-				set(etcdserverpb.AlarmRequest_DEACTIVATE)
-				b.join(request("d", Announced))
-			})
+		each(t, kind, "a b c", func(b *bench) {
+			bad, other := b.leaving("a"), b.replacing("b") // a leads: the harder case
+			bad.Replacement = kind == membership.AlarmCorrupt
+			set := func(do etcdserverpb.AlarmRequest_AlarmAction) {
+				_, err := etcdserverpb.NewMaintenanceClient(b.net.Run("test").Conn(etcdsim.ClientURL("b"))).Alarm(b.Context(),
+					&etcdserverpb.AlarmRequest{Action: do, MemberID: uint64(bad.ID), Alarm: alarm})
+				b.ok(err)
+			}
+			set(etcdserverpb.AlarmRequest_ACTIVATE)
+			_, err1 := b.engine.Join(b.Context(), request("d", Announced))
+			_, err2 := b.engine.Leave(b.Context(), other)
+			for i, err := range []error{err1, err2, b.update(b.Context(), other, "x")} {
+				b.mustRefuse("change "+string(rune('1'+i)), err, membership.AlarmRaised)
+			}
+			if left := b.leave(bad); len(left.Warnings) == 0 || left.Warnings[0].Code != membership.AlarmRaised || left.Warnings[0].Facts.Detail != kind {
+				b.Errorf("removed with the warnings %+v", left.Warnings)
+			}
+			b.mustList("b c")
+			_, err := b.engine.Join(b.Context(), request("d", Announced))
+			b.mustRefuse("the successor", err, membership.AlarmRaised)
+			set(etcdserverpb.AlarmRequest_DEACTIVATE)
+			b.join(request("d", Announced))
 		})
 	}
 }

@@ -87,25 +87,23 @@ func TestWithdrawAVoterThatEnds(t *testing.T) {
 		after  time.Duration
 		takes  time.Duration
 	}{"the leader": {"a", 0, 0}, "soon": {"c", 8 * time.Second, healthInterval + time.Second/10}} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a b c", func(b *bench) {
-				m := b.member(c.member)
-				r := WithdrawRequest{Owner: "initial3-1", Name: m.Name} // dynamic addresses
-				b.forge(r.Owner, recordFor(r.Owner, m))
-				b.engine.Cluster = slow{b.engine.Cluster, c.takes}
-				time.AfterFunc(c.after, b.members[c.member].PowerOff)
-				out, err := b.engine.Withdraw(b.Context(), r)
-				b.ok(err)
-				for _, w := range out.Warnings {
-					if w.Code == membership.Unmanaged {
-						b.Errorf("it was left: %+v", w)
-					}
+		each(t, name, "a b c", func(b *bench) {
+			m := b.member(c.member)
+			r := WithdrawRequest{Owner: "initial3-1", Name: m.Name} // dynamic addresses
+			b.forge(r.Owner, recordFor(r.Owner, m))
+			b.engine.Cluster = slow{b.engine.Cluster, c.takes}
+			time.AfterFunc(c.after, b.members[c.member].PowerOff)
+			out, err := b.engine.Withdraw(b.Context(), r)
+			b.ok(err)
+			for _, w := range out.Warnings {
+				if w.Code == membership.Unmanaged {
+					b.Errorf("it was left: %+v", w)
 				}
-				if n := len(b.observed().Members); n != 2 {
-					b.Errorf("%d members", n)
-				}
-				b.mustOwn("")
-			})
+			}
+			if n := len(b.observed().Members); n != 2 {
+				b.Errorf("%d members", n)
+			}
+			b.mustOwn("")
 		})
 	}
 }
@@ -205,44 +203,42 @@ func TestWithdrawLate(t *testing.T) {
 		"an old list does not show it": {before: true, known: true, blind: 3 * time.Second},
 		"only old lists are to be had": {before: true, known: true, blind: time.Hour, fails: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, "a b c", func(b *bench) {
-				record := intent
-				add := func() {
-					id, err := b.process("test").Cluster.AddLearner(b.Context(), 0, []string{d})
-					b.ok(err)
-					if c.known {
-						record.State, record.MemberID = cluster.Announced, id.String()
-					}
+		each(t, name, "a b c", func(b *bench) {
+			record := intent
+			add := func() {
+				id, err := b.process("test").Cluster.AddLearner(b.Context(), 0, []string{d})
+				b.ok(err)
+				if c.known {
+					record.State, record.MemberID = cluster.Announced, id.String()
 				}
-				if c.before {
+			}
+			if c.before {
+				add()
+			} else if c.known {
+				record.State, record.MemberID = cluster.Announced, "2a"
+			}
+			b.forge("o", record)
+			late := c.late
+			b.each = func(call etcdsim.Call) error {
+				if late && slices.Contains([]string{"LeaseGrant", "Put", "Txn", "DeleteRange"}, path.Base(call.Method)) {
+					late = false
 					add()
-				} else if c.known {
-					record.State, record.MemberID = cluster.Announced, "2a"
 				}
-				b.forge("o", record)
-				late := c.late
-				b.each = func(call etcdsim.Call) error {
-					if late && slices.Contains([]string{"LeaseGrant", "Put", "Txn", "DeleteRange"}, path.Base(call.Method)) {
-						late = false
-						add()
-					}
-					return nil
-				}
-				if c.blind > 0 {
-					b.alter(time.Now().Add(c.blind), func(s *membership.Snapshot) { s.Linearizable, s.Members = false, s.Voters() })
-				}
-				_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "d", PeerURLs: []string{d}})
-				if c.fails {
-					b.mustRefuse("the withdrawal", err, membership.ListMoved)
-					b.mustOwn("o")
-					b.mustList("(?) a b c")
-				} else {
-					b.ok(err)
-					b.mustOwn("")
-					b.mustList("a b c")
-				}
-			})
+				return nil
+			}
+			if c.blind > 0 {
+				b.alter(time.Now().Add(c.blind), func(s *membership.Snapshot) { s.Linearizable, s.Members = false, s.Voters() })
+			}
+			_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "d", PeerURLs: []string{d}})
+			if c.fails {
+				b.mustRefuse("the withdrawal", err, membership.ListMoved)
+				b.mustOwn("o")
+				b.mustList("(?) a b c")
+			} else {
+				b.ok(err)
+				b.mustOwn("")
+				b.mustList("a b c")
+			}
 		})
 	}
 }
