@@ -60,6 +60,7 @@ var texts = map[string]func(t *testing.T, f []string) (any, error){
 		}
 		return strconv.Quote(got), nil
 	},
+	"give-up":         givenUp,
 	"initial-cluster": func(_ *testing.T, f []string) (any, error) { return ParseInitialCluster(f[0]) },
 	"id": func(t *testing.T, f []string) (any, error) {
 		m, err := ParseMemberID(f[0])
