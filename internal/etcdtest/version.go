@@ -67,7 +67,8 @@ func (v Version) servesV2() bool { return v == V34 || v == V35 }
 // Writes then still survive the death of the process.
 func (v Version) skipsFsync() bool { return v != V34 }
 
-// binDirVariable names the directory of the binaries.
+// binDirVariable names the directory of the binaries. With "none" tests that need one are
+// skipped.
 const binDirVariable = "ETCDTEST_BIN"
 
 // Binary returns the path of the etcd server of version v, in the directory
@@ -101,8 +102,11 @@ func EtcdutlBinary(tb TB, v Version) string {
 func findBinary(tb TB, name string) string {
 	tb.Helper()
 	dir := os.Getenv(binDirVariable)
-	if dir == "" {
+	switch dir {
+	case "":
 		dir = filepath.Join(ModuleRoot(tb), "bin")
+	case "none":
+		tb.Skipf("needs %s, and %s is none", name, binDirVariable)
 	}
 	path := filepath.Join(dir, name)
 	info, err := os.Stat(path)
