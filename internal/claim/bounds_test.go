@@ -96,7 +96,7 @@ func TestV2AnswersAreBounded(t *testing.T) {
 				_, _ = w.Write([]byte(body))
 			}))
 			defer server.Close()
-			s := NewV2(connection.Settings{Endpoints: []string{server.URL}})
+			s := NewV2(connection.Settings{Endpoints: []string{server.URL}}, &connection.Pool{})
 			if _, _, err := s.List(t.Context(), "/a"); err == nil {
 				t.Error("listed")
 			}
@@ -109,7 +109,7 @@ func TestV2AnswersAreBounded(t *testing.T) {
 		_, _ = w.Write([]byte(`{"action":"get","node":{"key":"/a","dir":true,"nodes":[null,{"key":"/a/b","value":"x"}]}}`))
 	}))
 	defer server.Close()
-	if entries, _, err := NewV2(connection.Settings{Endpoints: []string{server.URL}}).List(t.Context(), "/a"); err != nil || len(entries) != 1 {
+	if entries, _, err := NewV2(connection.Settings{Endpoints: []string{server.URL}}, &connection.Pool{}).List(t.Context(), "/a"); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -15,12 +15,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 func keysAPI(t *testing.T, b *etcdtest.Cluster) clientv2.KeysAPI {
 	t.Helper()
-	keys, err := settings(b.Endpoints()).KeysV2(t.Context(), b.Endpoints()[0])
+	keys, err := (&connection.Pool{}).KeysV2(t.Context(), settings(b.Endpoints()), b.Endpoints()[0])
 	if err != nil {
 		t.Fatal(err)
 	}

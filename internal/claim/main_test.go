@@ -46,7 +46,7 @@ func settings(endpoints []string) connection.Settings {
 func storeAt(api string, endpoints []string) (claim.Store, func()) {
 	s := settings(endpoints)
 	if api == "v2" {
-		return claim.NewV2(s), func() {}
+		return claim.NewV2(s, &connection.Pool{}), func() {}
 	}
 	pool := &connection.Pool{}
 	return claim.NewV3(cluster.New(s, pool), s, pool), func() { _ = pool.Close() }

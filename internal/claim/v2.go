@@ -17,11 +17,14 @@ import (
 
 // V2 keeps claims as TTL keys on the v2 API of etcd up to 3.5. Its zero value
 // is not usable: see [NewV2].
-type V2 struct{ settings connection.Settings }
+type V2 struct {
+	settings connection.Settings
+	pool     *connection.Pool
+}
 
 // NewV2 returns a store that tries the endpoints of settings one after the
 // other. It does not dial, and keeps no connection open between two calls.
-func NewV2(settings connection.Settings) *V2 { return &V2{settings} }
+func NewV2(settings connection.Settings, pool *connection.Pool) *V2 { return &V2{settings, pool} }
 
 // indexTries limits how often a comparison is repeated that failed on the index
 // alone, because an earlier attempt of the same beat had succeeded.
@@ -154,7 +157,7 @@ func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision
 func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
 	return everywhere(ctx, s.settings, func(ctx context.Context, endpoint string) error {
-		keys, err := s.settings.KeysV2(ctx, endpoint)
+		keys, err := s.pool.KeysV2(ctx, s.settings, endpoint)
 		if err != nil {
 			return err
 		}
@@ -212,5 +215,5 @@ func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.Key
 	return connection.Try(ctx, s.settings.Endpoints, func(err error) bool {
 		_, held := errors.AsType[*HeldError](err)
 		return held || errors.Is(err, ErrLost)
-	}, func(endpoint string) error { return s.settings.V2(ctx, endpoint, do) })
+	}, func(endpoint string) error { return s.pool.V2(ctx, s.settings, endpoint, do) })
 }

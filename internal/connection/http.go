@@ -42,6 +42,7 @@ const maxRedirects = 5
 type transport struct {
 	settings Settings
 	proxy    func(*http.Request) (*url.URL, error)
+	world    World
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -51,6 +52,9 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if req.Header.Get("Authorization") != "" {
 		t.wire(req.URL).record(sentPassword)
+	}
+	if t.world != nil {
+		return t.world.Web(t.wire(req.URL).url()).RoundTrip(req)
 	}
 	plain := t.to(req.URL)
 	plain.DisableKeepAlives = true
@@ -94,13 +98,13 @@ func (t transport) wire(u *url.URL) wire {
 // client certificate only to an https server that the configured CA verifies or to
 // one of the endpoints, and not after a redirect. It follows redirects to the same
 // host, unless the scheme becomes weaker. Other redirects return [ErrRedirect].
-func (s Settings) WebClient(base string) *http.Client {
+func (p *Pool) WebClient(s Settings, base string) *http.Client {
 	if f := s.facts(context.Background(), withPort(base)); !f.verified && !f.endpoint {
 		s = s.withoutCertificate()
 	}
 	s.Username, s.Password = "", ""
 	return &http.Client{
-		Transport: transport{s, http.ProxyFromEnvironment},
+		Transport: transport{s, http.ProxyFromEnvironment, p.World},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch from := via[len(via)-1].URL; {
 			case len(via) > maxRedirects:
@@ -192,9 +196,9 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
 
 // V2 calls f with the v2 keys API of an endpoint, within the request timeout.
-// It returns the errors of [Settings.KeysV2] and of f.
-func (s Settings) V2(ctx context.Context, endpoint string, f func(context.Context, clientv2.KeysAPI) error) error {
-	keys, err := s.KeysV2(ctx, endpoint)
+// It returns the errors of [Pool.KeysV2] and of f.
+func (p *Pool) V2(ctx context.Context, s Settings, endpoint string, f func(context.Context, clientv2.KeysAPI) error) error {
+	keys, err := p.KeysV2(ctx, s, endpoint)
 	if err != nil {
 		return err
 	}
@@ -207,13 +211,13 @@ func (s Settings) V2(ctx context.Context, endpoint string, f func(context.Contex
 // which would send the password to another host. Errors, including those of the
 // keys API, are [*Error], [ErrNoV2] or the server's error, whose code [CodeV2]
 // returns.
-func (s Settings) KeysV2(ctx context.Context, endpoint string) (clientv2.KeysAPI, error) {
+func (p *Pool) KeysV2(ctx context.Context, s Settings, endpoint string) (clientv2.KeysAPI, error) {
 	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, err
 	}
 	client, err := clientv2.New(clientv2.Config{
 		Endpoints: []string{endpoint},
-		Transport: boundedTransport{transport{settings: s}},
+		Transport: boundedTransport{transport{settings: s, world: p.World}},
 		Username:  s.Username, Password: s.Password.Reveal(),
 		CheckRedirect: func(int) error { return ErrRedirect },
 	})

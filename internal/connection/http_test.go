@@ -32,7 +32,7 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 		server := httptest.NewServer(http.RedirectHandler(other+"/v2/keys/a", code))
 		defer server.Close()
 		s := Settings{Endpoints: []string{server.URL}, Username: "root", Password: "secret"}
-		keys, err := s.KeysV2(t.Context(), server.URL)
+		keys, err := (&Pool{}).KeysV2(t.Context(), s, server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 			t.Errorf("%d: the other host was asked", code)
 		}
 	}
-	if _, err := (Settings{Endpoints: []string{"https://a:2379"}, Username: "root"}).KeysV2(t.Context(), "http://a:2379"); KindOf(err) != NotAsked {
+	if _, err := (&Pool{}).KeysV2(t.Context(), Settings{Endpoints: []string{"https://a:2379"}, Username: "root"}, "http://a:2379"); KindOf(err) != NotAsked {
 		t.Errorf("plain http: got %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestWebClientRedirects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := s.WebClient(first.URL).Do(req)
+		resp, err := (&Pool{}).WebClient(s, first.URL).Do(req)
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -163,12 +163,12 @@ func TestWebClientRedirects(t *testing.T) {
 	system := s
 	system.TLS = s.TLS.Clone()
 	system.TLS.RootCAs = nil
-	client, ok2 := system.WebClient(last.URL).Transport.(transport)
+	client, ok2 := (&Pool{}).WebClient(system, last.URL).Transport.(transport)
 	if !ok2 || client.settings.hasCertificate() {
 		t.Error("the certificate would be shown to any host that a public CA vouches for")
 	}
 	system.Endpoints = []string{withPort(last.URL)}
-	client, ok2 = system.WebClient(last.URL).Transport.(transport)
+	client, ok2 = (&Pool{}).WebClient(system, last.URL).Transport.(transport)
 	if !ok2 || !client.settings.hasCertificate() {
 		t.Error("the certificate is not shown to an endpoint")
 	}

@@ -19,7 +19,7 @@ import (
 func registryAt(t *testing.T, protocol string, s connection.Settings) *Cluster {
 	t.Helper()
 	if protocol == "v2" {
-		return NewV2(s, DefaultPrefix)
+		return NewV2(s, DefaultPrefix, &connection.Pool{})
 	}
 	return newV3(t, s, DefaultPrefix)
 }

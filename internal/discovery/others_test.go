@@ -20,6 +20,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -83,7 +84,7 @@ func TestV3LeavesWhatIsNotItsOwn(t *testing.T) {
 func TestDeleteLeavesNothingOfItsOwn(t *testing.T) {
 	t.Parallel()
 	registry := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
-	v3, v2 := newV3(t, settings(registry.Endpoints()...), DefaultPrefix), NewV2(settings(registry.Endpoints()...), DefaultPrefix)
+	v3, v2 := newV3(t, settings(registry.Endpoints()...), DefaultPrefix), NewV2(settings(registry.Endpoints()...), DefaultPrefix, &connection.Pool{})
 	mustCreate(t, v3, token3, 2)
 	mustCreate(t, v2, token3, 2)
 	one := etcdtest.NewProcess(t, etcdtest.Options{Name: "one"})
@@ -117,7 +118,7 @@ func TestV2LeavesWhatIsNotItsOwn(t *testing.T) {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: true})
-			r, ctx := NewV2(settings(c.Endpoints()...), "/registry"), etcdtest.WaitContext(t)
+			r, ctx := NewV2(settings(c.Endpoints()...), "/registry", &connection.Pool{}), etcdtest.WaitContext(t)
 			at := func(key string) string { return c.Endpoints()[0] + "/v2/keys" + key }
 			there := func(key string) bool {
 				return !strings.Contains(request(t, http.MethodGet, at(key), ""), `"errorCode":100`)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -38,7 +39,7 @@ func TestServiceRedirect(t *testing.T) {
 		server := pki.WebServer(http.RedirectHandler(to+"/new", http.StatusFound))
 		s := settings()
 		s.TLS = pki.ClientConfig(pki.Client("anyone"))
-		_, err := NewService(s, server.URL).Create(t.Context(), "", 3)
+		_, err := NewService(s, server.URL, &connection.Pool{}).Create(t.Context(), "", 3)
 		if err == nil || !strings.Contains(err.Error(), want+`"`+to) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -74,9 +74,9 @@ type Service struct {
 
 // NewService returns the service at base, a URL without a trailing slash. It
 // uses the TLS of settings and does not send their credentials. See
-// [connection.Settings.WebClient] for the client certificate and redirects.
-func NewService(settings connection.Settings, base string) *Service {
-	return &Service{base: base, timeout: serviceTimeout, do: settings.WebClient(base).Do}
+// [connection.Pool.WebClient] for the client certificate and redirects.
+func NewService(settings connection.Settings, base string, pool *connection.Pool) *Service {
+	return &Service{base: base, timeout: serviceTimeout, do: pool.WebClient(settings, base).Do}
 }
 
 // Create implements [Registry], but ignores the given token: the service

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -22,7 +23,7 @@ func TestServiceFormsACluster(t *testing.T) {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
 			service := etcdtest.NewDiscoveryService(t, nil)
-			r := NewService(settings(), service.URL)
+			r := NewService(settings(), service.URL, &connection.Pool{})
 			place := mustCreate(t, r, "not used", 3)
 			if place.URL != service.URL+"/"+place.Token || service.Minted() != 1 {
 				t.Fatalf("place %+v, minted %d", place, service.Minted())
@@ -55,12 +56,12 @@ func TestServiceOverTLS(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	service := etcdtest.NewDiscoveryService(t, pki)
 	s := settings()
-	_, err := NewService(s, service.URL).Create(t.Context(), "", 3)
+	_, err := NewService(s, service.URL, &connection.Pool{}).Create(t.Context(), "", 3)
 	if err == nil || !strings.Contains(err.Error(), "does not answer: certificate signed by an unknown authority") {
 		t.Errorf("without its CA: got %v", err)
 	}
 	s.TLS = pki.ClientConfig(pki.Client("anyone"))
-	r := NewService(s, service.URL)
+	r := NewService(s, service.URL, &connection.Pool{})
 	place := mustCreate(t, r, "", 5)
 	if got := mustStatus(t, r, place.Token); got.Size != 5 {
 		t.Errorf("status: got %+v", got)
@@ -124,7 +125,7 @@ func TestServiceAnswers(t *testing.T) {
 				test.handler(w, r)
 			}))
 			defer server.Close()
-			r := NewService(settings(), server.URL)
+			r := NewService(settings(), server.URL, &connection.Pool{})
 			r.timeout = 200 * time.Millisecond
 			place, err := r.Create(t.Context(), "", 3)
 			var answer *ServiceError
@@ -167,7 +168,7 @@ func TestServiceAnswerIsData(t *testing.T) {
 		"http://" + host + "@evil.example/" + token3: "",
 	} {
 		body = answer
-		place, err := NewService(settings(), server.URL).Create(t.Context(), "", 3)
+		place, err := NewService(settings(), server.URL, &connection.Pool{}).Create(t.Context(), "", 3)
 		if (err == nil) != (want != "") || place.URL != want || want != "" && place.Token != token3 {
 			t.Errorf("%q: %+v, %v; want %q", answer, place, err, want)
 		}

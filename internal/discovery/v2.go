@@ -17,9 +17,9 @@ import (
 // NewV2 returns the [Registry] under prefix at the endpoints of settings, in the v2 keys
 // of an etcd up to 3.5, for members up to 3.6. It connects on first use and keeps no
 // connection open between calls.
-func NewV2(settings connection.Settings, prefix string) *Cluster {
+func NewV2(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
 	return &Cluster{settings, settings.Time().Sleep, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
-		return settings.V2(ctx, endpoint, func(ctx context.Context, api clientv2.KeysAPI) error { return do(ctx, keysV2{api, prefix}) })
+		return pool.V2(ctx, settings, endpoint, func(ctx context.Context, api clientv2.KeysAPI) error { return do(ctx, keysV2{api, prefix}) })
 	}}
 }
 

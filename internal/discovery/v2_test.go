@@ -41,7 +41,7 @@ func request(t *testing.T, method, url, form string) string {
 func TestV2StatusGoesByCreatedIndex(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
-	r := NewV2(settings(c.Endpoints()...), DefaultPrefix)
+	r := NewV2(settings(c.Endpoints()...), DefaultPrefix, &connection.Pool{})
 	mustCreate(t, r, token3, 2)
 	base := V2URL(c.Endpoints()[0], DefaultPrefix, token3)
 	for _, registration := range [][2]string{
@@ -87,7 +87,7 @@ func TestV2Unreachable(t *testing.T) {
 	dead := fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 	ctx := etcdtest.WaitContext(t)
 
-	r := NewV2(settings(dead, off.Endpoints()[0], never.Endpoints()[0]), DefaultPrefix)
+	r := NewV2(settings(dead, off.Endpoints()[0], never.Endpoints()[0]), DefaultPrefix, &connection.Pool{})
 	want := "no endpoint answered; " + dead + ": connection refused; " + off.Endpoints()[0] + ": " + connection.ErrNoV2.Error() + "; " + never.Endpoints()[0] + ": " + connection.ErrNoV2.Error()
 	_, err := r.Create(ctx, token3, 3)
 	wantType[*connection.Unreachable](t, err)
@@ -98,7 +98,7 @@ func TestV2Unreachable(t *testing.T) {
 	wantType[*connection.Unreachable](t, err)
 	wantType[*connection.Unreachable](t, r.Delete(ctx, token3))
 
-	r = NewV2(settings(dead, off.Endpoints()[0], on.Endpoints()[0]), DefaultPrefix)
+	r = NewV2(settings(dead, off.Endpoints()[0], on.Endpoints()[0]), DefaultPrefix, &connection.Pool{})
 	mustCreate(t, r, token3, 3)
 	mustStatus(t, r, token3)
 }
@@ -133,16 +133,16 @@ func TestV2Denied(t *testing.T) {
 
 	s := settings(c.Endpoints()...)
 	s.RequestTimeout = etcdtest.WaitLimit // a login may take long on a busy machine
-	_, err = NewV2(s, DefaultPrefix).Create(etcdtest.WaitContext(t), token3, 3)
+	_, err = NewV2(s, DefaultPrefix, &connection.Pool{}).Create(etcdtest.WaitContext(t), token3, 3)
 	wantDenied(t, err)
 	s.Username, s.Password = "root", "wrong"
-	_, err = NewV2(s, DefaultPrefix).Create(etcdtest.WaitContext(t), token3, 3)
+	_, err = NewV2(s, DefaultPrefix, &connection.Pool{}).Create(etcdtest.WaitContext(t), token3, 3)
 	wantDenied(t, err)
 	if want := c.Endpoints()[0] + ": The request requires user authentication (Insufficient credentials)"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	s.Password = "s3cret"
-	r := NewV2(s, DefaultPrefix)
+	r := NewV2(s, DefaultPrefix, &connection.Pool{})
 	mustCreate(t, r, token3, 3)
 	mustStatus(t, r, token3)
 	if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {
@@ -157,14 +157,14 @@ func TestRegistryWithTLS(t *testing.T) {
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true, TLS: pki})
 	s := settings(c.Endpoints()...)
 	s.TLS = pki.ClientConfig(pki.Client("registrar"))
-	mustCreate(t, NewV2(s, DefaultPrefix), token3, 3)
-	mustStatus(t, NewV2(s, DefaultPrefix), token3)
+	mustCreate(t, NewV2(s, DefaultPrefix, &connection.Pool{}), token3, 3)
+	mustStatus(t, NewV2(s, DefaultPrefix, &connection.Pool{}), token3)
 	mustCreate(t, newV3(t, s, DefaultPrefix), token3, 3)
 	mustStatus(t, newV3(t, s, DefaultPrefix), token3)
 
 	foreign := etcdtest.NewPKI(t)
 	s.TLS = foreign.ClientConfig(foreign.Client("registrar"))
-	for _, r := range []Registry{NewV2(s, DefaultPrefix), newV3(t, s, DefaultPrefix)} {
+	for _, r := range []Registry{NewV2(s, DefaultPrefix, &connection.Pool{}), newV3(t, s, DefaultPrefix)} {
 		_, err := r.Create(etcdtest.WaitContext(t), "other", 3)
 		wantType[*connection.Unreachable](t, err)
 		if !strings.Contains(err.Error(), ": certificate signed by an unknown authority") {

@@ -11,6 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -55,7 +56,7 @@ func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
 	for name, r := range map[string]Registry{
-		"v3": newV3(t, settings(c.Endpoints()...), DefaultPrefix), "v2": NewV2(settings(c.Endpoints()...), DefaultPrefix),
+		"v3": newV3(t, settings(c.Endpoints()...), DefaultPrefix), "v2": NewV2(settings(c.Endpoints()...), DefaultPrefix, &connection.Pool{}),
 	} {
 		results := make(chan error, 2)
 		for range 2 {

@@ -33,6 +33,7 @@ type Cluster struct {
 	match    map[uint64]uint64
 	election *time.Timer
 	leases   leaseClock
+	expiryV2 *time.Timer
 }
 
 // Form starts a cluster of members of these names. The first one leads. For 5 s
@@ -121,7 +122,7 @@ func (n *Network) Peers(from *Process, peerURL string) (cluster uint64, members 
 
 // founding returns the state of a process before the first entry of the log.
 func (c *Cluster) founding(v Version) *state {
-	s := &state{version: v, maxLearners: max(c.n.MaxLearners, 1), removed: map[uint64]bool{}, store: newStore()}
+	s := &state{version: v, maxLearners: max(c.n.MaxLearners, 1), removed: map[uint64]bool{}, store: newStore(), v2: newStoreV2(len(c.initial))}
 	for _, m := range c.initial {
 		s.members = append(s.members, m.clone())
 	}

@@ -47,6 +47,7 @@ type state struct {
 	members     []*record // in the order of their IDs, as the list has them
 	removed     map[uint64]bool
 	*store
+	v2 *storeV2
 }
 
 func (s *state) find(id uint64) *record {

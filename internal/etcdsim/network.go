@@ -11,13 +11,11 @@
 // passes on real servers.
 //
 // Time is virtual in a bubble of testing/synctest, and real outside of one. Nothing
-// depends on chance: the order of requests decides. Authentication and the v2 API
-// are not simulated.
+// depends on chance: the order of requests decides. Authentication is not simulated.
 package etcdsim
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -38,7 +36,7 @@ type Network struct {
 	Before func(ctx context.Context, c Call) error
 	// After is called with an answer, or an error, and may change the answer. It
 	// returns the error that the client gets, so it can lose the answer to a
-	// request that was carried out.
+	// request that was carried out. The answer to an HTTP request is nil.
 	After func(ctx context.Context, c Call, answer proto.Message, err error) error
 
 	// MaxLearners is --max-learners of the processes. 0 means 1, etcd's default.
@@ -46,12 +44,15 @@ type Network struct {
 	// Lax is --strict-reconfig-check=false: no change is refused for the health of
 	// the members.
 	Lax bool
+	// V2 is --enable-v2 of the processes, which 3.5 has.
+	V2 bool
 
 	mu       sync.Mutex
 	clusters []*Cluster
 	changed  chan struct{} // closed and replaced with each change
 	at       map[string]*Process
 	cut      map[[2]string]bool // by run and address
+	services map[string]*Service
 }
 
 // Call is a request of a run to an address.
@@ -60,9 +61,9 @@ type Call struct {
 	Run string
 	// Address is the scheme, host and port.
 	Address string
-	// Method is the full gRPC method, or "GET" and a path.
+	// Method is the full gRPC method, or that of HTTP and a path with its arguments.
 	Method string
-	// Request is nil for GET and for a watch that is about to deliver events.
+	// Request is nil for HTTP and for a watch that is about to deliver events.
 	Request proto.Message
 	// Late is true if the request began earlier and had to wait.
 	Late bool
@@ -253,6 +254,3 @@ func (n *Network) after(ctx context.Context, c Call, answer proto.Message, err e
 	}
 	return answer, nil
 }
-
-// Web implements [connection.World]. The only path is /metrics.
-func (r *Run) Web(address string) http.RoundTripper { return web{r, address} }

@@ -122,6 +122,7 @@ func (c *Cluster) settle() {
 		p.leave()
 	}
 	c.leases.settle()
+	c.settleV2()
 	c.n.notify()
 }
 

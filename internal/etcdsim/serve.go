@@ -6,9 +6,7 @@ package etcdsim
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +74,8 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 		return p.memberRemove(ctx, r)
 	case *pb.MemberUpdateRequest:
 		return p.memberUpdate(ctx, r)
+	case *pb.DefragmentRequest:
+		return &pb.DefragmentResponse{}, nil
 	case *pb.StatusRequest:
 		return p.status(), nil
 	case *pb.AlarmRequest:
@@ -189,33 +189,6 @@ func (p *Process) moveLeader(ctx context.Context, r *pb.MoveLeaderRequest) (prot
 	}
 	err := p.c.n.wait(ctx, p, 0, nil, func() bool { return p.leaderID() == r.TargetID })
 	return &pb.MoveLeaderResponse{}, err
-}
-
-// web is the transport of one run's HTTP requests to one address.
-type web struct {
-	r       *Run
-	address string
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (w web) RoundTrip(req *http.Request) (*http.Response, error) {
-	n := w.r.n
-	ctx, err := n.begin(req.Context(), Call{Run: w.r.name, Address: w.address, Method: "GET " + req.URL.Path})
-	if err != nil {
-		return nil, err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	p, err := n.reach(ctx, w.r.name, w.address)
-	if err != nil {
-		return nil, err
-	}
-	resp := &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Request: req, Body: http.NoBody}
-	if req.URL.Path == "/metrics" {
-		resp.StatusCode, resp.Status, resp.Body = http.StatusOK, "200 OK", io.NopCloser(strings.NewReader(p.metrics()))
-		resp.Header = http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}
-	}
-	return resp, nil
 }
 
 // metrics returns the lines that etcd 3.4 to 3.7 have in common of the process, the leader

@@ -82,7 +82,7 @@ func (b *Backend) Of(id membership.ClusterID, endpoints []string, diags *diag.Di
 // It does not connect.
 func (b *Backend) Claims(v2 bool) claim.Store {
 	if v2 {
-		return claim.NewV2(b.Settings)
+		return claim.NewV2(b.Settings, b.Pool)
 	}
 	return claim.NewV3(cluster.New(b.Settings, b.Pool), b.Settings, b.Pool)
 }

@@ -131,11 +131,11 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		settings = settings.Public(place.Base)
 		if place.Prefix == "" {
 			m.Protocol = types.StringValue(bootstrap.ProtocolService)
-			return discovery.NewService(settings, place.Base)
+			return discovery.NewService(settings, place.Base, d.Backend.Pool)
 		}
 		m.Protocol, m.Prefix = types.StringValue(bootstrap.ProtocolV2), types.StringValue(place.Prefix)
 		settings.Endpoints = []string{place.Base}
-		return discovery.NewV2(settings, place.Prefix)
+		return discovery.NewV2(settings, place.Prefix, d.Backend.Pool)
 	}
 	switch {
 	case d.Backend.Unknown:
@@ -150,7 +150,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 		if len(settings.Endpoints) > 0 {
 			m.URL = types.StringValue(discovery.V2URL(settings.Endpoints[0], m.Prefix.ValueString(), m.Token.ValueString()))
 		}
-		return discovery.NewV2(settings, m.Prefix.ValueString())
+		return discovery.NewV2(settings, m.Prefix.ValueString(), d.Backend.Pool)
 	}
 	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
 	return discovery.NewV3(settings, m.Prefix.ValueString(), d.Backend.Pool)

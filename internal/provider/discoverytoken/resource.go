@@ -58,9 +58,9 @@ func NewResource() resource.Resource {
 func openRegistry(b *backend.Backend, m model) discovery.Registry {
 	switch {
 	case m.is(bootstrap.ProtocolV2):
-		return discovery.NewV2(b.Settings, m.Prefix.ValueString())
+		return discovery.NewV2(b.Settings, m.Prefix.ValueString(), b.Pool)
 	case m.is(bootstrap.ProtocolService):
-		return discovery.NewService(b.Settings, m.ServiceURL.ValueString())
+		return discovery.NewService(b.Settings, m.ServiceURL.ValueString(), b.Pool)
 	default:
 		return discovery.NewV3(b.Settings, m.Prefix.ValueString(), b.Pool)
 	}

@@ -41,7 +41,7 @@ func newBench(t *testing.T, version etcdtest.Version, api, config string) *bench
 	t.Helper()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: api == "v2"})
 	s := connection.Settings{Endpoints: c.Endpoints(), DialTimeout: time.Second, RequestTimeout: 2 * time.Second}
-	b := &bench{Workspace: acctest.NewWorkspace(t, acctest.WorkspaceOptions{}), store: claim.NewV2(s)}
+	b := &bench{Workspace: acctest.NewWorkspace(t, acctest.WorkspaceOptions{}), store: claim.NewV2(s, &connection.Pool{})}
 	if api != "v2" {
 		pool := &connection.Pool{}
 		t.Cleanup(func() { _ = pool.Close() })
