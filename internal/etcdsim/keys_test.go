@@ -125,6 +125,10 @@ func txnCase(tb etcdtest.TB, s system) {
 		{clientv3.Compare(clientv3.Version("t"), ">", 0), true},
 		{clientv3.Compare(clientv3.ModRevision("t"), "<", base+1), false},
 		{clientv3.Compare(clientv3.LeaseValue("t"), "=", 0), true},
+		{clientv3.Compare(clientv3.CreateRevision("t"), "=", 0).WithPrefix(), false},
+		{clientv3.Compare(clientv3.CreateRevision("none"), "=", 0).WithPrefix(), true},
+		{clientv3.Compare(clientv3.Value("t"), "=", "1").WithPrefix(), true}, // t and t2
+		{clientv3.Compare(clientv3.Value("none"), "!=", "1").WithPrefix(), false},
 	} {
 		got, err := b.Txn(ctx).If(c.cmp).Commit()
 		ok(tb, err)

@@ -65,9 +65,6 @@ func checkTxn(r *pb.TxnRequest) error {
 		if len(c.Key) == 0 {
 			return rpctypes.ErrGRPCEmptyKey
 		}
-		if len(c.RangeEnd) > 0 {
-			return status.Error(codes.Unimplemented, "a comparison of ranges is not simulated")
-		}
 	}
 	for _, ops := range [][]*pb.RequestOp{r.Success, r.Failure} {
 		var written []*pb.DeleteRangeRequest // of deletions first, whatever their order
@@ -105,15 +102,21 @@ func onlyReads(r *pb.TxnRequest) (reads, serializable bool) {
 	return reads, reads && serializable
 }
 
-// holds is applyCompare, server/etcdserver/txn/txn.go.
+// holds is applyCompare, server/etcdserver/txn/txn.go: a comparison with a range holds for
+// each key in it. Keys that do not exist have no value, and a revision of 0.
 func (s *store) holds(c *pb.Compare) bool {
-	kv := s.kvs[string(c.Key)]
-	if kv == nil {
-		if c.Target == pb.Compare_VALUE {
-			return false
+	found := false
+	for key, kv := range s.kvs {
+		if inRange([]byte(key), c.Key, c.RangeEnd) {
+			if found = true; !compares(c, kv) {
+				return false
+			}
 		}
-		kv = &mvccpb.KeyValue{}
 	}
+	return found || c.Target != pb.Compare_VALUE && compares(c, &mvccpb.KeyValue{})
+}
+
+func compares(c *pb.Compare, kv *mvccpb.KeyValue) bool {
 	order := compareBy(c.Target, kv, &mvccpb.KeyValue{
 		Value: c.GetValue(), Version: c.GetVersion(), CreateRevision: c.GetCreateRevision(), ModRevision: c.GetModRevision(), Lease: c.GetLease(),
 	})

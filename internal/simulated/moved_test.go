@@ -7,10 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 )
 
 // A learner that is moved to etcd_member is promoted, and the record goes with it.
@@ -54,7 +50,9 @@ func TestQuery(t *testing.T) {
 		e.ws.Resources[len(e.ws.Resources)-1].Type = "etcd_learner"
 		e.up()
 		for typ, want := range map[string]int{"etcd_cluster": 1, "etcd_member": 3, "etcd_learner": 1} {
-			got := e.query(typ)
+			c := e.call("query "+typ, e.provider("a b c"))
+			got := c.list(typ, 0, true)
+			c.run.Close()
 			for _, r := range got {
 				if len(r.Diagnostics) > 0 || r.Identity == nil || r.Resource == nil {
 					t.Errorf("%s: %+v", typ, r)
@@ -65,46 +63,4 @@ func TestQuery(t *testing.T) {
 			}
 		}
 	})
-}
-
-// query is terraform query for one type.
-func (e *estate) query(typ string) (out []tfprotov6.ListResourceResult) {
-	e.Helper()
-	run, err := e.start("query " + typ)(e.Context())
-	if err != nil {
-		e.Fatal(err)
-	}
-	defer run.Close()
-	all, err := run.Server.GetProviderSchema(e.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		e.Fatal(err)
-	}
-	value := func(s *tfprotov6.Schema, values driver.Values) *tfprotov6.DynamicValue {
-		v, err := driver.Build(s.ValueType(), values)
-		if err != nil {
-			e.Fatal(err)
-		}
-		d, err := tfprotov6.NewDynamicValue(v.Type(), v)
-		if err != nil {
-			e.Fatal(err)
-		}
-		return &d
-	}
-	configured, err := run.Server.ConfigureProvider(e.Context(), &tfprotov6.ConfigureProviderRequest{Config: value(all.Provider, e.provider("a b c")), TerraformVersion: "1.14.0"})
-	if err != nil || len(configured.Diagnostics) > 0 {
-		e.Fatal(err, configured)
-	}
-	ctx, err := run.Context(e.Context(), typ, "list")
-	if err != nil {
-		e.Fatal(err)
-	}
-	server, ok := run.Server.(tfprotov6.ListResourceServer)
-	if !ok {
-		e.Fatal("the provider has no lists")
-	}
-	stream, err := server.ListResource(ctx, &tfprotov6.ListResourceRequest{TypeName: typ, Config: value(all.ListResourceSchemas[typ], driver.Values{}), IncludeResource: true})
-	if err != nil {
-		e.Fatal(err)
-	}
-	return slices.Collect(stream.Results)
 }

@@ -124,6 +124,10 @@ func (w *walker) terraform(line string) (r driver.Result) {
 	case "state":
 		w.ws.Forget(words[3])
 		return r
+	case "apply":
+		if slices.Contains(opts, "-refresh-only") {
+			return w.ws.Refresh(w.Context(), w.start("refresh"))
+		}
 	case "import":
 		r = w.take(words[2], words[3])
 		w.ok(r)

@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,36 +17,28 @@ const thisCluster = "etcd_cluster.this"
 
 // elsewhere are the commands that no situation runs, with the reason.
 var elsewhere = map[string]string{
-	"cluster.tokenComplete: terraform apply -refresh-only":    registered,
-	"cluster.tokenComplete: terraform untaint":                registered,
-	"cluster.tokenComplete: terraform destroy -refresh=false": registered,
-	"text.startOver: terraform destroy -refresh=false":        registered,
-	"text.untaint: terraform untaint":                         registered,
-	"text.grantPrefix: etcdctl role grant-permission":         "the simulated etcd has no users: TestAccPermissions",
-	"text.grantRoot: etcdctl user grant-role":                 "the simulated etcd has no users: TestAccPermissions",
-	"text.PermissionDenied: etcdctl user grant-role":          "the simulated etcd has no users: TestAccPermissions",
-	"text.UpgradeBack: etcdctl downgrade enable":              "the simulated etcd cannot be downgraded",
-	"text.UpgradeDuringDowngrade: etcdctl downgrade cancel":   "the simulated etcd cannot be downgraded",
-	"text.alarmWayOut: etcdctl compaction":                    "the simulated etcd does not fill up",
-	"text.malformed: terraform init":                          "there is one version of the provider",
-	"text.BadID: terraform state rm":                          "no version of the provider writes such a state",
-	"text.BadID: terraform import":                            "no version of the provider writes such a state",
-	"text.HeartbeatHeld: etcdctl del":                         "it needs no cluster: package heartbeat",
-	"text.ClusterCreated: terraform untaint":                  onlyMembers,
-	"text.ClusterCreated: import {":                           onlyMembers,
-	"text.importIt: terraform import":                         "a plan prints importMember before it",
-	"text.Renamed: terraform state rm":                        "the simulated processes keep their names",
-	"text.importLearner: terraform import":                    "TestDeadEnds adopts the learner, which is printed before it",
-	"text.removal: etcdctl member remove":                     "TestDeadEnds",
-	"clustermember.unfinished: etcdctl member remove":         "TestDeadEnds",
-	"cluster.silentMember: terraform apply -refresh-only":     "it waits: TestBadDays",
-	"text.TurnLeft: etcdctl del":                              "its key is the one of turnsWayOut",
+	"text.grantPrefix: etcdctl role grant-permission":       "the simulated etcd has no users: TestAccPermissions",
+	"text.grantRoot: etcdctl user grant-role":               "the simulated etcd has no users: TestAccPermissions",
+	"text.PermissionDenied: etcdctl user grant-role":        "the simulated etcd has no users: TestAccPermissions",
+	"text.UpgradeBack: etcdctl downgrade enable":            "the simulated etcd cannot be downgraded",
+	"text.UpgradeDuringDowngrade: etcdctl downgrade cancel": "the simulated etcd cannot be downgraded",
+	"text.alarmWayOut: etcdctl compaction":                  "the simulated etcd does not fill up",
+	"text.malformed: terraform init":                        "there is one version of the provider",
+	"text.BadID: terraform state rm":                        "no version of the provider writes such a state",
+	"text.BadID: terraform import":                          "no version of the provider writes such a state",
+	"text.HeartbeatHeld: etcdctl del":                       "it needs no cluster: package heartbeat",
+	"text.ClusterCreated: terraform untaint":                onlyMembers,
+	"text.ClusterCreated: import {":                         onlyMembers,
+	"text.importIt: terraform import":                       "a plan prints importMember before it",
+	"text.Renamed: terraform state rm":                      "the simulated processes keep their names",
+	"text.importLearner: terraform import":                  "TestDeadEnds adopts the learner, which is printed before it",
+	"text.removal: etcdctl member remove":                   "TestDeadEnds",
+	"clustermember.unfinished: etcdctl member remove":       "TestDeadEnds",
+	"cluster.silentMember: terraform apply -refresh-only":   "it waits: TestBadDays",
+	"text.TurnLeft: etcdctl del":                            "its key is the one of turnsWayOut",
 }
 
-const (
-	registered  = "it needs a discovery cluster: TestAccHalfFormed"
-	onlyMembers = "etcd_cluster prints the same before it, if it knows an address"
-)
+const onlyMembers = "etcd_cluster prints the same before it, if it knows an address"
 
 // situations are named after what has happened.
 var situations = map[string]struct {
@@ -116,6 +109,36 @@ var situations = map[string]struct {
 		w.ok(w.follow(w.up("another token"), "The discovery token changed too early", "terraform destroy -refresh=false"))
 		w.ok(w.up("form"))
 		w.ok(w.up("destroy", driver.Destroy))
+	}},
+	"a token has formed a cluster": {[]string{"cluster.tokenComplete: terraform apply -refresh-only", "cluster.tokenComplete: terraform untaint", "cluster.tokenComplete: terraform destroy -refresh=false"}, func(w *walker) {
+		const summary = "The token has formed a cluster"
+		k := w.token()
+		form := append(slices.Clone(w.ws.Resources), driver.Resource{Type: "etcd_cluster", Name: "this", Values: driver.Values{
+			"members": map[string]any{"a": driver.Values{}}, "discovery": driver.Ref{Resource: tokenAddress, Attribute: "bootstrap"},
+		}})
+		w.ws.Resources = form
+		w.ok(w.up("form"))
+		k.register("a")
+		w.ws.Taint(thisCluster)
+		r := w.up("again")
+		w.ok(w.follow(r, summary, "terraform apply -refresh-only"))
+		k.complete(true)
+		w.follow(r, summary, "terraform untaint")
+		w.ok(w.up("kept"))
+		w.ws.Taint(thisCluster)
+		w.ok(w.follow(w.up("again"), summary, "terraform destroy -refresh=false"))
+		w.ok(w.up("form"))
+		w.ok(w.up("destroy", driver.Destroy))
+	}},
+	"a token that has formed a cluster is replaced": {[]string{"text.untaint: terraform untaint", "text.startOver: terraform destroy -refresh=false"}, func(w *walker) {
+		k := w.token()
+		w.ok(w.up("create"))
+		k.register("a")
+		w.ws.Taint(tokenAddress)
+		r := w.up("replace")
+		w.follow(r, mayNotReplace, "terraform untaint")
+		w.ok(w.up("kept"))
+		w.ok(w.follow(r, mayNotReplace, "terraform destroy -refresh=false"))
 	}},
 	"the members are in no state, and the cluster is destroyed": {[]string{"cluster.stillAnswers: terraform state rm"}, func(w *walker) {
 		w.begin()
@@ -348,7 +371,7 @@ var situations = map[string]struct {
 	}},
 	"an alarm": {[]string{"text.disarm: etcdctl alarm disarm"}, func(w *walker) {
 		w.begin()
-		w.outOfSpace()
+		w.outOfSpace("a")
 		w.follow(w.up("plan", driver.Replace(machineOf("b"))), "raised the alarm", "etcdctl alarm disarm")
 	}},
 	"a node is removed in silence": {[]string{"text.BackstopSkipped: etcdctl member remove"}, func(w *walker) {
