@@ -6,7 +6,6 @@ package claim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,9 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // forgetful is a cluster in which every lease is gone, whenever it is asked.
@@ -46,37 +43,6 @@ func TestCreateGivesUp(t *testing.T) {
 	asked = 0
 	if _, err := NewV3(forgetful{&asked}, connection.Settings{}, nil).Create(ctx, "k", "v", time.Second); !errors.Is(err, context.DeadlineExceeded) || asked > 2 {
 		t.Errorf("%v after %d requests", err, asked)
-	}
-}
-
-// More claims than a prefix may contain are an error, not a list.
-func TestListIsBounded(t *testing.T) {
-	t.Parallel()
-	c := etcdtest.Start(t, 1, etcdtest.Options{})
-	client := c.Client(t)
-	put := func(from, to int) {
-		t.Helper()
-		for ; from < to; from += 100 {
-			var ops []clientv3.Op
-			for i := from; i < min(from+100, to); i++ {
-				ops = append(ops, clientv3.OpPut(fmt.Sprintf("/beats/%05d", i), "x"))
-			}
-			if _, err := client.Txn(t.Context()).Then(ops...).Commit(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	s := connection.Settings{Endpoints: c.Endpoints()}
-	pool := &connection.Pool{}
-	t.Cleanup(func() { _ = pool.Close() })
-	store := NewV3(cluster.New(s, pool), s, pool)
-	put(0, connection.MaxKeys)
-	if entries, _, err := store.List(t.Context(), "/beats"); err != nil || len(entries) != connection.MaxKeys || entries[7].Key != "/beats/00007" {
-		t.Errorf("%d entries, %v", len(entries), err)
-	}
-	put(connection.MaxKeys, connection.MaxKeys+1)
-	if entries, _, err := store.List(t.Context(), "/beats"); err == nil || !strings.Contains(err.Error(), "more than 1000 keys") {
-		t.Errorf("%d entries, %v", len(entries), err)
 	}
 }
 

@@ -4,12 +4,10 @@
 package discovery
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/goleak"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -29,35 +27,6 @@ func settings(endpoints ...string) connection.Settings {
 		DialTimeout:    2 * time.Second,
 		RequestTimeout: 3 * time.Second,
 	}
-}
-
-// within returns a context for a call that is to run out of time.
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func put(t *testing.T, c *clientv3.Client, key, value string) {
-	t.Helper()
-	if _, err := c.Put(etcdtest.WaitContext(t), key, value); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// dump returns all keys of the discovery cluster with their values and versions.
-func dump(t *testing.T, c *clientv3.Client) map[string]string {
-	t.Helper()
-	got, err := c.Get(etcdtest.WaitContext(t), "/", clientv3.WithPrefix())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, kv := range got.Kvs {
-		out[string(kv.Key)] = string(kv.Value)
-	}
-	return out
 }
 
 func mustCreate(t *testing.T, r Registry, token string, size int) Place {
