@@ -5,7 +5,6 @@ package heartbeat_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -37,7 +35,7 @@ type bench struct {
 	events []string
 }
 
-func newBench(t *testing.T, version etcdtest.Version, api, config string) *bench {
+func newBench(t *testing.T, version etcdtest.Version, api string) *bench {
 	t.Helper()
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: version, V2: api == "v2"})
 	s := connection.Settings{Endpoints: c.Endpoints(), DialTimeout: time.Second, RequestTimeout: 2 * time.Second}
@@ -47,7 +45,7 @@ func newBench(t *testing.T, version etcdtest.Version, api, config string) *bench
 		t.Cleanup(func() { _ = pool.Close() })
 		b.store = claim.NewV3(cluster.New(s, pool), s, pool)
 	}
-	b.configure(c.Endpoints()[0], config)
+	b.Write("main.tf", fmt.Sprintf(job, c.Endpoints()[0], api))
 	ctx, cancel := context.WithCancel(context.Background())
 	_, revision, err := b.store.List(ctx, "/running")
 	if err != nil {
@@ -67,20 +65,6 @@ func newBench(t *testing.T, version etcdtest.Version, api, config string) *bench
 	return b
 }
 
-func (b *bench) configure(endpoint, config string) {
-	b.Write("main.tf", fmt.Sprintf(`
-terraform {
-  required_providers {
-    etcd = { source = "terraform-provider-etcd/etcd" }
-  }
-}
-
-provider "etcd" {
-  endpoints = [%q]
-}
-%s`, endpoint, config))
-}
-
 // seen returns the events so far, with successive equal events merged.
 func (b *bench) seen() []string {
 	b.mu.Lock()
@@ -98,17 +82,33 @@ func (b *bench) forget() {
 // job is a configuration with a heartbeat named "deploy". A command waits for
 // the file "go", and exits with the code in it.
 const job = `
-ephemeral "etcd_heartbeat" "deploy" {
-  name     = "deploy"
-  api      = "%s"
-  ttl      = "%s"
-  interval = "300ms"
-  takeover = %t
+terraform {
+  required_providers {
+    etcd = { source = "terraform-provider-etcd/etcd" }
+  }
 }
 
+provider "etcd" {
+  endpoints = [%[1]q]
+}
+
+ephemeral "etcd_heartbeat" "deploy" {
+  name     = "deploy"
+  api      = %[2]q
+  ttl      = "2s"
+  interval = "300ms"
+}
+
+data "etcd_heartbeats" "all" {
+  api        = %[2]q
+  expected   = ["deploy", "web1"]
+  depends_on = [ephemeral.etcd_heartbeat.deploy]
+}
+
+output "missing" { value = data.etcd_heartbeats.all.missing }
+
 resource "terraform_data" "deploy" {
-  triggers_replace = "%s"
-  depends_on       = [ephemeral.etcd_heartbeat.deploy]
+  depends_on = [ephemeral.etcd_heartbeat.deploy]
 
   provisioner "local-exec" {
     command = "touch started; while [ ! -s go ]; do sleep 0.05; done; read code < go; exit $code"
@@ -144,7 +144,7 @@ func TestAccHeartbeatOfARun(t *testing.T) {
 		}
 		t.Run(c.api+" on "+string(c.version), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, c.version, c.api, fmt.Sprintf(job, c.api, "2s", false, "1"))
+			b := newBench(t, c.version, c.api)
 			run := b.Start("apply")
 			b.file(t, "started")
 			first := b.entry(t)
@@ -157,6 +157,9 @@ func TestAccHeartbeatOfARun(t *testing.T) {
 			}
 			b.Write("go", "0\n")
 			run.Wait().MustSucceed().MustBeQuiet()
+			if missing := string(b.Run("output", "-json", "missing").MustSucceed().Stdout); strings.TrimSpace(missing) != `["web1"]` {
+				t.Errorf("missing: %s", missing)
+			}
 			want := []string{"deploy started", "deploy beat", "deploy stopped"}
 			got := b.seen()
 			if len(got) > 3 && got[1] == "deploy stopped" {
@@ -192,7 +195,7 @@ func TestAccHeartbeatAfterTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "2s", false, "1"))
+			b := newBench(t, etcdtest.V36, "v3")
 			t.Cleanup(func() { b.Write("go", "0\n") }) // for a command that outlives the CLI
 			run := b.Start("apply")
 			b.file(t, "started")
@@ -218,111 +221,42 @@ func TestAccHeartbeatAfterTheEnd(t *testing.T) {
 	}
 }
 
-// Two owners of one name: the second gets an error with the first one's value
-// and remaining time to live, and takes the name only with takeover = true.
-func TestAccHeartbeatOfSomeoneElse(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "30s", false, "1"))
-	b.Write("go", "0\n")
-	other, err := claim.Start(context.Background(), b.store, clock.System{}, claim.Options{
-		Key: "/running/deploy", Value: "someone else", TTL: 30 * time.Second, Interval: 200 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := b.Apply().MustSay("Another owner beats as deploy")
-	got.MustDetail(t, `/running/deploy holds "someone else" for another `+cut(got.Detail, "for another ", ",")+", unless it is renewed. Nothing was changed. "+
-		"If its owner is gone, as after a run that was killed, try again when that time is over; to take the name from an owner that is alive, set takeover = true, which takes effect in a plan too; otherwise choose another name.")
-	if left, err := time.ParseDuration(cut(got.Detail, "for another ", ",")); err != nil || left < 20*time.Second || left > 30*time.Second {
-		t.Errorf("%s left, %v", left, err)
-	}
-	if e := b.entry(t); e.Value != "someone else" {
-		t.Errorf("now it holds %q", e.Value)
-	}
-
-	b.Write("main.tf", strings.Replace(b.Read("main.tf"), "takeover = false", "takeover = true", 1))
-	b.Apply().MustSucceed().MustBeQuiet()
-	if err := other.Stop(context.Background()); !errors.Is(err, claim.ErrLost) {
-		t.Errorf("the other one stops: %v", err)
-	}
-}
-
-// cut returns the text between two texts.
-func cut(s, after, before string) string {
-	_, s, _ = strings.Cut(s, after)
-	s, _, _ = strings.Cut(s, before)
-	return s
-}
-
 // A Terraform run that was frozen for longer than its time to live finds, after it
 // resumes, that its claim is gone or has another owner, and reports that at its end.
 func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
-	const after = "From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed."
-	for name, test := range map[string]struct {
-		successor string
-		detail    string
-	}{
-		"expired":    {"", "/running/deploy is gone: it expired, because this process or its machine stood still for longer than the time to live, or it was deleted. " + after},
-		"taken over": {"the next one", `/running/deploy holds "the next one" now: another owner has taken the name. ` + after},
-	} {
-		for _, api := range []string{"v2", "v3"} {
-			t.Run(name+" on "+api, func(t *testing.T) {
-				t.Parallel()
-				b := newBench(t, etcdtest.V35, api, fmt.Sprintf(job, api, "2s", false, "1"))
-				run := b.Start("apply")
-				b.file(t, "started")
-				providers := run.Providers()
-				for _, pid := range providers {
-					if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-						t.Fatal(err)
-					}
+	for api, successor := range map[string]string{"v2": "", "v3": "the next one"} {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, etcdtest.V35, api)
+			run := b.Start("apply")
+			b.file(t, "started")
+			providers := run.Providers()
+			for _, pid := range providers {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
 				}
-				etcdtest.Eventually(t, "it misses its beat", func() error {
-					if e := b.entry(t); e.Value != "" {
-						return fmt.Errorf("%+v", e)
-					}
-					return nil
-				})
-				if test.successor != "" {
-					if _, err := b.store.Create(context.Background(), "/running/deploy", test.successor, time.Minute); err != nil {
-						t.Fatal(err)
-					}
+			}
+			etcdtest.Eventually(t, "it misses its beat", func() error {
+				if e := b.entry(t); e.Value != "" {
+					return fmt.Errorf("%+v", e)
 				}
-				for _, pid := range providers {
-					if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-						t.Fatal(err)
-					}
-				}
-				b.Write("go", "0\n")
-				run.Wait().MustSay("The heartbeat of deploy was lost").MustDetail(t, test.detail)
-				if e := b.entry(t); e.Value != test.successor {
-					t.Errorf("now it holds %q", e.Value)
-				}
+				return nil
 			})
-		}
+			if successor != "" {
+				if _, err := b.store.Create(context.Background(), "/running/deploy", successor, time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, pid := range providers {
+				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.Write("go", "0\n")
+			run.Wait().MustSay("The heartbeat of deploy was lost")
+			if e := b.entry(t); e.Value != successor {
+				t.Errorf("now it holds %q", e.Value)
+			}
+		})
 	}
-}
-
-// If the endpoints are not known at plan, there is no server for a heartbeat;
-// the same apply starts it as soon as they are known.
-func TestAccHeartbeatWithEndpointsOfTheSameApply(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, etcdtest.V36, "v3", fmt.Sprintf(job, "v3", "2s", false, "1"))
-	b.Write("go", "0\n")
-	endpoint := cut(b.Read("main.tf"), `endpoints = ["`, `"`)
-	b.Write("main.tf", strings.Replace(b.Read("main.tf"), `["`+endpoint+`"]`, "[terraform_data.server.output]", 1)+
-		fmt.Sprintf("\nresource \"terraform_data\" \"server\" {\n  input = %q\n}\n", endpoint))
-	if plan := b.Plan(); plan.ExitCode != 2 {
-		t.Fatal(plan)
-	}
-	if got := b.seen(); len(got) != 0 {
-		t.Errorf("the plan did this: %q", got)
-	}
-	b.Apply().MustSucceed().MustBeQuiet()
-	etcdtest.Eventually(t, "the apply beats", func() error {
-		if got := b.seen(); len(got) < 2 || got[0] != "deploy started" || got[len(got)-1] != "deploy stopped" {
-			return fmt.Errorf("%q", got)
-		}
-		return nil
-	})
 }
