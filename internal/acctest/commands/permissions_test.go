@@ -149,7 +149,7 @@ const (
 
 // Each feature of the provider works for the user that the guide creates for
 // it. For a user with fewer permissions, the error says what is missing. (For
-// actions see TestPermissionsOfActions.)
+// actions see TestDefragmentWhenFull.)
 func TestAccPermissions(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Sample(etcdtest.V36) {
