@@ -98,8 +98,8 @@ func TestTokenData(t *testing.T) {
 	})
 }
 
-// The data source needs endpoints that are known, unless a URL has them.
-func TestTokenDataWithoutEndpoints(t *testing.T) {
+// The data source needs endpoints that are known, unless a URL has them, and one place.
+func TestTokenDataInput(t *testing.T) {
 	t.Parallel()
 	simulate(t, 1, "", func(w *world) {
 		for want, endpoints := range map[string]any{"The provider's endpoints are not known yet": driver.Unknown{}, "No discovery cluster to ask": nil} {
@@ -107,6 +107,28 @@ func TestTokenDataWithoutEndpoints(t *testing.T) {
 			_, diags := c.read("etcd_discovery_token", driver.Values{"token": "mine"})
 			w.expect("without endpoints", said(diags), want)
 			c.run.Close()
+		}
+		c := w.call("input", driver.Values{"endpoints": []any{etcdsim.ClientURL("r")}})
+		defer c.run.Close()
+		const either = "Invalid Attribute Combination"
+		url := etcdsim.ClientURL("r") + registryKeys + "mine"
+		for _, test := range []struct {
+			values driver.Values
+			want   string
+		}{
+			{driver.Values{}, either},
+			{driver.Values{"token": "mine", "url": url}, either},
+			{driver.Values{"url": url, "prefix": "/my"}, either},
+			{driver.Values{"token": "a/b"}, "Invalid discovery token"},
+			{driver.Values{"token": "mine", "prefix": "my"}, "Invalid prefix"},
+			{driver.Values{"token": "mine", "protocol": "service"}, "Invalid Attribute Value Match"},
+			{driver.Values{"url": "10.0.0.1:2379"}, "Invalid discovery URL"},
+			{driver.Values{"url": "http:///v2/keys/_etcd/registry/mine"}, "Invalid discovery URL"},
+			{driver.Values{"url": "http://10.0.0.1/v2/keys/mine"}, "Invalid discovery URL"},
+			{driver.Values{"url": "https://discovery.etcd.io/new"}, "Invalid discovery URL"},
+		} {
+			_, diags := c.read("etcd_discovery_token", test.values)
+			w.expect(fmt.Sprint(test.values), said(diags), test.want)
 		}
 	})
 }
