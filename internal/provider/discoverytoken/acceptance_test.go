@@ -5,21 +5,50 @@ package discoverytoken_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/discoverytoken"
 )
 
 const password = "correct horse"
+
+// form starts three members with the environment of the token and the added
+// variables of the machine, and waits until they are one cluster.
+func form(t *testing.T, attributes, added map[string]string) error {
+	var processes []*etcdtest.Process
+	for _, name := range []string{"a", "b", "c"} {
+		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name})
+		for key, value := range attributes {
+			if name, found := strings.CutPrefix(key, "environment."); found && name != "%" {
+				p.Env[name] = value
+			}
+		}
+		maps.Copy(p.Env, added)
+		p.Start()
+		processes = append(processes, p)
+	}
+	ctx := etcdtest.WaitContext(t)
+	for _, p := range processes {
+		if err := p.WaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	got, err := processes[0].Client(t).MemberList(ctx)
+	if err == nil && len(got.Members) != len(processes) {
+		err = fmt.Errorf("the cluster has %d members, want %d", len(got.Members), len(processes))
+	}
+	return err
+}
 
 // A discovery cluster with mutual TLS and authentication: the machines get access
 // with the files and the user in machine_access, and a password of their own.
@@ -47,6 +76,10 @@ resource "etcd_discovery_token" "this" {
     username = "root"
   }
 }
+
+data "etcd_discovery_token" "this" {
+  token = etcd_discovery_token.this.token
+}
 `, registry.Endpoints()[0], password, pki.CAFile, run.CertFile, run.KeyFile, pki.CAFile, machine.CertFile, machine.KeyFile)
 
 	const address = "etcd_discovery_token.this"
@@ -66,7 +99,7 @@ resource "etcd_discovery_token" "this" {
 							return fmt.Errorf("the state holds the password, in %s", name)
 						}
 					}
-					return discoverytoken.Form(t, etcdtest.DefaultVersion, attributes, map[string]string{"ETCD_DISCOVERY_PASSWORD": password})
+					return form(t, attributes, map[string]string{"ETCD_DISCOVERY_PASSWORD": password})
 				},
 			},
 			{
@@ -75,6 +108,9 @@ resource "etcd_discovery_token" "this" {
 					plancheck.ExpectEmptyPlan(),
 					plancheck.ExpectKnownValue(address, tfjsonpath.New("complete"), knownvalue.Bool(true)),
 				}},
+				ConfigStateChecks: []statecheck.StateCheck{
+					statecheck.ExpectKnownValue("data."+address, tfjsonpath.New("members"), knownvalue.ListSizeExact(3)),
+				},
 			},
 		},
 	})

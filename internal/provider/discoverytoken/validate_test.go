@@ -9,7 +9,7 @@ import (
 )
 
 func TestBadInput(t *testing.T) {
-	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
+	s := newSession(t)
 	check := func(config attributes, texts ...string) {
 		t.Helper()
 		want(t, s.validate(config), texts...)
@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 const upTo36 = "warning: For members up to etcd 3.6"
 
 func TestAdviceAtPlan(t *testing.T) {
-	s := newSession(t, fakeProvider(newFake()), registryEndpoints)
+	s := newSession(t)
 	for _, test := range []struct {
 		config attributes
 		want   []string
@@ -79,9 +79,11 @@ func TestAdviceAtPlan(t *testing.T) {
 		{attributes{"size": 3, "protocol": "service"}, []string{"warning: The public discovery service is no longer maintained"}},
 		{attributes{"size": 3, "prefix": "/my"}, []string{"warning: Members look for the token elsewhere"}},
 	} {
-		want(t, s.plan(test.config).texts, test.want...)
+		_, got := s.plan(test.config)
+		want(t, got, test.want...)
 	}
 	// There is no advice about an existing token.
-	s.carryOut(s.plan(attributes{"size": 2}))
-	want(t, s.plan(attributes{"size": 2}).texts)
+	s.up(attributes{"size": 2})
+	_, got := s.plan(attributes{"size": 2})
+	want(t, got)
 }

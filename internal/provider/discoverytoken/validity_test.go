@@ -196,26 +196,27 @@ func (s *session) mustDecideValidly(c configured, complete bool) {
 
 func originate(t *testing.T, name string, complete bool) *session {
 	t.Helper()
-	fake := newFake()
-	s := newSession(t, fakeProvider(fake), registryEndpoints)
+	s := newSession(t)
 	token := "mine"
 	if config := origins[name]; config != nil {
-		s.carryOut(s.plan(config))
+		s.up(config)
 		token = driver.Attribute(s.state(), "token")
 	} else {
 		if strings.HasPrefix(importIDs[name], "service:") {
 			token = firstToken
 		}
-		fake.tokens[token] = discovery.Status{Size: 3}
+		s.registry.tokens[token] = discovery.Status{Size: 3}
 		if complete {
-			fake.register(token, "a", "b", "c")
+			s.registry.register(token, "a", "b", "c")
 		}
-		want(t, s.importState(importIDs[name]))
+		s.configure(attributes{"size": 3})
+		want(t, texts(s.w.Import(t.Context(), s.start, address, importIDs[name])))
 	}
 	if complete {
-		fake.register(token, "a", "b", "c")
+		s.registry.register(token, "a", "b", "c")
 	}
-	want(t, s.refresh())
+	s.w.Resources = nil
+	want(t, texts(s.w.Refresh(t.Context(), s.start)))
 	if got := driver.Attribute(s.state(), "complete"); got != fmt.Sprintf("tftypes.Bool<%q>", fmt.Sprint(complete)) {
 		t.Fatalf("complete is %s", got)
 	}
@@ -225,11 +226,11 @@ func originate(t *testing.T, name string, complete bool) *session {
 // mustPlanValidly plans, and fails the test unless Terraform would accept the plan.
 func (s *session) mustPlanValidly(values attributes, complete bool) {
 	s.t.Helper()
-	p := s.plan(values)
-	if p.plan == nil {
-		s.t.Fatalf("%v: %q", values, p.texts)
+	plan, got := s.plan(values)
+	if plan == nil {
+		s.t.Fatalf("%v: %q", values, got)
 	}
-	if complete && p.action == "replace" {
+	if complete && plan.Change(address).Action == "replace" {
 		s.t.Errorf("%v: a complete token is replaced", values)
 	}
 }
