@@ -391,6 +391,13 @@ func TestHeartbeats(t *testing.T) {
 		b.expect("alive", driver.Attribute(v, "alive", "web1", "value")+driver.Attribute(v, "alive", "stranger", "value"), "of web1of stranger")
 		b.expect("time left", regexp.MustCompile(`"(2|1)\d"`).MatchString(driver.Attribute(v, "alive", "web1", "ttl_left")), true)
 		b.must(store.Delete(b.Context(), again))
+		c := b.call("now", b.provider("r"))
+		defer c.run.Close()
+		now, diags := c.read("etcd_heartbeats", driver.Values{"api": b.api})
+		b.expect("now", said(diags)+events(now), "")
+		for _, name := range []string{"missing", "unexpected"} {
+			b.expect("without expected", driver.Attribute(now, name), "tftypes.Set[tftypes.String]<>")
+		}
 	})
 }
 
