@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,18 +64,17 @@ func newBench(t *testing.T, version etcdtest.Version, api string) *bench {
 	return b
 }
 
-// seen returns the events so far, with successive equal events merged.
-func (b *bench) seen() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Compact(slices.Clone(b.events))
-}
-
-// forget drops the events so far.
-func (b *bench) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.events = nil
+// last waits until that is the last event.
+func (b *bench) last(t *testing.T, kind string) {
+	t.Helper()
+	etcdtest.Eventually(t, kind, func() error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if n := len(b.events); n == 0 || b.events[n-1] != "deploy "+kind {
+			return fmt.Errorf("%q", b.events)
+		}
+		return nil
+	})
 }
 
 // job is a configuration with a heartbeat named "deploy". A command waits for
@@ -132,19 +130,57 @@ func (b *bench) entry(t *testing.T) claim.Entry {
 	return e
 }
 
-// A Terraform run sends heartbeats while it lasts, however long, under a value of
-// its own, and stops at its end. Plan and apply each have their own heartbeat.
-func TestAccHeartbeatOfARun(t *testing.T) {
-	for _, c := range []struct {
-		api     string
-		version etcdtest.Version
-	}{{"v2", etcdtest.V35}, {"v3", etcdtest.V35}, {"v3", etcdtest.V36}, {"v3", etcdtest.V37}} {
-		if !etcdtest.Runs(c.version) {
-			continue
+const lostClaim = "The heartbeat of deploy was lost"
+
+func signal(pids []int, with syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, with)
+	}
+}
+
+// freeze freezes the provider until its claim has expired, and another owner, if there is
+// one, has the name.
+func (b *bench) freeze(t *testing.T, run *acctest.Running, successor string) {
+	providers := run.Providers()
+	signal(providers, syscall.SIGSTOP)
+	defer signal(providers, syscall.SIGCONT)
+	etcdtest.Until(t, "it misses its beat", func() bool { return b.entry(t).Value == "" })
+	if successor != "" {
+		if _, err := b.store.Create(context.Background(), "/running/deploy", successor, time.Hour); err != nil {
+			t.Error(err)
 		}
-		t.Run(c.api+" on "+string(c.version), func(t *testing.T) {
+	}
+	b.Write("go", "0\n")
+}
+
+// A run of Terraform beats while it lasts, longer than its time to live, under a value of its
+// own. However it ends, it leaves nothing behind if the provider lives to clean up. One that
+// is frozen for longer than its time to live learns from its next beat that it is lost.
+func TestAccHeartbeat(t *testing.T) {
+	for _, test := range []struct {
+		name, api string
+		version   etcdtest.Version
+		end       func(t *testing.T, b *bench, run *acctest.Running)
+		want      string // the last event
+		says      string // the error; "-" if the CLI does not live to tell
+	}{
+		{"regularly", "v2", etcdtest.V35, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "0\n") }, "stopped", ""},
+		{"regularly", "v3", etcdtest.V35, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "0\n") }, "stopped", ""},
+		{"regularly", "v3", etcdtest.V37, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "0\n") }, "stopped", ""},
+		{"consumer fails", "v3", etcdtest.V37, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "1\n") }, "stopped", "-"},
+		{"interrupted", "v3", etcdtest.V37, func(_ *testing.T, _ *bench, run *acctest.Running) { run.Interrupt() }, "stopped", "-"},
+		{"CLI killed", "v3", etcdtest.V37, func(_ *testing.T, _ *bench, run *acctest.Running) { run.Kill() }, "stopped", "-"},
+		{"provider killed", "v3", etcdtest.V37, func(_ *testing.T, b *bench, run *acctest.Running) {
+			signal(run.Providers(), syscall.SIGKILL)
+			b.Write("go", "0\n")
+		}, "missed", "-"},
+		{"frozen", "v2", etcdtest.V35, func(t *testing.T, b *bench, run *acctest.Running) { b.freeze(t, run, "") }, "missed", lostClaim},
+		{"taken over", "v3", etcdtest.V37, func(t *testing.T, b *bench, run *acctest.Running) { b.freeze(t, run, "next") }, "started", lostClaim},
+	} {
+		t.Run(fmt.Sprint(test.name, " with ", test.api, " on ", test.version), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, c.version, c.api)
+			b := newBench(t, test.version, test.api)
+			t.Cleanup(func() { b.Write("go", "0\n") }) // for a command that outlives the CLI
 			run := b.Start("apply")
 			b.file(t, "started")
 			first := b.entry(t)
@@ -155,107 +191,18 @@ func TestAccHeartbeatOfARun(t *testing.T) {
 			if later := b.entry(t); later.Value != first.Value {
 				t.Errorf("the value became %q", later.Value)
 			}
-			b.Write("go", "0\n")
-			run.Wait().MustSucceed().MustBeQuiet()
-			if missing := string(b.Run("output", "-json", "missing").MustSucceed().Stdout); strings.TrimSpace(missing) != `["web1"]` {
-				t.Errorf("missing: %s", missing)
-			}
-			want := []string{"deploy started", "deploy beat", "deploy stopped"}
-			got := b.seen()
-			if len(got) > 3 && got[1] == "deploy stopped" {
-				got = got[2:] // the plan was too short for another beat
-			} else if len(got) > 3 {
-				got = got[3:]
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("seen: %q, want %q at the end", b.seen(), want)
-			}
-			if e := b.entry(t); e.Value != "" {
-				t.Errorf("left behind: %+v", e)
-			}
-		})
-	}
-}
-
-// A Terraform run that ends in another way leaves nothing behind either, if the
-// provider survives to clean up; only a killed provider misses its beats.
-func TestAccHeartbeatAfterTheEnd(t *testing.T) {
-	for name, test := range map[string]struct {
-		end  func(b *bench, run *acctest.Running)
-		want string
-	}{
-		"consumer fails": {func(b *bench, _ *acctest.Running) { b.Write("go", "1\n") }, "deploy stopped"},
-		"interrupted":    {func(_ *bench, run *acctest.Running) { run.Interrupt() }, "deploy stopped"},
-		"CLI killed":     {func(_ *bench, run *acctest.Running) { run.Kill() }, "deploy stopped"},
-		"provider killed": {func(_ *bench, run *acctest.Running) {
-			for _, pid := range run.Providers() {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}, "deploy missed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, etcdtest.V36, "v3")
-			t.Cleanup(func() { b.Write("go", "0\n") }) // for a command that outlives the CLI
-			run := b.Start("apply")
-			b.file(t, "started")
-			etcdtest.Eventually(t, "it beats", func() error {
-				if got := b.seen(); got[len(got)-1] != "deploy beat" {
-					return fmt.Errorf("%q", got)
+			b.last(t, "beat")
+			test.end(t, b, run)
+			b.last(t, test.want)
+			o := run.Wait()
+			switch test.says {
+			case "":
+				o.MustSucceed().MustBeQuiet()
+				if missing := string(b.Run("output", "-json", "missing").MustSucceed().Stdout); strings.TrimSpace(missing) != `["web1"]` {
+					t.Errorf("missing: %s", missing)
 				}
-				return nil
-			})
-			b.forget()
-			test.end(b, run)
-			if name == "provider killed" {
-				b.Write("go", "0\n")
-			}
-			etcdtest.Eventually(t, test.want, func() error {
-				if got := b.seen(); len(got) == 0 || got[len(got)-1] != test.want {
-					return fmt.Errorf("%q", got)
-				}
-				return nil
-			})
-			run.Wait()
-		})
-	}
-}
-
-// A Terraform run that was frozen for longer than its time to live finds, after it
-// resumes, that its claim is gone or has another owner, and reports that at its end.
-func TestAccHeartbeatOfAFrozenRun(t *testing.T) {
-	for api, successor := range map[string]string{"v2": "", "v3": "the next one"} {
-		t.Run(api, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, etcdtest.V35, api)
-			run := b.Start("apply")
-			b.file(t, "started")
-			providers := run.Providers()
-			for _, pid := range providers {
-				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
-			}
-			etcdtest.Eventually(t, "it misses its beat", func() error {
-				if e := b.entry(t); e.Value != "" {
-					return fmt.Errorf("%+v", e)
-				}
-				return nil
-			})
-			if successor != "" {
-				if _, err := b.store.Create(context.Background(), "/running/deploy", successor, time.Minute); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, pid := range providers {
-				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-					t.Fatal(err)
-				}
-			}
-			b.Write("go", "0\n")
-			run.Wait().MustSay("The heartbeat of deploy was lost")
-			if e := b.entry(t); e.Value != successor {
-				t.Errorf("now it holds %q", e.Value)
+			case lostClaim:
+				o.MustSay(lostClaim)
 			}
 		})
 	}
