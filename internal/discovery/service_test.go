@@ -51,29 +51,6 @@ func TestServiceFormsACluster(t *testing.T) {
 	}
 }
 
-func TestServiceOverTLS(t *testing.T) {
-	t.Parallel()
-	pki := etcdtest.NewPKI(t)
-	service := etcdtest.NewDiscoveryService(t, pki)
-	s := settings()
-	_, err := NewService(s, service.URL, &connection.Pool{}).Create(t.Context(), "", 3)
-	if err == nil || !strings.Contains(err.Error(), "does not answer: certificate signed by an unknown authority") {
-		t.Errorf("without its CA: got %v", err)
-	}
-	s.TLS = pki.ClientConfig(pki.Client("anyone"))
-	r := NewService(s, service.URL, &connection.Pool{})
-	place := mustCreate(t, r, "", 5)
-	if got := mustStatus(t, r, place.Token); got.Size != 5 {
-		t.Errorf("status: got %+v", got)
-	}
-	wantError(t, r.Delete(t.Context(), place.Token), ErrKept)
-	_, err = r.Status(t.Context(), token3)
-	wantError(t, err, ErrNoToken)
-	if want := service.URL + "/" + token3 + " answered 400 unable to GET token"; err.Error() != want {
-		t.Errorf("got %q, want %q", err, want)
-	}
-}
-
 // Test that a service is asked once and that its answer is reported.
 func TestServiceAnswers(t *testing.T) {
 	t.Parallel()
