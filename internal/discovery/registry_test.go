@@ -86,6 +86,7 @@ func (r *simulatedRegistry) v2(method, key string) string {
 	if err != nil {
 		r.Fatal(err)
 	}
+	defer func() { _ = resp.Body.Close() }()
 	body, _ := io.ReadAll(resp.Body)
 	return string(body)
 }

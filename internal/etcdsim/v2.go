@@ -15,6 +15,8 @@ import (
 	"time"
 
 	clientv2 "go.etcd.io/etcd/client/v2"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
 // storeV2 are the keys of the v2 API: server/etcdserver/api/v2store. It has what the provider
@@ -145,7 +147,7 @@ func (s *storeV2) write(w writeV2) (*clientv2.Response, error) {
 	case w.form.Get("prevExist") == "false":
 		return s.create("create", w, false)
 	}
-	if _, err := s.find(w.key); err != nil && err.(clientv2.Error).Code != clientv2.ErrorCodeKeyNotFound { //nolint:errorlint,forcetypeassert // find returns no other
+	if _, err := s.find(w.key); err != nil && connection.CodeV2(err) != clientv2.ErrorCodeKeyNotFound {
 		return nil, err
 	}
 	return s.create("set", w, true)

@@ -149,6 +149,7 @@ func (w *world) web(method, address, path string) string {
 	w.must(err)
 	resp, err := w.network.Run("curl").Web(address).RoundTrip(req)
 	w.must(err)
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	w.must(err)
 	return string(body)
@@ -158,10 +159,10 @@ func (w *world) web(method, address, path string) string {
 func (k *tokenWorld) put(id, name, value string) {
 	k.Helper()
 	path := map[bool]string{true: "_config/size", false: name}[name == "size"]
-	switch {
-	case k.protocol == "service":
+	switch k.protocol {
+	case "service":
 		k.service.Put(id, path, value)
-	case k.protocol == "v2":
+	case "v2":
 		k.web(http.MethodPut, etcdsim.ClientURL("r"), registryKeys+id+"/"+path+"?value="+url.QueryEscape(value))
 	default:
 		if path == name {
