@@ -152,7 +152,6 @@ func Judge(s Status, err error, least int) Verdict {
 // see [NewV2] and [NewV3].
 type Cluster struct {
 	settings connection.Settings
-	sleep    func(context.Context, time.Duration) error
 	// at calls do with the keys at one endpoint, within the request timeout.
 	at func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error
 }
@@ -208,7 +207,7 @@ func (r *Cluster) Create(ctx context.Context, token string, size int) (Place, er
 			return Place{}, err
 		}
 		log.Debug(ctx, log.Discovery, "creating the token again", "error", err)
-		if r.sleep(ctx, retryAfter) != nil {
+		if r.settings.Time().Sleep(ctx, retryAfter) != nil {
 			return Place{}, &UnsureError{Place: place, Err: err}
 		}
 	}

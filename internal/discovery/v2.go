@@ -18,7 +18,7 @@ import (
 // of an etcd up to 3.5, for members up to 3.6. It connects on first use and keeps no
 // connection open between calls.
 func NewV2(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
-	return &Cluster{settings, settings.Time().Sleep, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
+	return &Cluster{settings, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
 		return pool.V2(ctx, settings, endpoint, func(ctx context.Context, api clientv2.KeysAPI) error { return do(ctx, keysV2{api, prefix}) })
 	}}
 }

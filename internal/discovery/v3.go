@@ -26,7 +26,7 @@ import (
 // script registers members of every version. Its connections come from pool, so
 // concurrent requests for many tokens share one connection.
 func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
-	return &Cluster{settings, settings.Time().Sleep, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
+	return &Cluster{settings, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
 		client, err := pool.Client(ctx, settings, endpoint)
 		if err != nil {
 			return err

@@ -75,7 +75,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 	}
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	status, err := r.open(r.Backend, m).Status(call, was.Token)
+	status, err := openRegistry(r.Backend, m).Status(call, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	return was.unformed(doing, status, err, text.DiscoveryBootstrapped(doing, names(status.Members)), diags)
 }

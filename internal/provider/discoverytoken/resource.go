@@ -44,14 +44,11 @@ const (
 const typeSuffix = "_discovery_token"
 
 // tokenResource implements etcd_discovery_token.
-type tokenResource struct {
-	backend.Resource
-	open func(*backend.Backend, model) discovery.Registry
-}
+type tokenResource struct{ backend.Resource }
 
 // NewResource returns the resource etcd_discovery_token.
 func NewResource() resource.Resource {
-	return &tokenResource{backend.Resource{Type: typeSuffix}, openRegistry}
+	return &tokenResource{backend.Resource{Type: typeSuffix}}
 }
 
 // openRegistry returns the discovery cluster or service of a token, unconnected.
@@ -102,7 +99,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 func (r *tokenResource) write(ctx context.Context, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
 	call, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
-	place, err := r.open(r.Backend, *plan).Create(call, token, plan.size())
+	place, err := openRegistry(r.Backend, *plan).Create(call, token, plan.size())
 	var exists *discovery.ExistsError
 	var uncertain *discovery.UnsureError
 	var others *discovery.OthersError
@@ -141,7 +138,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	token := state.Token.ValueString()
-	status, err := r.open(r.Backend, state).Status(call, token)
+	status, err := openRegistry(r.Backend, state).Status(call, token)
 	if state.isImport() {
 		r.finishImport(ctx, &state, status, err, resp)
 		return
@@ -217,7 +214,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	}
 	call, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
-	registry, token := r.open(r.Backend, state), state.Token.ValueString()
+	registry, token := openRegistry(r.Backend, state), state.Token.ValueString()
 
 	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status
