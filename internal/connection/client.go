@@ -9,12 +9,14 @@ import (
 	"io"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
@@ -52,7 +54,8 @@ type Client struct {
 	requestTimeout time.Duration
 	cancel         context.CancelFunc
 	clock          clock.Clock
-	// token is set if the client borrows the authentication of another endpoint.
+	// token is set if the client borrows the authentication of another endpoint, and
+	// with credentials in a [World].
 	token *sharedToken
 }
 
@@ -68,12 +71,17 @@ func (s Settings) WithoutCredentials() Settings {
 // client makes a client for one normalised endpoint, which may receive the credentials.
 // It does not dial, except to authenticate if a user name and a password are set, within
 // the request timeout. It is not an error if authentication is disabled.
-func (s Settings) client(ctx context.Context, endpoint string, world World) (*Client, error) {
+func (s Settings) client(ctx context.Context, endpoint string, p *Pool) (*Client, error) {
 	to := s.wire(endpoint)
 	c := &Client{dialer: newDialer(s, endpoint, to), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
-	if world != nil {
-		c.Client, c.cancel = world.Client(endpoint, to.url()), func() {}
-		return c, nil
+	if p.World != nil {
+		c.Client, c.cancel = p.World.Client(endpoint, to.url()), func() {}
+		if s.anonymous || s.Username == "" {
+			return c, nil
+		}
+		// Its client does not log in by itself.
+		c.token = &sharedToken{authenticate: func(ctx context.Context) (string, error) { return p.authenticate(ctx, s, endpoint) }}
+		return c, c.token.renew(ctx, "")
 	}
 	if err := c.connect(ctx, s.config(c.dialer)); err != nil {
 		return nil, err
@@ -106,7 +114,6 @@ func (s Settings) config(d *dialer) clientv3.Config {
 	}
 	switch {
 	case s.anonymous && s.token != nil:
-		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(lent{s.token, d.to}))
 		// Otherwise clientv3 would repeat a call with a stale token a hundred times.
 		config.MaxUnaryRetries = 1
 	case !s.anonymous:
@@ -208,6 +215,10 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 		var stop context.CancelFunc
 		call, stop = context.WithTimeout(ctx, limit)
 		defer stop()
+	}
+	if token := c.token.current(); token != "" {
+		c.to.record(sentToken)
+		call = metadata.AppendToOutgoingContext(call, rpctypes.TokenFieldNameGRPC, token)
 	}
 	if err := f(call); err != nil {
 		return c.explain(ctx, err)

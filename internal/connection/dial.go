@@ -286,12 +286,12 @@ const (
 	sentCertificate = "certificate"
 )
 
-// World takes the place of the network in tests; see [Pool]. It does not
-// simulate logins: settings with a user name need the real network.
+// World takes the place of the network in tests; see [Pool]. It simulates no TLS.
 type World interface {
 	// Client returns etcd's own client of the server at an address, which is a
 	// scheme, a host and a port. The end of an attempt to connect is an [*Error]
-	// of endpoint. The answers are those after clientv3's retries.
+	// of endpoint. The answers are those after clientv3's retries. The client does
+	// not log in: [Client.Do] gives its requests their tokens.
 	Client(endpoint, address string) *clientv3.Client
 	// Web returns the transport of HTTP requests to the server at an address.
 	Web(address string) http.RoundTripper

@@ -32,6 +32,7 @@ type Pool struct {
 	closing map[*func(context.Context)]struct{}
 	entries map[poolKey]*poolEntry
 	tokens  map[poolKey]*sharedToken
+	logins  map[poolKey]*shared[string]
 	web     map[poolKey]webTransport
 }
 
@@ -76,7 +77,7 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 		return open, err
 	}
 	return entry.do(ctx, func() (*Client, error) {
-		client, err := s.client(ctx, key.endpoint, p.World)
+		client, err := s.client(ctx, key.endpoint, p)
 		if err != nil {
 			return nil, err
 		}

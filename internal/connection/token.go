@@ -24,8 +24,11 @@ type sharedToken struct {
 	token        atomic.Pointer[string]
 }
 
-// current returns the token, "" before the first renewal.
+// current returns the token, "" before the first renewal and without t.
 func (t *sharedToken) current() string {
+	if t == nil {
+		return ""
+	}
 	if token := t.token.Load(); token != nil {
 		return *token
 	}
@@ -48,26 +51,6 @@ func (t *sharedToken) renew(ctx context.Context, used string) error {
 	})
 	return err
 }
-
-// lent sends the shared token to one server. It implements gRPC's PerRPCCredentials.
-type lent struct {
-	*sharedToken
-	to wire
-}
-
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (l lent) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	token := l.current()
-	if token == "" {
-		return nil, nil
-	}
-	l.to.record(sentToken)
-	return map[string]string{rpctypes.TokenFieldNameGRPC: token}, nil
-}
-
-// RequireTransportSecurity implements credentials.PerRPCCredentials. The
-// operator decides whether to use TLS, as with etcd's own clients.
-func (lent) RequireTransportSecurity() bool { return false }
 
 // authenticateAnywhere requests a token from all endpoints concurrently and
 // returns the first. A frozen endpoint does not delay the others.
@@ -102,22 +85,33 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 	return "", errors.Join(append(noLogin, errs...)...) // the kind of the first error counts
 }
 
-func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (token string, err error) {
-	c, err := p.Client(ctx, s.WithoutCredentials(), endpoint)
+// authenticate requests a token from an endpoint. Concurrent callers share it.
+func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (string, error) {
+	s = s.WithoutCredentials()
+	key, err := newPoolKey(s, endpoint)
 	if err != nil {
 		return "", err
 	}
-	err = c.do(ctx, c.requestTimeout, func(ctx context.Context) error {
-		response, err := c.Authenticate(ctx, s.Username, s.Password.Reveal())
-		if errors.Is(err, rpctypes.ErrAuthNotEnabled) {
-			return nil
+	p.mu.Lock()
+	login := valueOf(&p.logins, key, func() *shared[string] { return &shared[string]{} })
+	p.mu.Unlock()
+	return login.do(ctx, func() (token string, err error) {
+		c, err := p.Client(ctx, s, endpoint)
+		if err != nil {
+			return "", err
 		}
-		if err == nil {
-			token = response.Token
-		}
-		return err
+		err = c.do(ctx, c.requestTimeout, func(ctx context.Context) error {
+			response, err := c.Authenticate(ctx, s.Username, s.Password.Reveal())
+			if errors.Is(err, rpctypes.ErrAuthNotEnabled) {
+				return nil
+			}
+			if err == nil {
+				token = response.Token
+			}
+			return err
+		})
+		return token, loginError(err, c.answered.Load())
 	})
-	return token, loginError(err, c.answered.Load())
 }
 
 // shared is work that concurrent callers do once, and whose result they share. The zero

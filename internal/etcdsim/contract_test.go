@@ -90,6 +90,7 @@ var groups = []group{
 		{"a voter is down", downCase},
 	}},
 	{"one", 1, false, []contract{{"a dead learner is promoted", deadLearnerCase}}},
+	{"users", 3, false, []contract{{"users", usersCase}, {"permissions", permissionsCase}, {"tokens", tokensCase}, {"downgrade", downgradeCase}}},
 	{"links", 3, true, []contract{{"the leader is cut off", splitCase}}},
 }
 

@@ -24,10 +24,10 @@ type deviation struct{ method, what string }
 
 // unstated are the fields of answers that the suite does not state, and why.
 var unstated = map[string]string{
+	"Downgrade version":        "the leader may lower it at any moment",
 	"Snapshot remaining_bytes": "clients do not see it",
 	"Status dbSize":            "the size of the database is not simulated",
 	"Status dbSizeInUse":       "the size of the database is not simulated",
-	"Watch created":            "clients do not see it",
 	"Watch watch_id":           "clients do not see it",
 	"Watch fragment":           "clients do not see it",
 	"Watch cancel_reason":      "clients do not see it next to a compaction",

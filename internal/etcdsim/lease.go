@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/authpb"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/protobuf/proto"
@@ -101,7 +102,16 @@ func (p *Process) leaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (prot
 }
 
 func (p *Process) leaseRevoke(ctx context.Context, r *pb.LeaseRevokeRequest) (proto.Message, error) {
-	if _, err := p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) { return nil, s.revoke(r.ID) }); err != nil {
+	who, err := p.who(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
+		if err := s.mayUse(who, authpb.Permission_WRITE, r.ID); err != nil {
+			return nil, err
+		}
+		return nil, s.revoke(r.ID)
+	}); err != nil {
 		return nil, err
 	}
 	return &pb.LeaseRevokeResponse{Header: p.header(true)}, nil
@@ -111,6 +121,15 @@ func (p *Process) leaseTimeToLive(ctx context.Context, r *pb.LeaseTimeToLiveRequ
 	leader, err := p.toLeader(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if r.Keys {
+		who, err := p.who(ctx)
+		if err == nil {
+			err = p.state.mayUse(who, authpb.Permission_READ, r.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	out := &pb.LeaseTimeToLiveResponse{Header: p.header(true), ID: r.ID, TTL: -1}
 	if ttl, ok := leader.state.leases[r.ID]; ok {
@@ -127,6 +146,13 @@ func (p *Process) leaseTimeToLive(ctx context.Context, r *pb.LeaseTimeToLiveRequ
 func (p *Process) leaseRenew(ctx context.Context, r *pb.LeaseKeepAliveRequest) (proto.Message, error) {
 	out := &pb.LeaseKeepAliveResponse{Header: p.header(true), ID: r.ID}
 	leader, err := p.toLeader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who, err := p.who(ctx)
+	if err == nil {
+		err = p.state.mayUse(who, authpb.Permission_WRITE, r.ID)
+	}
 	if err != nil {
 		return nil, err
 	}

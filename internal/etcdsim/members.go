@@ -44,8 +44,10 @@ func (m *record) clone() *record {
 type state struct {
 	version     Version
 	maxLearners int
+	index       uint64    // of the entry that is applied
 	members     []*record // in the order of their IDs, as the list has them
 	removed     map[uint64]bool
+	downgrade   string // to this version, "" for none
 	*store
 	v2 *storeV2
 }

@@ -11,7 +11,7 @@
 // passes on real servers.
 //
 // Time is virtual in a bubble of testing/synctest, and real outside of one. Nothing
-// depends on chance: the order of requests decides. Authentication is not simulated.
+// depends on chance: the order of requests decides. TLS is not simulated.
 package etcdsim
 
 import (
@@ -71,14 +71,18 @@ type Call struct {
 
 // Run is one run's view of a network.
 type Run struct {
-	n    *Network
-	name string
+	n          *Network
+	name, user string
 }
 
 var _ connection.World = (*Run)(nil)
 
 // Run returns the view of the run of that name.
-func (n *Network) Run(name string) *Run { return &Run{n, name} }
+func (n *Network) Run(name string) *Run { return &Run{n: n, name: name} }
+
+// As returns the view of a run that needs no token: each request comes from the user, as
+// that of a client certificate with the common name does.
+func (r *Run) As(user string) *Run { return &Run{r.n, r.name, user} }
 
 // Answer makes a process answer at an address, in addition to its client URL:
 // behind it may be a member of another cluster. nil means that nothing listens.

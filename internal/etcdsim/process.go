@@ -34,6 +34,9 @@ type Process struct {
 	// PeerURL is where the process listens for peers, whatever the list of members has.
 	// It may be changed while the process does not run.
 	PeerURL string
+	// Also are further client URLs that the member publishes.
+	Also []string
+	// Version may be changed while the process does not run.
 	Version Version
 
 	c *Cluster
@@ -64,6 +67,8 @@ type peer struct {
 	sent, received int64
 	counted        time.Time
 }
+
+func (p *Process) clientURLs() []string { return slices.Sorted(slices.Values(append([]string{p.ClientURL}, p.Also...))) }
 
 // life identifies the time between a start and the end of a process.
 func (p *Process) life() chan struct{} {
@@ -159,6 +164,8 @@ func (p *Process) Start() error {
 func (p *Process) start() {
 	p.running, p.frozen, p.leaving, p.contact = true, false, false, false
 	p.died, p.started, p.peers, p.lead = make(chan struct{}), time.Now(), map[uint64]*peer{}, 0
+	p.state.version = p.Version
+	clear(p.state.users.tokens)
 	p.c.n.listen(p.ClientURL, p)
 }
 

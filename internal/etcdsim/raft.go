@@ -167,6 +167,7 @@ func (c *Cluster) elect(p *Process) {
 func (c *Cluster) commit() bool {
 	if len(c.tail) == 0 {
 		c.publish()
+		c.downgraded()
 	}
 	more := len(c.tail) > 0
 	if more {
@@ -185,6 +186,7 @@ func (c *Cluster) commit() bool {
 			if e.apply == nil {
 				continue
 			}
+			p.state.index = c.index(p.applied + 1)
 			if answer, err := e.apply(p.state); p == e.at {
 				e.answer, e.err, e.done = answer, err, true
 			}
@@ -206,11 +208,11 @@ func b2i(b bool) int {
 func (c *Cluster) publish() {
 	for _, p := range c.processes {
 		if m := c.leader.state.find(p.id); m != nil && p.running && !p.stalled && c.leader.reaches(p) &&
-			(m.Name != p.Name || !slices.Equal(m.ClientURLs, []string{p.ClientURL})) {
-			id, name, url := p.id, p.Name, p.ClientURL
+			(m.Name != p.Name || !slices.Equal(m.ClientURLs, p.clientURLs())) {
+			id, name, urls := p.id, p.Name, p.clientURLs()
 			c.tail = append(c.tail, &entry{apply: func(s *state) (proto.Message, error) {
 				if m := s.find(id); m != nil {
-					m.Name, m.ClientURLs = name, []string{url}
+					m.Name, m.ClientURLs = name, urls
 				}
 				return nil, nil
 			}})

@@ -46,6 +46,9 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 	if m := p.self(); m != nil && m.IsLearner && !forLearner(request) {
 		return nil, p.Version.learnerError()
 	}
+	if err := p.enter(ctx, request); err != nil {
+		return nil, err
+	}
 	switch r := request.(type) {
 	case *pb.RangeRequest:
 		return p.read(ctx, r)
@@ -65,6 +68,13 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 				return nil, err
 			}
 		}
+		who, err := p.who(ctx)
+		if err == nil {
+			err = p.state.users.known(who)
+		}
+		if err != nil {
+			return nil, err
+		}
 		return &pb.MemberListResponse{Header: p.header(false), Members: p.state.list()}, nil
 	case *pb.MemberAddRequest:
 		return p.memberAdd(ctx, r)
@@ -82,6 +92,13 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 		return p.alarm(ctx, r)
 	case *pb.MoveLeaderRequest:
 		return p.moveLeader(ctx, r)
+	case *pb.DowngradeRequest:
+		return p.downgrade(ctx, r)
+	case *pb.AuthenticateRequest:
+		return p.login(ctx, r)
+	case *pb.AuthEnableRequest, *pb.AuthDisableRequest, *pb.AuthStatusRequest, *pb.AuthUserAddRequest, *pb.AuthUserChangePasswordRequest, *pb.AuthUserGrantRoleRequest,
+		*pb.AuthUserRevokeRoleRequest, *pb.AuthRoleAddRequest, *pb.AuthRoleGrantPermissionRequest, *pb.AuthRoleRevokePermissionRequest:
+		return p.manage(ctx, r)
 	}
 	return nil, status.Errorf(codes.Unimplemented, "%T is not simulated", request)
 }
@@ -106,7 +123,20 @@ func (p *Process) read(ctx context.Context, r *pb.RangeRequest) (proto.Message, 
 			return nil, err
 		}
 	}
+	if err := p.permits(ctx, r); err != nil {
+		return nil, err
+	}
 	return p.fill(p.state.read(r))
+}
+
+// permits checks a request that only this process carries out: doSerialize,
+// server/etcdserver/v3_server.go.
+func (p *Process) permits(ctx context.Context, request proto.Message) error {
+	who, err := p.who(ctx)
+	if err == nil {
+		err = p.state.permitted(who, request)
+	}
+	return err
 }
 
 // write proposes a change of the keys.
@@ -124,15 +154,25 @@ func (p *Process) write(ctx context.Context, request proto.Message) (proto.Messa
 					return nil, err
 				}
 			}
+			if err := p.permits(ctx, r); err != nil {
+				return nil, err
+			}
 			return p.fill(p.state.txn(r))
 		}
 	}
-	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) { return s.write(request) }))
+	who, err := p.who(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) { return s.write(who, request) }))
 }
 
 // write applies a change of the keys.
-func (s *store) write(request proto.Message) (answer proto.Message, err error) {
+func (s *store) write(who identity, request proto.Message) (answer proto.Message, err error) {
 	if err := s.accepts(request); err != nil {
+		return nil, err
+	}
+	if err := s.permitted(who, request); err != nil {
 		return nil, err
 	}
 	switch r := request.(type) {
@@ -162,7 +202,7 @@ func (p *Process) status() *pb.StatusResponse {
 		RaftTerm: p.term, RaftIndex: index, RaftAppliedIndex: index, DbSize: 20480, DbSizeInUse: 16384,
 	}
 	if p.Version.from36() {
-		out.StorageVersion, out.DbSizeQuota, out.DowngradeInfo = p.Version.storageVersion(), 2<<30, &pb.DowngradeInfo{}
+		out.StorageVersion, out.DbSizeQuota, out.DowngradeInfo = p.Version.storageVersion(), 2<<30, &pb.DowngradeInfo{Enabled: p.state.downgrade != "", TargetVersion: p.state.downgrade}
 	}
 	if out.Leader == 0 {
 		out.Errors = []string{"etcdserver: no leader"}

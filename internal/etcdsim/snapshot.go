@@ -31,6 +31,9 @@ func (n *Network) snapshot(s stream, call Call) error {
 		n.mu.Lock()
 		if first {
 			if p, err = n.reach(ctx, call.Run, call.Address); err == nil {
+				err = p.Version.snapshotError(p.enter(ctx, request))
+			}
+			if err == nil {
 				life, left = p.life(), p.snapshot()
 			}
 		} else if err = n.wait(ctx, p, 0, nil, func() bool { return !p.frozen && !n.silent(call.Run, call.Address) }); err == nil && p.life() != life {

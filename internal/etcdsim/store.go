@@ -30,10 +30,11 @@ type store struct {
 	history        []event
 	leases         map[int64]int64   // the granted TTL in seconds, by ID
 	alarms         []*pb.AlarmMember // that are raised, sorted
+	users          *users
 }
 
 func newStore() *store {
-	return &store{rev: 1, compacted: -1, kvs: map[string]*mvccpb.KeyValue{}, leases: map[int64]int64{}}
+	return &store{rev: 1, compacted: -1, kvs: map[string]*mvccpb.KeyValue{}, leases: map[int64]int64{}, users: newUsers()}
 }
 
 // inRange reports whether a key is in a range. An end of one zero byte means all keys

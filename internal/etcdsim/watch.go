@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 
+	"go.etcd.io/etcd/api/v3/authpb"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -26,7 +27,7 @@ func (n *Network) watch(s stream, call Call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.SendMsg(out); err != nil {
+	if err := s.SendMsg(out); err != nil || out.Canceled {
 		return err
 	}
 	for {
@@ -90,6 +91,13 @@ func (w *watch) create(r *pb.WatchRequest) (*pb.WatchResponse, error) {
 		return nil, status.Error(codes.Unimplemented, "of watches, only their creation is simulated, without filters, progress and chosen IDs")
 	}
 	h := w.p.header(true)
+	who, err := w.p.who(ctx)
+	if err == nil {
+		err = w.p.state.users.may(who, authpb.Permission_READ, w.r.Key, w.r.RangeEnd)
+	}
+	if err != nil {
+		return &pb.WatchResponse{Header: h, Created: true, Canceled: true, CancelReason: status.Convert(err).Message()}, nil
+	}
 	w.next = cmp.Or(w.r.StartRevision, h.Revision+1)
 	return &pb.WatchResponse{Header: h, Created: true}, nil
 }
@@ -105,10 +113,7 @@ func (w *watch) find() (*pb.WatchResponse, <-chan struct{}, error) {
 	case !p.running || p.life() != w.life:
 		return nil, nil, errGone
 	}
-	md, ok := metadata.FromIncomingContext(w.ctx)
-	if !ok {
-		md, _ = metadata.FromOutgoingContext(w.ctx)
-	}
+	md, _ := metadata.FromIncomingContext(w.ctx)
 	if len(md.Get(rpctypes.MetadataRequireLeaderKey)) > 0 && p.leaderID() == 0 {
 		return nil, nil, rpctypes.ErrGRPCNoLeader
 	}

@@ -23,25 +23,26 @@ import (
 
 // Client implements [connection.World].
 func (r *Run) Client(endpoint, address string) *clientv3.Client {
-	conn := &conn{r.n, r.name, endpoint, address}
+	conn := &conn{r, endpoint, address}
 	c := clientv3.NewCtxClient(context.Background())
 	c.KV = clientv3.NewKVFromKVClient(pb.NewKVClient(conn), c)
 	c.Cluster = clientv3.NewClusterFromClusterClient(pb.NewClusterClient(conn), c)
 	c.Lease = clientv3.NewLeaseFromLeaseClient(pb.NewLeaseClient(conn), c, time.Second)
 	c.Watcher = watcher{pb.NewWatchClient(conn)}
 	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(pb.NewMaintenanceClient(conn), c)
+	c.Auth = clientv3.NewAuthFromAuthClient(pb.NewAuthClient(conn), c)
 	return c
 }
 
 // Conn returns what makes the calls that clientv3 does not have.
 func (r *Run) Conn(address string) grpc.ClientConnInterface {
-	return &conn{r.n, r.name, address, address}
+	return &conn{r, address, address}
 }
 
 // conn is a connection to one address. It implements [grpc.ClientConnInterface].
 type conn struct {
-	n                      *Network
-	run, endpoint, address string
+	*Run
+	endpoint, address string
 }
 
 // Invoke implements [grpc.ClientConnInterface].
@@ -51,13 +52,22 @@ func (c *conn) Invoke(ctx context.Context, method string, args, reply any, _ ...
 	if !ok || !ok2 {
 		return status.Errorf(codes.Internal, "%T is no message", args)
 	}
-	answer, err := c.n.unary(ctx, Call{Run: c.run, Address: c.address, Method: method, Request: request})
+	answer, err := c.n.unary(c.received(ctx), Call{Run: c.name, Address: c.address, Method: method, Request: request})
 	if err != nil {
 		return c.named(err)
 	}
 	proto.Merge(into, answer)
 	return nil
 }
+
+// received returns the context at the server.
+func (c *conn) received(ctx context.Context) context.Context {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	return context.WithValue(metadata.NewIncomingContext(ctx, md), commonName{}, c.user)
+}
+
+// commonName is the key of the user of a context; see [Run.As].
+type commonName struct{}
 
 // named names the endpoint in the error of an attempt to connect.
 func (c *conn) named(err error) error {
@@ -91,12 +101,12 @@ type stream interface {
 
 // NewStream implements [grpc.ClientConnInterface].
 func (c *conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(c.received(ctx))
 	p := &pipe{ctx: ctx, requests: make(chan proto.Message, window), answers: make(chan proto.Message), done: make(chan struct{})}
 	go func() {
 		defer cancel()
 		p.err = io.EOF
-		if err := c.n.stream(c.run, c.address, method, (*serverEnd)(p)); err != nil {
+		if err := c.n.stream(c.name, c.address, method, (*serverEnd)(p)); err != nil {
 			p.err = c.named(onWire(err))
 		}
 		close(p.done)
@@ -223,8 +233,9 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 			Key: op.KeyBytes(), RangeEnd: op.RangeBytes(), StartRevision: op.Rev(), PrevKv: op.IsPrevKV(),
 		}}})
 	}
+	var r *pb.WatchResponse
 	if err == nil {
-		_, err = stream.Recv() // created
+		r, err = stream.Recv() // created
 	}
 	if err != nil {
 		cancel()
@@ -234,9 +245,8 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 	go func() {
 		defer close(out)
 		defer cancel()
-		for {
-			r, err := stream.Recv()
-			if err != nil || !deliver(ctx, out, r) {
+		for ; err == nil; r, err = stream.Recv() {
+			if (!r.Created || r.Canceled) && !deliver(ctx, out, r) {
 				return
 			}
 		}
