@@ -21,10 +21,10 @@ import (
 // test says "today", the provider still breaks it, and the test asserts today's outcome. A
 // later change of the provider keeps the rule, and turns the assertions around.
 
-// client is a client of one member, without the provider.
+// client is a client of one member, without the provider. It may do everything.
 func (w *world) client(name string) *clientv3.Client {
 	p := w.members[name]
-	return w.network.Run("etcdctl").Client(p.ClientURL, p.ClientURL)
+	return w.network.Run("etcdctl").As("root").Client(p.ClientURL, p.ClientURL)
 }
 
 // failure is the error of a command that has exactly one.

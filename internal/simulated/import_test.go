@@ -58,12 +58,12 @@ func (s *site) takeAll(names string) {
 }
 
 // clusterID is the ID of the cluster in hexadecimal.
-func (s *site) clusterID() string {
-	s.Helper()
-	url := s.cluster.Processes()[0].ClientURL
-	list, err := s.network.Run("test").Client(url, url).MemberList(s.Context())
+func (w *world) clusterID() string {
+	w.Helper()
+	url := w.cluster.Processes()[0].ClientURL
+	list, err := w.network.Run("test").As("root").Client(url, url).MemberList(w.Context())
 	if err != nil {
-		s.Fatal(err)
+		w.Fatal(err)
 	}
 	return membership.ClusterID(list.Header.ClusterId).String()
 }

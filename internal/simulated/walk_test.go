@@ -40,6 +40,7 @@ type walker struct {
 	names string          // of the nodes at the end, "" for a destroyed cluster
 	ran   map[string]bool // verbs
 	place string          // what the texts call ADDRESS, unless it is that of the diagnostic
+	user  string          // what they call NAME and ROLE
 }
 
 // begin forms the cluster, and lets all windows end.
@@ -182,6 +183,18 @@ func (w *walker) other(line string) {
 		}
 	case "etcdctl del":
 		_, err = c.Delete(w.Context(), last)
+	case "etcdctl user grant-role", "etcdctl role grant-permission":
+		w.etcdctl(strings.NewReplacer("NAME", w.user, "ROLE", w.user, ").", "").Replace(line))
+	case "etcdctl downgrade enable":
+		to, _, _ := strings.Cut(last, ",")
+		_, err = c.Downgrade(w.Context(), clientv3.DowngradeEnable, to)
+	case "etcdctl downgrade cancel":
+		_, err = c.Downgrade(w.Context(), clientv3.DowngradeCancel, "")
+	case "etcdctl compaction":
+		now, bad := c.Get(w.Context(), "x")
+		if err = bad; err == nil {
+			_, err = c.Compact(w.Context(), now.Header.Revision)
+		}
 	case "etcdctl alarm disarm":
 		_, err = c.AlarmDisarm(w.Context(), &clientv3.AlarmMember{})
 	default:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
@@ -17,25 +19,19 @@ const thisCluster = "etcd_cluster.this"
 
 // elsewhere are the commands that no situation runs, with the reason.
 var elsewhere = map[string]string{
-	"text.grantPrefix: etcdctl role grant-permission":       "the simulated etcd has no users: TestAccPermissions",
-	"text.grantRoot: etcdctl user grant-role":               "the simulated etcd has no users: TestAccPermissions",
-	"text.PermissionDenied: etcdctl user grant-role":        "the simulated etcd has no users: TestAccPermissions",
-	"text.UpgradeBack: etcdctl downgrade enable":            "the simulated etcd cannot be downgraded",
-	"text.UpgradeDuringDowngrade: etcdctl downgrade cancel": "the simulated etcd cannot be downgraded",
-	"text.alarmWayOut: etcdctl compaction":                  "the simulated etcd does not fill up",
-	"text.malformed: terraform init":                        "there is one version of the provider",
-	"text.BadID: terraform state rm":                        "no version of the provider writes such a state",
-	"text.BadID: terraform import":                          "no version of the provider writes such a state",
-	"text.HeartbeatHeld: etcdctl del":                       "it needs no cluster: package heartbeat",
-	"text.ClusterCreated: terraform untaint":                onlyMembers,
-	"text.ClusterCreated: import {":                         onlyMembers,
-	"text.importIt: terraform import":                       "a plan prints importMember before it",
-	"text.Renamed: terraform state rm":                      "the simulated processes keep their names",
-	"text.importLearner: terraform import":                  "TestDeadEnds adopts the learner, which is printed before it",
-	"text.removal: etcdctl member remove":                   "TestDeadEnds",
-	"clustermember.unfinished: etcdctl member remove":       "TestDeadEnds",
-	"cluster.silentMember: terraform apply -refresh-only":   "it waits: TestBadDays",
-	"text.TurnLeft: etcdctl del":                            "its key is the one of turnsWayOut",
+	"text.malformed: terraform init":                      "there is one version of the provider",
+	"text.BadID: terraform state rm":                      "no version of the provider writes such a state",
+	"text.BadID: terraform import":                        "no version of the provider writes such a state",
+	"text.HeartbeatHeld: etcdctl del":                     "it needs no cluster: package heartbeat",
+	"text.ClusterCreated: terraform untaint":              onlyMembers,
+	"text.ClusterCreated: import {":                       onlyMembers,
+	"text.importIt: terraform import":                     "a plan prints importMember before it",
+	"text.Renamed: terraform state rm":                    "the simulated processes keep their names",
+	"text.importLearner: terraform import":                "TestDeadEnds adopts the learner, which is printed before it",
+	"text.removal: etcdctl member remove":                 "TestDeadEnds",
+	"clustermember.unfinished: etcdctl member remove":     "TestDeadEnds",
+	"cluster.silentMember: terraform apply -refresh-only": "it waits: TestBadDays",
+	"text.TurnLeft: etcdctl del":                          "its key is the one of turnsWayOut",
 }
 
 const onlyMembers = "etcd_cluster prints the same before it, if it knows an address"
@@ -369,10 +365,12 @@ var situations = map[string]struct {
 		w.put("lock", "x")
 		w.follow(w.up("plan", driver.Replace(machineOf("b"))), "it does not expire", "etcdctl del")
 	}},
-	"an alarm": {[]string{"text.disarm: etcdctl alarm disarm"}, func(w *walker) {
+	"an alarm": {[]string{"text.alarmWayOut: etcdctl compaction", "text.disarm: etcdctl alarm disarm"}, func(w *walker) {
 		w.begin()
 		w.outOfSpace("a")
-		w.follow(w.up("plan", driver.Replace(machineOf("b"))), "raised the alarm", "etcdctl alarm disarm")
+		r := w.up("plan", driver.Replace(machineOf("b")))
+		w.follow(r, "raised the alarm", "etcdctl compaction")
+		w.follow(r, "raised the alarm", "etcdctl alarm disarm")
 	}},
 	"a node is removed in silence": {[]string{"text.BackstopSkipped: etcdctl member remove"}, func(w *walker) {
 		w.begin()
@@ -392,6 +390,60 @@ var situations = map[string]struct {
 		}
 		w.leave("c")
 		w.follow(w.up("remove c"), "The record of member c is wrong", "etcdctl member remove")
+	}},
+	"a user cannot change the membership": {[]string{"text.grantRoot: etcdctl user grant-role"}, func(w *walker) {
+		w.begin()
+		w.secure()
+		w.user = "planner"
+		w.ws.Provider = w.as(w.names+" g", w.user) // whose address gets the password
+		w.ws.Resources = append(w.ws.Resources, nodes([]string{"g"}, "one")...)
+		w.follow(w.up("add"), "Cannot add member g", "etcdctl user grant-role")
+		w.ok(w.up("again"))
+		w.rest(time.Minute)
+		w.withdrawOutside("g")
+	}},
+	"a user cannot copy the database": {[]string{"text.PermissionDenied: etcdctl user grant-role"}, func(w *walker) {
+		w.begin()
+		w.secure()
+		w.user = "viewer"
+		w.ws.Provider = w.as(w.names, w.user)
+		w.ws.Resources = append(w.ws.Resources, driver.Resource{Type: "etcd_snapshot", Name: "this", Values: driver.Values{"path": w.TempDir() + "/s.db"}})
+		w.follow(w.up("copy"), "permission denied", "etcdctl user grant-role")
+	}},
+	"a user cannot write tokens": {[]string{"text.grantPrefix: etcdctl role grant-permission"}, func(w *walker) {
+		w.begin()
+		w.secure()
+		w.user = "planner"
+		w.ws.Provider = w.as(w.names, w.user)
+		w.ws.Resources = append(w.ws.Resources, driver.Resource{Type: "etcd_discovery_token", Name: "this", Values: driver.Values{"size": 3}})
+		w.follow(w.up("create"), "The discovery cluster denies access", "etcdctl role grant-permission")
+	}},
+	"the version goes back": {[]string{"text.UpgradeBack: etcdctl downgrade enable"}, func(w *walker) {
+		const older = "3.5.35"
+		w.begin()
+		w.set("version", string(release))
+		w.ok(w.up("version"))
+		w.set("version", older)
+		w.follow(w.up("plan"), "does not start in their cluster", "etcdctl downgrade enable")
+		w.fleet.version = func(string) etcdsim.Version { return older }
+		for _, name := range strings.Fields(w.names) {
+			w.fleet.stop(name)
+			p := w.fleet.of(name).process
+			p.Version = older
+			w.must(p.Start())
+			w.rest(time.Minute)
+		}
+	}},
+	"the cluster is being downgraded": {[]string{"text.UpgradeDuringDowngrade: etcdctl downgrade cancel"}, func(w *walker) {
+		const newer = "3.6.17"
+		w.begin()
+		w.set("version", string(release))
+		w.ok(w.up("version"))
+		_, err := w.client("a").Downgrade(w.Context(), clientv3.DowngradeEnable, "3.5")
+		w.must(err)
+		w.set("version", newer)
+		w.fleet.version = func(string) etcdsim.Version { return newer }
+		w.follow(w.up("plan"), "is being downgraded", "etcdctl downgrade cancel")
 	}},
 	"a node of a living member is removed": {[]string{"text.Unmanaged: etcdctl member remove"}, func(w *walker) { w.living("etcdctl member remove") }},
 	"and its member is imported":           {[]string{"text.Unmanaged: terraform import"}, func(w *walker) { w.living("terraform import") }},

@@ -235,7 +235,7 @@ func (w *world) must(errs ...error) {
 // keys are the keys in the cluster.
 func (w *world) keys() (out []string) {
 	for _, p := range w.cluster.Processes() {
-		c := w.network.Run("test").Client(p.ClientURL, p.ClientURL)
+		c := w.network.Run("test").As("root").Client(p.ClientURL, p.ClientURL)
 		if all, err := c.Get(w.Context(), "", clientv3.WithPrefix(), clientv3.WithSerializable()); err == nil {
 			for _, kv := range all.Kvs {
 				out = append(out, string(kv.Key))

@@ -1,0 +1,220 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+)
+
+// secure makes the users of the guide "Network and security", each with a password that
+// follows from its name, and lets nobody in without a login from then on.
+func (w *world) secure() {
+	w.Helper()
+	text, err := os.ReadFile("../../templates/guides/network-and-security.md")
+	w.must(err)
+	_, section, _ := strings.Cut(string(text), "\n## Permissions\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	done := 0
+	for line := range strings.Lines("etcdctl user add root\netcdctl user grant-role root root\n" + section) {
+		if strings.HasPrefix(line, "etcdctl ") {
+			w.etcdctl(line)
+			done++
+		}
+	}
+	if done < 20 {
+		w.Fatalf("the guide has %d commands", done)
+	}
+	_, err = w.client("a").AuthEnable(w.Context())
+	w.must(err)
+}
+
+// etcdctl runs a command of root that concerns users.
+func (w *world) etcdctl(line string) {
+	w.Helper()
+	c, f, err := w.client("a"), strings.Fields(line), error(nil)
+	switch f[1] + " " + f[2] {
+	case "user add":
+		_, err = c.UserAdd(w.Context(), f[3], f[3]+"-pw")
+	case "user grant-role":
+		_, err = c.UserGrantRole(w.Context(), f[3], f[4])
+	case "role add":
+		_, err = c.RoleAdd(w.Context(), f[3])
+	case "role grant-permission":
+		kind, bad := clientv3.StrToPermissionType(f[5])
+		w.must(bad)
+		_, err = c.RoleGrantPermission(w.Context(), f[3], f[6], clientv3.GetPrefixRangeEnd(f[6]), kind)
+	default:
+		w.Fatalf("%q is no known command", line)
+	}
+	w.must(err)
+}
+
+// as are the arguments of a provider block that logs in.
+func (w *world) as(names, user string) driver.Values {
+	v := w.provider(names)
+	v["username"], v["password"] = user, user+"-pw"
+	return v
+}
+
+// process is a provider process that is called without resources.
+type process struct {
+	w       *world
+	run     *driver.Run
+	schemas *tfprotov6.GetProviderSchemaResponse
+}
+
+// process starts a provider process with this configuration, and returns its end.
+func (w *world) process(name string, provider driver.Values) (p process, end func()) {
+	w.Helper()
+	run, err := w.start(name)(w.Context())
+	w.must(err)
+	p = process{w: w, run: run}
+	p.schemas, err = run.Server.GetProviderSchema(w.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	w.must(err)
+	configured, err := run.Server.ConfigureProvider(w.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.value(p.schemas.Provider, provider)})
+	w.must(err)
+	w.ok(driver.ResultOf("provider", configured.Diagnostics))
+	return p, run.Close
+}
+
+func (p process) value(schema *tfprotov6.Schema, values driver.Values) *tfprotov6.DynamicValue {
+	p.w.Helper()
+	v, err := driver.Build(schema.ValueType(), values)
+	p.w.must(err)
+	out, err := tfprotov6.NewDynamicValue(schema.ValueType(), v)
+	p.w.must(err)
+	return &out
+}
+
+// read reads a data source.
+func (w *world) read(provider driver.Values, typ string, config driver.Values) (tftypes.Value, driver.Result) {
+	w.Helper()
+	p, end := w.process("read", provider)
+	defer end()
+	ctx, err := p.run.Context(w.Context(), "data."+typ, "read")
+	w.must(err)
+	schema := p.schemas.DataSourceSchemas[typ]
+	resp, err := p.run.Server.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: typ, Config: p.value(schema, config)})
+	w.must(err)
+	r := driver.ResultOf("data."+typ, resp.Diagnostics)
+	if r.Err() != nil {
+		return tftypes.Value{}, r
+	}
+	v, err := resp.State.Unmarshal(schema.ValueType())
+	w.must(err)
+	return v, r
+}
+
+// open opens an ephemeral resource, and closes it again.
+func (w *world) open(provider driver.Values, typ string, config driver.Values) driver.Result {
+	w.Helper()
+	p, end := w.process("open", provider)
+	defer end()
+	ctx, err := p.run.Context(w.Context(), "ephemeral."+typ, "open")
+	w.must(err)
+	opened, err := p.run.Server.OpenEphemeralResource(ctx, &tfprotov6.OpenEphemeralResourceRequest{TypeName: typ, Config: p.value(p.schemas.EphemeralResourceSchemas[typ], config)})
+	w.must(err)
+	r := driver.ResultOf("ephemeral."+typ, opened.Diagnostics)
+	if r.Err() == nil {
+		closed, err := p.run.Server.CloseEphemeralResource(ctx, &tfprotov6.CloseEphemeralResourceRequest{TypeName: typ, Private: opened.Private})
+		w.must(err)
+		w.ok(driver.ResultOf("ephemeral."+typ, closed.Diagnostics))
+	}
+	return r
+}
+
+const (
+	needsRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
+	grants    = "\n\n  etcdctl role grant-permission ROLE --prefix=true "
+)
+
+// Each feature works for the user that the guide makes for it. For a user with fewer
+// permissions the error says what is missing.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	for what, do := range map[string]func(w *world){
+		"membership": func(w *world) {
+			learner := member("d")
+			learner.Type, learner.Values["wait_until"] = "etcd_learner", "announced"
+			ws := driver.New(w, nil, learner)
+			up := func(user string, opts ...driver.Option) driver.Result {
+				ws.Provider = w.as("a b c", user)
+				_, r := ws.Up(w.Context(), w.start(user), opts...)
+				return r
+			}
+			w.fails("add", up("planner"), "Cannot add member d", "permission denied", needsRoot)
+			w.expect("members", w.list(), "a b c")
+			w.ok(up("terraform"))
+			plan, r := ws.Plan(w.Context(), w.start("planner"))
+			w.ok(r)
+			w.expect("plan", plan.Actions(), "[]")
+			for _, user := range []string{"planner", "viewer"} {
+				w.fails("remove", up(user, driver.Destroy), "Cannot remove member d", "permission denied", needsRoot)
+			}
+			w.expect("members", w.list(), "(http://d.example:2380) a b c")
+			w.ok(up("terraform", driver.Destroy))
+			w.expect("members", w.list(), "a b c")
+		},
+		"sight": func(w *world) {
+			v, r := w.read(w.as("a b c", "viewer"), "etcd_cluster", nil)
+			w.ok(r)
+			w.expect("what a user without a role sees", driver.Attribute(v, "healthy")+" "+driver.Attribute(v, "failure_tolerance"), `tftypes.Bool<"true"> tftypes.Number<"1">`)
+			w.expect("warnings", len(r.Diagnostics), 0)
+			cluster := clusterOf("a b c", "one")[:1]
+			delete(cluster[0].Values, "revision")
+			ws := driver.New(w, w.as("a b c", "planner"), cluster...)
+			w.ok(ws.Import(w.Context(), w.start("import"), thisCluster, w.clusterID()))
+			_, r = ws.Up(w.Context(), w.start("import"))
+			w.ok(r)
+			plan, r := ws.Plan(w.Context(), w.start("plan"))
+			w.ok(r)
+			w.expect("plan", plan.Actions(), "[]")
+		},
+		"tokens": func(w *world) {
+			const denied = "The discovery cluster denies access"
+			ws := driver.New(w, nil, driver.Resource{Type: "etcd_discovery_token", Name: "this", Values: driver.Values{"size": 3}})
+			up := func(user string, opts ...driver.Option) driver.Result {
+				ws.Provider = w.as("a b c", user)
+				_, r := ws.Up(w.Context(), w.start(user), opts...)
+				return r
+			}
+			w.fails("create", up("auditor"), denied, "permission denied", grants+"readwrite /_etcd/registry/")
+			w.ok(up("discovery"))
+			token := driver.Attribute(ws.State("etcd_discovery_token.this").Value, "token")
+			_, r := w.read(w.as("a b c", "auditor"), "etcd_discovery_token", driver.Values{"token": token})
+			w.ok(r)
+			_, r = w.read(w.as("a b c", "viewer"), "etcd_discovery_token", driver.Values{"token": "another"})
+			w.fails("read", r, denied, "permission denied", grants+"read /_etcd/registry/")
+			w.ok(up("discovery", driver.Destroy))
+		},
+		"heartbeats": func(w *world) {
+			beat, watch := driver.Values{"name": "deploy"}, driver.Values{"watch": "100ms"}
+			r := w.open(w.as("a b c", "deployer"), "etcd_heartbeat", beat)
+			w.ok(r)
+			w.expect("warnings", len(r.Diagnostics), 0)
+			w.fails("beat", w.open(w.as("a b c", "watcher"), "etcd_heartbeat", beat), "Cannot start the heartbeat of deploy", grants+"readwrite /running/")
+			_, r = w.read(w.as("a b c", "watcher"), "etcd_heartbeats", watch)
+			w.ok(r)
+			w.expect("warnings", len(r.Diagnostics), 0)
+			_, r = w.read(w.as("a b c", "viewer"), "etcd_heartbeats", watch)
+			w.fails("watch", r, "Cannot see who beats under /running", grants+"read /running/")
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, 1, "a b c", func(w *world) {
+				w.secure()
+				do(w)
+			})
+		})
+	}
+}
