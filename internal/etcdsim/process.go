@@ -68,7 +68,9 @@ type peer struct {
 	counted        time.Time
 }
 
-func (p *Process) clientURLs() []string { return slices.Sorted(slices.Values(append([]string{p.ClientURL}, p.Also...))) }
+func (p *Process) clientURLs() []string {
+	return slices.Sorted(slices.Values(append([]string{p.ClientURL}, p.Also...)))
+}
 
 // life identifies the time between a start and the end of a process.
 func (p *Process) life() chan struct{} {
