@@ -8,7 +8,6 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,12 +54,9 @@ func byPassword(_ *secured, name string) acctest.Access {
 
 func withPassword(name string) []string { return []string{name + ":" + name + "-pw"} }
 
-// logins are the three methods. The JWT tokens expire so soon that every run
+// logins are the methods that the simulated etcd does not have. The JWT tokens expire so soon that every run
 // needs several.
 var logins = map[string]login{
-	"password": {
-		func(*testing.T) etcdtest.Options { return etcdtest.Options{} }, withPassword, byPassword,
-	},
 	"common name": {
 		func(t *testing.T) etcdtest.Options { return etcdtest.Options{TLS: etcdtest.NewPKI(t)} },
 		func(name string) []string { return []string{name, "--no-password"} },
@@ -142,14 +138,11 @@ func (b *secured) members() int {
 	return len(got.Members)
 }
 
-const (
-	needsRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
-	grant     = "\n\n  etcdctl role grant-permission ROLE --prefix=true "
-)
+const needsRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
 
-// Each feature of the provider works for the user that the guide creates for
-// it. For a user with fewer permissions, the error says what is missing. (For
-// actions see TestDefragmentWhenFull.)
+// The commands of the guide make users that log in with a certificate or get JWTs. (For
+// what each of them may do see TestPermissions in package simulated, for actions
+// TestDefragmentWhenFull.)
 func TestAccPermissions(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.Sample(etcdtest.V36) {
@@ -158,11 +151,6 @@ func TestAccPermissions(t *testing.T) {
 				t.Parallel()
 				b := newSecured(t, l, v, 1)
 				b.membership()
-				if name == "password" || etcdtest.Full() {
-					b.sight()
-					b.tokens()
-					b.heartbeats()
-				}
 			})
 		}
 	}
@@ -199,66 +187,4 @@ resource "etcd_learner" "d" {
 	b.as("terraform")
 	b.Destroy().MustSucceed()
 	mustHave(1)
-}
-
-// sight: a user without a role sees that the cluster is healthy, and a planner imports it.
-func (b *secured) sight() {
-	b.t.Helper()
-	b.Write("main.tf", `
-data "etcd_cluster" "this" {}
-resource "terraform_data" "healthy" {
-  input = [data.etcd_cluster.this.healthy, data.etcd_cluster.this.leader != null, data.etcd_cluster.this.failure_tolerance]
-  lifecycle {
-    precondition {
-      condition     = data.etcd_cluster.this.healthy && data.etcd_cluster.this.leader != null
-      error_message = jsonencode(data.etcd_cluster.this)
-    }
-  }
-}
-`)
-	b.as("viewer")
-	b.Apply().MustSucceed().MustBeQuiet()
-	b.Destroy().MustSucceed()
-
-	m := b.Members()[0]
-	b.Write("main.tf", fmt.Sprintf("resource \"etcd_cluster\" \"this\" {\n  members = { %s = { peer_urls = [%q], client_urls = [%q] } }\n}\n", m.Name, m.PeerURL(), m.ClientURL())+
-		fmt.Sprintf("import {\n  to = etcd_cluster.this\n  id = %q\n}\n", b.ID(b.t)))
-	b.as("planner")
-	b.Apply().MustSucceed()
-	b.Plan().MustBeEmpty()
-	b.Run("state", "rm", "etcd_cluster.this").MustSucceed()
-}
-
-// tokens: readwrite permits creating them, read permits reading them.
-func (b *secured) tokens() {
-	b.t.Helper()
-	const denied = "The discovery cluster denies access"
-	b.Write("main.tf", `resource "etcd_discovery_token" "this" { size = 3 }`)
-	b.as("auditor")
-	b.Apply().MustSay(denied).MustContain(b.t, denied, "permission denied", grant+"readwrite /_etcd/registry/")
-	b.as("discovery")
-	b.Apply().MustSucceed()
-	b.Write("data.tf", `data "etcd_discovery_token" "this" { token = etcd_discovery_token.this.token }`)
-	b.as("auditor")
-	b.Plan().MustBeEmpty()
-	b.etcdctl("role", "revoke-permission", "auditor", "--prefix=true", "/_etcd/registry/")
-	b.Write("data.tf", `data "etcd_discovery_token" "this" { token = "another" }`)
-	b.Apply("-target=data.etcd_discovery_token.this").MustSay(denied).MustContain(b.t, denied, "permission denied", grant+"read /_etcd/registry/")
-	b.Write("data.tf", "")
-	b.as("discovery")
-	b.Destroy().MustSucceed().MustBeQuiet()
-}
-
-// heartbeats: readwrite permits sending them, read permits reading them.
-func (b *secured) heartbeats() {
-	b.t.Helper()
-	b.Write("main.tf", `ephemeral "etcd_heartbeat" "this" { name = "deploy" }`)
-	b.as("deployer")
-	b.Apply().MustSucceed().MustBeQuiet()
-	b.as("watcher")
-	b.Apply().MustFail().Errors()[0].MustContain(b.t, "Cannot start the heartbeat of deploy", grant+"readwrite /running/")
-	b.Write("main.tf", `data "etcd_heartbeats" "this" { watch = "100ms" }`)
-	b.Apply().MustSucceed().MustBeQuiet()
-	b.as("viewer")
-	b.Apply().MustFail().Errors()[0].MustContain(b.t, "Cannot see who beats under /running", grant+"read /running/")
 }
