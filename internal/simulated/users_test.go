@@ -4,15 +4,18 @@
 package simulated
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
 // secure makes the users of the guide "Network and security", each with a password that
@@ -217,4 +220,44 @@ func TestPermissions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The logins of a run end with the processes of the members. The run logs in again, and
+// waits for a machine that boots late.
+func TestLoginsEnd(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		s.apply("form", "a b c", "one", "a b c")
+		s.rest(time.Hour)
+		w.secure()
+		s.ws.Provider = w.as("a b c d", "terraform")
+		s.fleet.broken["d"] = true
+		go func() {
+			clock := w.schedule.Clock("restarts")
+			for _, name := range []string{"a", "b", "c"} {
+				if clock.Sleep(w.Context(), time.Minute) != nil {
+					return
+				}
+				s.fleet.stop(name)
+				s.fleet.start(name)
+			}
+			if clock.Sleep(w.Context(), time.Minute) == nil {
+				s.fleet.start("d")
+			}
+		}()
+		logins := 0
+		before := w.network.Before
+		w.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+			if strings.HasSuffix(c.Method, "/Authenticate") {
+				logins++
+			}
+			return before(ctx, c)
+		}
+		s.apply("grow", "a b c d", "one", "a b c d")
+		if logins < 6 { // one for each member in each life of its process
+			t.Errorf("%d logins", logins)
+		}
+		s.empty("grown")
+	})
 }
