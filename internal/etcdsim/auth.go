@@ -107,8 +107,9 @@ func (p *Process) manage(ctx context.Context, request proto.Message) (proto.Mess
 		return nil, err
 	}
 	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
-		_, asks := request.(*pb.AuthStatusRequest)
-		if err := s.users.admin(who); err != nil && !(asks && s.version.tellsAuthStatus()) {
+		_, open := request.(*pb.AuthStatusRequest)
+		open = open && s.version.tellsAuthStatus()
+		if err := s.users.admin(who); err != nil && !open {
 			return nil, err
 		}
 		return s.users.manage(request, &pb.ResponseHeader{Revision: s.rev})
@@ -123,7 +124,8 @@ func (u *users) manage(request proto.Message, h *pb.ResponseHeader) (proto.Messa
 	case *pb.AuthEnableRequest:
 		return &pb.AuthEnableResponse{Header: h}, u.enable()
 	case *pb.AuthDisableRequest:
-		return &pb.AuthDisableResponse{Header: h}, u.disable()
+		u.disable()
+		return &pb.AuthDisableResponse{Header: h}, nil
 	case *pb.AuthUserAddRequest:
 		return &pb.AuthUserAddResponse{Header: h}, u.addUser(r)
 	case *pb.AuthUserChangePasswordRequest:
@@ -153,13 +155,12 @@ func (u *users) enable() error {
 	return nil
 }
 
-func (u *users) disable() error {
+func (u *users) disable() {
 	if u.enabled {
 		u.enabled = false
 		u.revision++
 		clear(u.tokens)
 	}
-	return nil
 }
 
 func (u *users) addUser(r *pb.AuthUserAddRequest) error {
