@@ -22,7 +22,6 @@ var elsewhere = map[string]string{
 	"text.malformed: terraform init":                      "there is one version of the provider",
 	"text.BadID: terraform state rm":                      "no version of the provider writes such a state",
 	"text.BadID: terraform import":                        "no version of the provider writes such a state",
-	"text.HeartbeatHeld: etcdctl del":                     "it needs no cluster: package heartbeat",
 	"text.ClusterCreated: terraform untaint":              onlyMembers,
 	"text.ClusterCreated: import {":                       onlyMembers,
 	"text.importIt: terraform import":                     "a plan prints importMember before it",
@@ -417,6 +416,14 @@ var situations = map[string]struct {
 		w.ws.Provider = w.as(w.names, w.user)
 		w.ws.Resources = append(w.ws.Resources, driver.Resource{Type: "etcd_discovery_token", Name: "this", Values: driver.Values{"size": 3}})
 		w.follow(w.up("create"), "The discovery cluster denies access", "etcdctl role grant-permission")
+	}},
+	"another owner beats without an end": {[]string{"text.HeartbeatHeld: etcdctl del"}, func(w *walker) {
+		w.begin()
+		_, err := w.client("a").Put(w.Context(), "/running/deploy", "another")
+		w.must(err)
+		beat := driver.Values{"name": "deploy"}
+		w.follow(w.open(w.provider(w.names), "etcd_heartbeat", beat), "Another owner beats as deploy", "etcdctl del")
+		w.ok(w.open(w.provider(w.names), "etcd_heartbeat", beat))
 	}},
 	"the version goes back": {[]string{"text.UpgradeBack: etcdctl downgrade enable"}, func(w *walker) {
 		const older = "3.5.35"
