@@ -100,16 +100,14 @@ func (p *Process) login(ctx context.Context, r *pb.AuthenticateRequest) (proto.M
 	}))
 }
 
-// manage proposes a request of the service Auth.
+// manage proposes a request of the service Auth, which needs the role root.
 func (p *Process) manage(ctx context.Context, request proto.Message) (proto.Message, error) {
 	who, err := p.who(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
-		_, open := request.(*pb.AuthStatusRequest)
-		open = open && s.version.tellsAuthStatus()
-		if err := s.users.admin(who); err != nil && !open {
+		if err := s.users.admin(who); err != nil {
 			return nil, err
 		}
 		return s.users.manage(request, &pb.ResponseHeader{Revision: s.rev})
@@ -119,8 +117,6 @@ func (p *Process) manage(ctx context.Context, request proto.Message) (proto.Mess
 // manage applies a request of the service Auth.
 func (u *users) manage(request proto.Message, h *pb.ResponseHeader) (proto.Message, error) {
 	switch r := request.(type) {
-	case *pb.AuthStatusRequest:
-		return &pb.AuthStatusResponse{Header: h, Enabled: u.enabled, AuthRevision: u.revision}, nil
 	case *pb.AuthEnableRequest:
 		return &pb.AuthEnableResponse{Header: h}, u.enable()
 	case *pb.AuthDisableRequest:
@@ -132,14 +128,10 @@ func (u *users) manage(request proto.Message, h *pb.ResponseHeader) (proto.Messa
 		return &pb.AuthUserChangePasswordResponse{Header: h}, u.setPassword(r)
 	case *pb.AuthUserGrantRoleRequest:
 		return &pb.AuthUserGrantRoleResponse{Header: h}, u.grant(r.User, r.Role)
-	case *pb.AuthUserRevokeRoleRequest:
-		return &pb.AuthUserRevokeRoleResponse{Header: h}, u.revoke(r.Name, r.Role)
 	case *pb.AuthRoleAddRequest:
 		return &pb.AuthRoleAddResponse{Header: h}, u.addRole(r.Name)
 	case *pb.AuthRoleGrantPermissionRequest:
 		return &pb.AuthRoleGrantPermissionResponse{Header: h}, u.permit(r.Name, r.Perm)
-	case *pb.AuthRoleRevokePermissionRequest:
-		return &pb.AuthRoleRevokePermissionResponse{Header: h}, u.forbid(r)
 	}
 	return nil, status.Errorf(codes.Unimplemented, "%T is not simulated", request)
 }
@@ -204,21 +196,6 @@ func (u *users) grant(name, role string) error {
 	return nil
 }
 
-func (u *users) revoke(name, role string) error {
-	one := u.users[name]
-	switch {
-	case u.enabled && name == root && role == root:
-		return rpctypes.ErrGRPCInvalidAuthMgmt
-	case one == nil:
-		return rpctypes.ErrGRPCUserNotFound
-	case !slices.Contains(one.roles, role):
-		return rpctypes.ErrGRPCRoleNotGranted
-	}
-	one.roles = slices.DeleteFunc(one.roles, func(granted string) bool { return granted == role })
-	u.revision++
-	return nil
-}
-
 func (u *users) addRole(name string) error {
 	if name == "" {
 		return rpctypes.ErrGRPCRoleEmpty
@@ -240,26 +217,10 @@ func (u *users) permit(role string, p *authpb.Permission) error {
 	if !ok {
 		return rpctypes.ErrGRPCRoleNotFound
 	}
-	granted = slices.DeleteFunc(slices.Clone(granted), isFor(p.Key, p.RangeEnd))
+	granted = slices.DeleteFunc(slices.Clone(granted), func(o *authpb.Permission) bool {
+		return bytes.Equal(o.Key, p.Key) && bytes.Equal(o.RangeEnd, p.RangeEnd)
+	})
 	u.roles[role] = append(granted, p)
 	u.revision++
 	return nil
-}
-
-func (u *users) forbid(r *pb.AuthRoleRevokePermissionRequest) error {
-	granted, ok := u.roles[r.Role]
-	switch {
-	case !ok:
-		return rpctypes.ErrGRPCRoleNotFound
-	case !slices.ContainsFunc(granted, isFor(r.Key, r.RangeEnd)):
-		return rpctypes.ErrGRPCPermissionNotGranted
-	}
-	u.roles[r.Role] = slices.DeleteFunc(slices.Clone(granted), isFor(r.Key, r.RangeEnd))
-	u.revision++
-	return nil
-}
-
-// isFor returns whether a permission is for a range.
-func isFor(key, end []byte) func(*authpb.Permission) bool {
-	return func(p *authpb.Permission) bool { return bytes.Equal(p.Key, key) && bytes.Equal(p.RangeEnd, end) }
 }

@@ -45,10 +45,6 @@ func (v Version) countsQuorumToAdd() bool { return v.atLeast(30, 11) }
 // IsLearner in the list, while raft keeps the learner (etcd-io/etcd#21694).
 func (v Version) keepsLearnerOnUpdate() bool { return v.atLeast(31, 12) }
 
-// tellsAuthStatus: since 3.7 whoever asks is told whether authentication is enabled
-// (needAdminPermission, server/etcdserver/apply/auth.go).
-func (v Version) tellsAuthStatus() bool { return v.atLeast(never, never) }
-
 // learnerError is the answer of a learner to what it does not serve.
 func (v Version) learnerError() error {
 	if v.from36() {
