@@ -34,12 +34,11 @@ type Process struct {
 	// PeerURL is where the process listens for peers, whatever the list of members has.
 	// It may be changed while the process does not run.
 	PeerURL string
-	// Also are further client URLs that the member publishes.
-	Also []string
 	// Version may be changed while the process does not run.
 	Version Version
 
-	c *Cluster
+	c    *Cluster
+	also []string // see Publish
 
 	// data, which Wipe removes
 	id      uint64 // 0 until it has joined
@@ -68,8 +67,14 @@ type peer struct {
 	counted        time.Time
 }
 
+// Publish changes what the member publishes of itself: its name, and client URLs in
+// addition to its own.
+func (p *Process) Publish(name string, also ...string) {
+	p.change(func() { p.Name, p.also = name, also })
+}
+
 func (p *Process) clientURLs() []string {
-	return slices.Sorted(slices.Values(append([]string{p.ClientURL}, p.Also...)))
+	return slices.Sorted(slices.Values(append([]string{p.ClientURL}, p.also...)))
 }
 
 // life identifies the time between a start and the end of a process.

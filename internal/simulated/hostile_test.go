@@ -32,11 +32,10 @@ func (w *world) counts() map[string]int {
 // advertises lets a member publish another client URL too, at which it answers.
 func (w *world) advertises(name string, urls ...string) {
 	p := w.members[name]
-	p.Also = urls
 	for _, u := range urls {
 		w.network.Answer(u, p)
 	}
-	w.cluster.Heal() // so that it publishes them
+	p.Publish(name, urls...)
 }
 
 // A member advertises its own host without TLS and another host with TLS. A plan sends the
@@ -139,8 +138,7 @@ func TestOddName(t *testing.T) {
 			_, refused := driver.New(w, w.provider("a"), r).Plan(w.Context(), w.start("plan"))
 			w.fails(r.Type, refused, "Invalid member name")
 		}
-		w.members["b"].Name = odd
-		w.cluster.Heal() // so that it publishes the name
+		w.members["b"].Publish(odd)
 		w.rest(time.Minute)
 		named := driver.Resource{Type: "etcd_member", Name: "x", Values: driver.Values{"name": odd, "peer_urls": []any{etcdsim.PeerURL("b")}}}
 		ws := driver.New(w, w.provider("a b"), named)
