@@ -27,8 +27,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// ErrLost matches any [*LostError].
-var ErrLost = errors.New("the claim is lost")
+// isLost reports whether an error is a [*LostError].
+func isLost(err error) bool {
+	_, lost := errors.AsType[*LostError](err)
+	return lost
+}
 
 // AlarmError means that the server accepts no new claims because of an alarm.
 // Under NOSPACE, existing claims can be renewed and released. Under CORRUPT the
@@ -110,9 +113,6 @@ func (e *LostError) Error() string {
 		return e.Key + " was lost, it is gone"
 	}
 }
-
-// Is reports whether target is [ErrLost].
-func (e *LostError) Is(target error) bool { return target == ErrLost }
 
 // Unwrap returns why the renewal failed.
 func (e *LostError) Unwrap() error { return e.Err }

@@ -71,7 +71,7 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	e, err := store.Create(ctx, o.Key, o.Value, o.TTL)
 	var held *HeldError
 	for try := 0; o.TakeOver && errors.As(err, &held) && try < takeOverTries; try++ {
-		if err := store.Delete(ctx, held.Entry); err != nil && !errors.Is(err, ErrLost) {
+		if err := store.Delete(ctx, held.Entry); err != nil && !isLost(err) {
 			return nil, err
 		}
 		sent = clock.Now()
@@ -214,7 +214,7 @@ func (c *Claim) beat(ctx context.Context) error {
 	case err == nil:
 		c.entry, c.renewed = e, sent
 		return nil
-	case errors.Is(err, ErrLost):
+	case isLost(err):
 		c.err = err
 	case late >= c.options.TTL && ctx.Err() == nil:
 		c.err = &LostError{Key: c.options.Key, Late: late, Err: err}

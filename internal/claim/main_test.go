@@ -5,6 +5,7 @@ package claim_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,3 +64,5 @@ func everyAPI(t *testing.T, test func(t *testing.T, s claim.Store, n *etcdsim.Ne
 }
 
 const key = "/running/web1"
+
+func isLost(err error) bool { return errors.As(err, new(*claim.LostError)) }

@@ -214,6 +214,6 @@ func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
 func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.KeysAPI) error) error {
 	return connection.Try(ctx, s.settings.Endpoints, func(err error) bool {
 		_, held := errors.AsType[*HeldError](err)
-		return held || errors.Is(err, ErrLost)
+		return held || isLost(err)
 	}, func(endpoint string) error { return s.pool.V2(ctx, s.settings, endpoint, do) })
 }
