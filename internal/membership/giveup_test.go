@@ -138,7 +138,7 @@ func TestGiveUp(t *testing.T) {
 
 // givenUp shows what is said of each line: what the voters a, b and so on answer, what the
 // member list is, and which voters are stated to be gone.
-func givenUp(t *testing.T, f []string) (any, error) {
+func givenUp(_ *testing.T, f []string) (any, error) {
 	var stated uint
 	for _, name := range f[2] {
 		stated |= 1 << (name - 'a')
