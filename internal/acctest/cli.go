@@ -132,9 +132,13 @@ func mirrorIn(dir string) string { return filepath.Join(dir, "mirror") }
 // user. Without one, the CLI starts the built provider, and there is no init.
 func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 	tb.Helper()
-	host, binary := providerHost(o.CLI), ProviderBinary(tb)
-	var text string
-	if o.Mirror {
+	host, binary, text := providerHost(o.CLI), "", ""
+	if !o.Served {
+		binary = ProviderBinary(tb)
+	}
+	switch {
+	case o.Served:
+	case o.Mirror:
 		root := mirrorIn(dir)
 		mirror := func(address, binary string) {
 			at := filepath.Join(root, host, filepath.FromSlash(address), runtime.GOOS+"_"+runtime.GOARCH)
@@ -151,7 +155,7 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 			mirror(address, other)
 		}
 		text = fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", root)
-	} else {
+	default:
 		text = "provider_installation {\n  dev_overrides {\n"
 		override := func(source, binary string) {
 			text += fmt.Sprintf("    %q = %q\n", host+"/"+source, filepath.Dir(binary))

@@ -56,6 +56,8 @@ type WorkspaceOptions struct {
 	// Others are the binaries of other providers, by organisation/name, or by
 	// organisation/name/version for those in the mirror.
 	Others map[string]string
+	// Served says that the test serves the providers: nothing is built, and there is no init.
+	Served bool
 	// CLI is the Terraform or OpenTofu to run, that of [CLI] if empty.
 	CLI string
 	// Limit is how long one command of the CLI may take before it is killed and the

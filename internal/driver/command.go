@@ -63,9 +63,23 @@ func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 // an error there is no plan.
 func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Plan, Result) {
 	plan := w.newPlan()
-	if slices.Contains(opts, Destroy) {
-		plan.resources = nil
+	if !slices.Contains(opts, Destroy) {
+		return w.plan(ctx, start, plan, opts)
 	}
+	// An ordinary plan refreshes what is destroyed (Context.destroyPlan).
+	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
+		ordinary, r := w.plan(ctx, start, w.newPlan(), opts)
+		if ordinary == nil {
+			return nil, r
+		}
+		plan.state, opts = ordinary.state, append(slices.Clone(opts), NoRefresh)
+	}
+	plan.resources = nil
+	return w.plan(ctx, start, plan, opts)
+}
+
+// plan fills in a plan.
+func (w *Workspace) plan(ctx context.Context, start Start, plan *Plan, opts []Option) (*Plan, Result) {
 	nodes := plan.targeted(plan.planNodes(), opts)
 	r := w.within(ctx, start, plan, func(p *process) {
 		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })

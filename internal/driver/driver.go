@@ -13,8 +13,8 @@
 //
 // It leaves out what the tests do not need: HCL and modules, all but resources and the
 // provider block, ignore_changes, prevent_destroy, conversions of types
-// but for objects with fewer attributes, prior values in nested sets, core's check of a plan against the configuration, the
-// ordinary plan before a destruction, and the lock of the state.
+// but for objects with fewer attributes, prior values in nested sets, core's check of a plan against the configuration,
+// and the lock of the state.
 package driver
 
 import (

@@ -5,6 +5,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -299,4 +300,27 @@ func TestUpgrade(t *testing.T) {
 		want(t, "actions", plan.Actions(), "[replace x_thing.a update x_thing.b]")
 		want(t, "upgrades", upgrades, "[upgrade x_thing.a upgrade x_thing.b upgrade x_thing.c]")
 	}
+}
+
+// An ordinary plan, which a provider may refuse, comes before a destruction.
+func TestDestroy(t *testing.T) {
+	w, s := two(t)
+	s.Resources = s.Resources[1:2]
+	up(t, w, s)
+	var calls []string
+	refused := errors.New("refused")
+	w.before = func(_ context.Context, what string) error {
+		method, _, _ := strings.Cut(what, " ")
+		if calls = append(calls, method); method == "plan" {
+			return refused
+		}
+		return nil
+	}
+	_, r := s.Up(t.Context(), w.start, Destroy)
+	want(t, "errors", r.Err(), "x_thing.a: refused")
+	want(t, "calls", calls, "[validate upgrade read validate plan]")
+	want(t, "state", s.Addresses(), "[x_thing.a]")
+	calls, refused = nil, nil
+	up(t, w, s, Destroy)
+	want(t, "calls", calls, "[validate upgrade read validate plan upgrade plan upgrade apply]")
 }

@@ -111,6 +111,9 @@ func (s *site) finish(of stage, at moment) {
 		if last = r; r.Err() == nil && len(plan.Actions()) == 0 {
 			break
 		}
+		if of.want == "" && plan == nil { // as the guide Troubleshooting says
+			opts = append(opts, driver.NoRefresh)
+		}
 	}
 	if of.want == "" {
 		if left := s.ws.Addresses(); last.Err() != nil || len(left) > 0 {

@@ -141,7 +141,8 @@ var situations = map[string]struct {
 		for _, name := range strings.Fields(w.names) {
 			w.ws.Forget(machineOf(name))
 		}
-		w.follow(w.up("destroy", driver.Destroy), "still answers", "terraform state rm")
+		// With a refresh, the plan that comes first is refused.
+		w.follow(w.up("destroy", driver.Destroy, driver.NoRefresh), "still answers", "terraform state rm")
 		w.names = ""
 	}},
 	"only the cluster is destroyed": {[]string{"cluster.stillAnswers: terraform destroy"}, func(w *walker) {

@@ -31,9 +31,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// TestMain collects garbage seldom: a simulation keeps little for long.
+// TestMain collects garbage seldom: a simulation keeps little for long. A provider that is
+// served writes no log.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(1000)
+	for _, name := range []string{"SDK", "SDK_PROTO", "SDK_FRAMEWORK", "PROVIDER_ETCD"} {
+		_ = os.Setenv("TF_LOG_"+name, "OFF")
+	}
 	os.Exit(m.Run())
 }
 

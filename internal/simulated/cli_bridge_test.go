@@ -1,0 +1,221 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+)
+
+// bridge lets a real CLI work on a simulated world. Its providers are served outside of
+// the bubble, because a bubble lets no time pass while one of its goroutines waits for a
+// socket. Their calls are carried out in the bubble. While the CLI works, time stands
+// still in the bubble: it passes only if the CLI sleeps and waits for an answer. So
+// nothing depends on how fast the machine is.
+type bridge struct {
+	// All channels are made outside of the bubble, so a wait for them stops its time.
+	calls   chan func()      // calls from the CLI
+	begin   chan []string    // commands for the CLI
+	ask     chan bool        // asks for new calls, and says whether there are others under way
+	found   chan []func()    // new calls; nil after the end of the command
+	outcome *acctest.Outcome // of the last command
+	number  atomic.Int64     // of calls
+}
+
+func newBridge(t *testing.T, ws *acctest.Workspace) *bridge {
+	b := &bridge{calls: make(chan func()), begin: make(chan []string), ask: make(chan bool), found: make(chan []func())}
+	go b.attend(ws)
+	t.Cleanup(func() { close(b.begin) })
+	return b
+}
+
+// attend runs the commands, outside of the bubble.
+func (b *bridge) attend(ws *acctest.Workspace) {
+	for args := range b.begin {
+		run := ws.Begin(args...)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			b.outcome = run.Wait()
+		}()
+		for busy := range b.ask {
+			calls := b.collect(run, ended, busy)
+			b.found <- calls
+			if calls == nil {
+				break
+			}
+		}
+	}
+}
+
+// collect waits until the CLI waits, and returns the calls that it has made by then.
+func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) []func() {
+	calls := []func(){}
+	for asleep := 0; asleep < 2; {
+		var pause <-chan time.Time // without a call under way the CLI waits for nothing
+		if busy || len(calls) > 0 {
+			pause = time.After(200 * time.Microsecond)
+		}
+		select {
+		case c := <-b.calls:
+			calls, asleep = append(calls, c), 0
+		case <-ended:
+			if busy {
+				return calls
+			}
+			return nil
+		case <-pause:
+			if asleep++; !sleeps(run.Cmd.Process.Pid) {
+				asleep = 0
+			}
+		}
+	}
+	return calls
+}
+
+// sleeps reports whether all threads of a process sleep. One that waits for a processor
+// does not.
+func sleeps(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, t := range threads {
+		text, err := os.ReadFile(t)
+		if _, state, _ := strings.Cut(string(text), ") "); err == nil && !strings.HasPrefix(state, "S") {
+			return false
+		}
+	}
+	return true
+}
+
+// run runs a command, and carries out its calls in the bubble.
+func (b *bridge) run(args ...string) *acctest.Outcome {
+	b.begin <- args
+	done := make(chan struct{})
+	for busy := 0; ; {
+		b.ask <- busy > 0
+		calls := <-b.found
+		if calls == nil {
+			return b.outcome
+		}
+		for _, c := range calls {
+			go func() { c(); done <- struct{}{} }()
+		}
+		busy += len(calls)
+		select {
+		case <-done:
+			busy--
+		case <-time.After(time.Second): // the CLI may have more to do, whatever sleeps has found
+		}
+	}
+}
+
+// bridged is a provider for the CLI: the calls for resources are carried out by one that
+// starts in the bubble whenever the CLI configures it. The CLI does so once for each
+// process that it would start.
+type bridged struct {
+	tfprotov6.ProviderServer // answers what needs no world
+	*bridge
+	w     *world
+	start driver.Start
+
+	run *driver.Run // nil before the first one
+}
+
+// within carries out a call in the bubble.
+func within[Q, R any](ctx context.Context, p *bridged, typ string, f func(tfprotov6.ProviderServer, context.Context, Q) (R, error), q Q) (r R, err error) {
+	done := make(chan struct{})
+	call := func() {
+		defer close(done)
+		server, run := p.ProviderServer, "new"
+		if p.run != nil {
+			server, run = p.run.Server, p.run.Name
+		}
+		resource := fmt.Sprint(typ, " ", p.number.Add(1)) // the protocol names no address
+		inside, _ := p.w.schedule.Context(p.w.Context(), run, resource, "call")
+		r, err = f(server, inside, q)
+	}
+	select {
+	case p.calls <- call:
+		<-done
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return r, err
+}
+
+// end ends the process.
+func (p *bridged) end() {
+	if p.run != nil && p.run.Close != nil {
+		p.run.Close()
+	}
+	p.run = nil
+}
+
+// ConfigureProvider implements tfprotov6.ProviderServer.
+func (p *bridged) ConfigureProvider(ctx context.Context, q *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
+	return within(ctx, p, "provider", func(_ tfprotov6.ProviderServer, ctx context.Context, q *tfprotov6.ConfigureProviderRequest) (resp *tfprotov6.ConfigureProviderResponse, err error) {
+		p.end()
+		if p.run, err = p.start(ctx); err != nil {
+			return nil, err
+		}
+		return p.run.Server.ConfigureProvider(ctx, q)
+	}, q)
+}
+
+// UpgradeResourceState implements tfprotov6.ProviderServer.
+func (p *bridged) UpgradeResourceState(ctx context.Context, q *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	return within(ctx, p, q.TypeName, tfprotov6.ProviderServer.UpgradeResourceState, q)
+}
+
+// ReadResource implements tfprotov6.ProviderServer.
+func (p *bridged) ReadResource(ctx context.Context, q *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	return within(ctx, p, q.TypeName, tfprotov6.ProviderServer.ReadResource, q)
+}
+
+// PlanResourceChange implements tfprotov6.ProviderServer.
+func (p *bridged) PlanResourceChange(ctx context.Context, q *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	return within(ctx, p, q.TypeName, tfprotov6.ProviderServer.PlanResourceChange, q)
+}
+
+// ApplyResourceChange implements tfprotov6.ProviderServer.
+func (p *bridged) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	return within(ctx, p, q.TypeName, tfprotov6.ProviderServer.ApplyResourceChange, q)
+}
+
+// ImportResourceState implements tfprotov6.ProviderServer.
+func (p *bridged) ImportResourceState(ctx context.Context, q *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+	return within(ctx, p, q.TypeName, tfprotov6.ProviderServer.ImportResourceState, q)
+}
+
+// serve serves a provider until the test ends, and returns how the CLI finds it.
+func serve(t *testing.T, name string, p tfprotov6.ProviderServer) map[string]any {
+	ctx, end := context.WithCancel(context.Background())
+	at, closed := make(chan *plugin.ReattachConfig), make(chan struct{})
+	go func() {
+		_ = tf6server.Serve(name, func() tfprotov6.ProviderServer { return p },
+			tf6server.WithDebug(ctx, at, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithoutLogStderrOverride())
+	}()
+	t.Cleanup(func() {
+		end()
+		<-closed
+	})
+	c := <-at
+	return map[string]any{
+		"Protocol": c.Protocol, "ProtocolVersion": c.ProtocolVersion, "Pid": c.Pid, "Test": true,
+		"Addr": map[string]string{"Network": c.Addr.Network(), "String": c.Addr.String()},
+	}
+}
