@@ -395,6 +395,7 @@ func TestMachine(t *testing.T) {
 	want(t, "machines", c.machines, "map[of-m:map[image:other name:m]]")
 	want(t, "the clone's original", s.text("machine.a", "image"), "")
 	clear(c.machines)
+	other.Taint("machine.a") // a refresh finds that it is gone
 	want(t, "actions", up(t, w, other), "create machine.a, update x_thing.a")
 }
 

@@ -110,7 +110,7 @@ func (p *process) planChange(c *Change, o *Object, force bool) bool {
 	if !ok {
 		return false
 	}
-	prior, tainted := &Object{Value: p.null(c.typ)}, o != nil && o.Tainted
+	prior, tainted := &Object{Value: p.null(c.typ)}, o != nil && o.Tainted && !o.Value.IsNull()
 	if c.Before = prior.Value; o != nil {
 		c.Before = o.Value
 	}
