@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
@@ -20,12 +18,6 @@ import (
 // Each test in this file states a rule that the provider has broken. If the comment of a
 // test says "today", the provider still breaks it, and the test asserts today's outcome. A
 // later change of the provider keeps the rule, and turns the assertions around.
-
-// client is a client of one member, without the provider.
-func (w *world) client(name string) *clientv3.Client {
-	p := w.members[name]
-	return w.network.Run("etcdctl").Client(p.ClientURL, p.ClientURL)
-}
 
 // failure is the error of a command that has exactly one.
 func (w *world) failure(r driver.Result) (failure driver.Diagnostic) {
@@ -41,14 +33,6 @@ func (w *world) failure(r driver.Result) (failure driver.Diagnostic) {
 		w.Fatalf("%d errors, want one: %v", n, r.Err())
 	}
 	return failure
-}
-
-// expect compares what a test has found with what it expects.
-func (w *world) expect(what string, got, want any) {
-	w.Helper()
-	if g, e := fmt.Sprint(got), fmt.Sprint(want); g != e {
-		w.Errorf("%s: %s, want %s", what, g, e)
-	}
 }
 
 // The rule, which the provider keeps: the file of an etcd_snapshot is replaced only by a
