@@ -158,7 +158,7 @@ func TestBackupOfASurvivor(t *testing.T) {
 		b.put(3)
 		b.must(b.save(driver.Values{}))
 		b.saved(strings.ReplaceAll("abc", w.cluster.Leader().Name, ""))
-		b.learner("l")
+		b.startLearner("l")
 		b.put(3)
 		b.must(b.save(driver.Values{"triggers": map[string]any{"day": "tuesday"}}))
 		b.saved("l")

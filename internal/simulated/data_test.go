@@ -12,67 +12,19 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
-// process is a provider process for the calls that package driver does not make.
-type process struct {
-	*driver.Run
-	w       *world
-	schemas *tfprotov6.GetProviderSchemaResponse
-}
-
-// process starts a provider process and configures it.
-func (w *world) process(name string, provider driver.Values) *process {
-	w.Helper()
-	run, err := w.start(name)(w.Context())
-	w.must(err)
-	schemas, err := run.Server.GetProviderSchema(w.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	w.must(err)
-	p := &process{run, w, schemas}
-	configured, err := run.Server.ConfigureProvider(w.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.value(schemas.Provider, provider), TerraformVersion: "1.14.0"})
-	if err != nil || len(configured.Diagnostics) > 0 {
-		w.Fatal(err, configured)
-	}
-	return p
-}
-
-// value is a value of a schema.
-func (p *process) value(s *tfprotov6.Schema, values driver.Values) *tfprotov6.DynamicValue {
-	p.w.Helper()
-	v, err := driver.Build(s.ValueType(), values)
-	p.w.must(err)
-	d, err := tfprotov6.NewDynamicValue(v.Type(), v)
-	p.w.must(err)
-	return &d
-}
-
 // data reads data "etcd_cluster".
-func (w *world) data(provider, values driver.Values) (v tftypes.Value, r driver.Result) {
+func (w *world) data(provider, values driver.Values) (tftypes.Value, driver.Result) {
 	w.Helper()
-	const typ = "etcd_cluster"
-	p := w.process("data", provider)
-	defer p.Close()
-	ctx, err := p.Context(w.Context(), typ, "read")
-	w.must(err)
-	schema := p.schemas.DataSourceSchemas[typ]
-	config := p.value(schema, values)
-	valid, err := p.Server.ValidateDataResourceConfig(ctx, &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typ, Config: config})
-	w.must(err)
-	if r = driver.ResultOf("data", valid.Diagnostics); r.Err() != nil {
-		return v, r
-	}
-	read, err := p.Server.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: typ, Config: config})
-	w.must(err)
-	if r = driver.ResultOf("data", read.Diagnostics); r.Err() == nil {
-		v, err = read.State.Unmarshal(schema.ValueType())
-		w.must(err)
-	}
-	return v, r
+	c := w.call("data", provider)
+	defer c.run.Close()
+	v, diags := c.read("etcd_cluster", values)
+	return v, driver.ResultOf("data", diags)
 }
 
 // shows fails the test unless an attribute of the data source contains the words.
@@ -100,11 +52,11 @@ func TestClusterData(t *testing.T) {
 			"advice.0": "does not answer", "advice.1": "No further voter may fail",
 		}},
 		"a frozen member": {func(w *world) { w.members["c"].Freeze() }, 1, map[string]string{"healthy": `"false"`, "advice.0": "does not answer"}},
-		"a learner": {func(w *world) { w.learner("l") }, 1, map[string]string{
+		"a learner": {func(w *world) { w.startLearner("l") }, 1, map[string]string{
 			"healthy": `"true"`, "members.3.role": "learner", "voters": `"3"`, "advice": "<>",
 		}},
 		"a learner that does not move": {func(w *world) {
-			w.learner("l")
+			w.startLearner("l")
 			w.members["l"].Stall()
 			for range 1200 {
 				_, err := w.client("a").Put(w.Context(), "k", "v")

@@ -18,8 +18,8 @@ func added(typ, name, url string) driver.Resource {
 	return driver.Resource{Type: typ, Name: name, Values: driver.Values{"name": name, "peer_urls": []any{url}, "wait_until": "announced"}}
 }
 
-// learner adds a learner by hand, and starts it.
-func (w *world) learner(name string) (id string) {
+// startLearner adds a learner by hand, and starts it.
+func (w *world) startLearner(name string) (id string) {
 	w.Helper()
 	it, err := w.client("a").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})
 	w.must(err)
@@ -51,7 +51,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			simulate(t, 1, "a", func(w *world) {
-				w.learner("l")
+				w.startLearner("l")
 				s, provider := newSite(w), driver.Values{}
 				if c.endpoints != "" {
 					provider = w.provider(c.endpoints)
@@ -106,7 +106,7 @@ func TestImportLearner(t *testing.T) {
 	t.Parallel()
 	simulate(t, 1, "a", func(w *world) {
 		s := newSite(w)
-		id := s.learner("d")
+		id := s.startLearner("d")
 		d := member("d")
 		d.Type = "etcd_learner"
 		s.ws = driver.New(w, w.provider("a"), d)

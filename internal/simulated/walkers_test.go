@@ -40,14 +40,6 @@ func (w *walker) breakAll(are bool) {
 	}
 }
 
-// token makes the configuration that of a cluster of one member, which a token forms.
-func (w *walker) token(text string, complete bool) {
-	w.ws.Resources = []driver.Resource{{Type: "etcd_cluster", Name: "this", Values: driver.Values{
-		"members": map[string]any{"a": driver.Values{}}, "revision": map[string]any{"image": "one"},
-		"discovery": driver.Values{"size": 1, "complete": complete, "environment": map[string]any{"ETCD_DISCOVERY_TOKEN": text}},
-	}}}
-}
-
 // addByHand adds a learner with etcdctl.
 func (w *walker) addByHand(name string) {
 	w.Helper()
