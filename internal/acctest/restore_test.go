@@ -4,11 +4,16 @@
 package acctest
 
 import (
+	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -68,4 +73,22 @@ func (f *Fleet) withoutRestore() {
 	if err := os.Remove(filepath.Join(f.Dir, restoreFile)); err != nil {
 		f.TB.Fatal(err)
 	}
+}
+
+// backup saves a snapshot, and returns its path and its SHA-256.
+func backup(ctx context.Context, t *testing.T, client *clientv3.Client) (path, sum string) {
+	t.Helper()
+	stream, err := client.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "snapshot.db")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, strings.ToLower(fmt.Sprintf("%x", sha256.Sum256(text)))
 }
