@@ -40,9 +40,8 @@ const imported = `
   }
 `
 
-// A cluster that runs is imported: nothing is touched, and the next plan is empty. A
-// machine that is replaced alone is refused. With rebuild, node and machine follow, and
-// the member has another ID.
+// A cluster that runs is imported: nothing is touched, and the next plan is empty. With
+// rebuild, node and machine follow, and the member has another ID.
 func TestAccImport(t *testing.T) {
 	t.Parallel()
 	f := acctest.NewFleet(t, acctest.FleetOptions{Version: etcdtest.V37})
@@ -66,8 +65,6 @@ func TestAccImport(t *testing.T) {
 	f.Settled()
 	f.MustHaveReplaced(before)
 
-	machine := acctest.Address("terraform_data.machine", "b")
-	f.Plan("-replace=" + machine).MustFail()
 	if now := f.PIDs("a", "b", "c"); fmt.Sprint(now) != fmt.Sprint(processes) {
 		t.Errorf("the processes were %v and are %v", processes, now)
 	}
