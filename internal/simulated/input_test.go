@@ -100,26 +100,3 @@ func TestOtherCluster(t *testing.T) {
 		s.expect("members of the second", len(second.Members()), 1)
 	})
 }
-
-// A learner is imported by its name, its ID or its peer URL, and only as a learner.
-func TestImportLearner(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "a", func(w *world) {
-		s := newSite(w)
-		id := s.startLearner("d")
-		d := member("d")
-		d.Type = "etcd_learner"
-		s.ws = driver.New(w, w.provider("a"), d)
-		for _, by := range []string{"d", id, etcdsim.PeerURL("d")} {
-			s.ok(s.take("etcd_learner.d", by))
-			s.expect("imported by "+by, driver.Attribute(s.ws.State("etcd_learner.d").Value, "id"), id)
-			s.ok(s.up("after the import"))
-			s.empty("imported")
-			s.ws.Forget("etcd_learner.d")
-		}
-		for address, id := range map[string]string{"etcd_member.d": "d", "etcd_learner.a": "a", "etcd_learner.d": "nobody"} {
-			s.fails(address, s.take(address, id), "Cannot import ")
-		}
-		s.expect("members", s.list(), "(d) a")
-	})
-}
