@@ -9,6 +9,9 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // Link is a TCP proxy in front of a target. It can be cut: members and clients
@@ -23,7 +26,8 @@ type Link struct {
 	count   int
 	cut     bool
 	cutFrom map[*Process]bool // processes whose connections are cut while the link is not
-	changed chan struct{}     // closed and replaced when one of these changes
+	delay   func() time.Duration
+	changed chan struct{} // closed and replaced when one of these changes
 	conns   map[*linkConn]struct{}
 	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
 }
@@ -84,8 +88,12 @@ func (l *Link) Accepted() int {
 // is not lost: it arrives after [Link.Heal].
 func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 
-// Heal undoes [Link.Cut].
-func (l *Link) Heal() { l.change(func() { l.cut = false }) }
+// Delay delays each piece of data from the target by the result of by, which is
+// called for each piece.
+func (l *Link) Delay(by func() time.Duration) { l.change(func() { l.delay = by }) }
+
+// Heal undoes [Link.Cut] and [Link.Delay].
+func (l *Link) Heal() { l.change(func() { l.cut, l.delay = false, nil }) }
 
 // Reset resets all existing connections. New connections are accepted unless
 // the link is cut.
@@ -116,6 +124,17 @@ func (l *Link) change(how func()) {
 	how()
 	close(l.changed)
 	l.changed = make(chan struct{})
+}
+
+// linger waits for the delay of a piece of data from the target.
+func (l *Link) linger(ctx context.Context) error {
+	l.mu.Lock()
+	by := l.delay
+	l.mu.Unlock()
+	if by == nil {
+		return nil
+	}
+	return clock.System{}.Sleep(ctx, by())
 }
 
 // wait returns when stalls returns false or ctx is done.
@@ -179,20 +198,21 @@ func (l *Link) serve(in net.Conn) {
 	stop := context.AfterFunc(ctx, func() { abort(out) })
 	defer stop()
 	var pumps sync.WaitGroup
-	pumps.Go(func() { l.pump(c, out, in) })
-	pumps.Go(func() { l.pump(c, in, out) })
+	pumps.Go(func() { l.pump(c, out, in, context.Context.Err) })
+	pumps.Go(func() { l.pump(c, in, out, l.linger) })
 	pumps.Wait()
 	if ctx.Err() == nil { // both sides are done; a reset would discard data
 		_, _ = in.Close(), out.Close()
 	}
 }
 
-// pump copies data from src to dst until src has sent all or the connection breaks.
-func (l *Link) pump(c *linkConn, dst, src net.Conn) {
+// pump copies data from src to dst, each piece after a pause, until src has sent all or
+// the connection breaks.
+func (l *Link) pump(c *linkConn, dst, src net.Conn, pause func(context.Context) error) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, readErr := src.Read(buf)
-		if l.wait(c.ctx, func() bool { return l.cut || l.cutFrom[c.from] }) != nil {
+		if l.wait(c.ctx, func() bool { return l.cut || l.cutFrom[c.from] }) != nil || pause(c.ctx) != nil {
 			return
 		}
 		if _, err := dst.Write(buf[:n]); err != nil {

@@ -126,8 +126,8 @@ func (c *caller) list(typ string, limit int64, include bool) []tfprotov6.ListRes
 	return slices.Collect(stream.Results)
 }
 
-// act invokes an action, and returns its progress and its diagnostics. each is called for each line of
-// progress, unless it is nil.
+// act invokes an action, and returns its progress and its diagnostics. each is called for
+// each line of progress, unless it is nil.
 func (c *caller) act(typ string, values driver.Values, each func(string)) (progress []string, diags []*tfprotov6.Diagnostic) {
 	c.Helper()
 	server, ok := c.run.Server.(tfprotov6.ActionServer)
