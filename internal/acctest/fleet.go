@@ -23,8 +23,21 @@ import (
 //go:embed testdata/fleet.tf
 var FleetText string
 
-//go:embed testdata/discovery.tf
-var discoveryText string
+// discoveryText is how a cluster forms by a token in another etcd.
+const discoveryText = `provider "etcd" {
+  alias     = "discovery"
+  endpoints = [%q]
+}
+
+resource "etcd_discovery_token" "this" {
+  provider = etcd.discovery
+  size     = 3
+}
+
+locals {
+  discovery = etcd_discovery_token.this.bootstrap
+}
+`
 
 // Node is one member in the configuration; see testdata/fleet.tf.
 type Node struct {
@@ -59,15 +72,9 @@ type FleetOptions struct {
 	// Password is configured for the provider from the start, with the user
 	// root. The test itself enables authentication.
 	Password string
-	// Protocol is the discovery protocol: v2, v3 or service. If it is empty, the
-	// cluster forms without discovery. Registry is the version of the etcd with the
-	// tokens, [etcdtest.DefaultVersion] if empty.
-	Protocol string
+	// Registry is the version of the etcd with the discovery token. If it is empty, the
+	// cluster forms without one.
 	Registry etcdtest.Version
-	// Service holds the tokens instead, with the protocol service. RegistryCA
-	// signed its certificate.
-	Service    *etcdtest.DiscoveryService
-	RegistryCA string
 	// CLI is that of [WorkspaceOptions].
 	CLI string
 }
@@ -119,7 +126,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	}
 	f.binaries = map[string]string{"broken": broken}
 	f.Write("main.tf", FleetText)
-	f.Write("provider.tf", f.providerBlock(o.certificate()))
+	f.Write("provider.tf", f.providerBlock())
 	f.discover()
 	f.secure()
 	names := o.Names
@@ -134,20 +141,12 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 // discover writes how the cluster forms.
 func (f *Fleet) discover() {
 	f.TB.Helper()
-	if f.Options.Protocol == "" {
+	if f.Options.Registry == "" {
 		f.Write("discovery.tf", "locals {\n  discovery = null\n}\n")
 		return
 	}
-	f.Write("discovery.tf", discoveryText)
-	if f.Options.Service == nil {
-		v2 := f.Options.Registry == etcdtest.V34 || f.Options.Registry == etcdtest.V35
-		f.Registry = etcdtest.Start(f.TB, 1, etcdtest.Options{Names: []string{"registry"}, Version: f.Options.Registry, V2: v2})
-		return
-	}
-	if ca := f.Options.RegistryCA; ca != "" {
-		// etcd has no option for the CA of a discovery URL.
-		f.MachineEnv["SSL_CERT_FILE"], f.MachineEnv["CURL_CA_BUNDLE"] = ca, ca
-	}
+	f.Registry = etcdtest.Start(f.TB, 1, etcdtest.Options{Names: []string{"registry"}, Version: f.Options.Registry})
+	f.Write("discovery.tf", fmt.Sprintf(discoveryText, f.Registry.Endpoints()[0]))
 }
 
 // secure sets the certificates of the machines.
@@ -165,20 +164,13 @@ func (f *Fleet) secure() {
 	}
 }
 
-// certificate is that of the provider.
-func (o FleetOptions) certificate() (cert etcdtest.Cert) {
-	if o.TLS != nil {
-		cert = o.TLS.Client("root")
-	}
-	return cert
-}
-
 // providerBlock has the key inline, so that leaks of it are found.
-func (f *Fleet) providerBlock(cert etcdtest.Cert, extra ...string) string {
+func (f *Fleet) providerBlock() string {
 	f.TB.Helper()
 	var b strings.Builder
 	b.WriteString("provider \"etcd\" {\n")
 	if t := f.Options.TLS; t != nil {
+		cert := t.Client("root")
 		key, err := os.ReadFile(cert.KeyFile)
 		if err != nil {
 			f.TB.Fatal(err)
@@ -188,7 +180,7 @@ func (f *Fleet) providerBlock(cert etcdtest.Cert, extra ...string) string {
 	if p := f.Options.Password; p != "" {
 		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)
 	}
-	b.WriteString(strings.Join(extra, "\n") + "\n}\n")
+	b.WriteString("}\n")
 	return b.String()
 }
 
@@ -257,19 +249,6 @@ func (f *Fleet) Save() {
 	}
 	vars := map[string]any{
 		"nodes": f.Nodes, "cluster": cluster, "machines": f.Machines, "machine_sh": f.machineScript, "environment": f.MachineEnv, "binaries": f.binaries,
-	}
-	if o := f.Options; o.Protocol != "" {
-		discovery := map[string]any{"protocol": o.Protocol, "size": cmp.Or(len(o.Names), 3)}
-		switch {
-		case f.Registry != nil:
-			discovery["endpoint"] = f.Registry.Endpoints()[0]
-		case o.RegistryCA != "":
-			discovery["ca"] = o.RegistryCA
-			fallthrough
-		default:
-			discovery["service_url"] = o.Service.URL
-		}
-		vars["discovery"] = discovery
 	}
 	configuration := f.Read("main.tf") + f.Read("discovery.tf")
 	maps.DeleteFunc(vars, func(name string, _ any) bool { return !strings.Contains(configuration, "variable \""+name+"\"") })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -19,8 +20,10 @@ const cluster = "etcd_cluster.this"
 func machine(name string) string { return Address("terraform_data.machine", name) }
 func member(name string) string  { return Address("etcd_member", name) }
 
-// The life of a cluster: it forms, grows, gets another version and another image, loses
-// machines, shrinks and is destroyed. After each step the plan is empty.
+// The life of a cluster: it forms, grows, shrinks, gets another version under writes, and
+// another image while it grows, loses a machine, and is destroyed. Each apply does its steps
+// in the order that keeps the guarantees: a member is removed before its machine is
+// destroyed, and added after its machine runs. After each step the plan is empty.
 func TestAccLife(t *testing.T) {
 	OnEach(t, func(t *testing.T, cli string) {
 		f := NewFleet(t, FleetOptions{CLI: cli, Version: etcdtest.V35})
@@ -30,33 +33,84 @@ func TestAccLife(t *testing.T) {
 		f.Settled()
 
 		f.Add("d", "e")
+		f.manyURLs("e")
 		before := f.MemberIDs()
-		f.Form().MustBeQuiet()
+		inOrder(f.Form().MustBeQuiet(), growth("d")...)
 		f.MustHaveReplaced(before, "d", "e")
 		f.Settled()
 
 		f.Drop("d", "e")
-		f.Form()
+		inOrder(f.Form(), done(member("d"), "delete"), begun(machine("d"), "delete"), done(machine("d"), "delete"), begun(cluster, "update"))
 		f.mustBeDown("d", "e")
 		f.Settled()
 
 		f.Release = releases[1]
-		f.roll()
+		writer := f.Writer(f.names()...)
+		f.roll(3)
+		f.MustNotPause(writer, Pause, f.names()...)
 		f.mustRun(releases[1])
 		f.Settled()
+
 		f.Image = "two"
-		f.roll()
+		f.Add("d")
+		o := f.Form()
+		inOrder(o, replacement("a")...)
+		inOrder(o, append([]step{done(machine("a"), "delete")}, growth("d")...)...)
+		f.roll(2)
 		f.Settled()
 
-		f.vanish("b")
 		before = f.MemberIDs()
-		f.Form()
+		o = f.Form("-replace=" + machine("b"))
+		inOrder(o, slices.DeleteFunc(replacement("b"), func(s step) bool { return s.address == cluster })...)
 		f.MustHaveReplaced(before, "b")
 		f.Settled()
 
 		f.Destroy().MustSucceed()
 		f.MustBeGone()
 	})
+}
+
+// manyURLs gives a node IPv6 addresses and host names, and several URLs of each kind, of
+// which one is in a network that is unreachable from here.
+func (f *Fleet) manyURLs(name string) {
+	f.TB.Helper()
+	v6 := func() string { return fmt.Sprintf("http://[::1]:%d", etcdtest.ReserveIPv6Port(f.TB)) }
+	host := func() string { return fmt.Sprintf("http://localhost:%d", etcdtest.ReservePort(f.TB)) }
+	n := f.Nodes[name]
+	n.Peer, n.Peers = v6(), []string{host()}
+	n.Client, n.Clients = v6(), []string{host(), "http://10.255.0.99:2379"}
+	n.Listen = n.Client + "," + n.Clients[0]
+}
+
+// step is the end or the start of a change, as a CLI prints it.
+type step struct{ kind, address, action string }
+
+func done(address, action string) step  { return step{"apply_complete", address, action} }
+func begun(address, action string) step { return step{"apply_start", address, action} }
+
+// inOrder fails the test unless the run has printed these steps in this order. A step
+// that does not start before another one ends is given with its start.
+func inOrder(o *Outcome, steps ...step) {
+	o.TB.Helper()
+	at := -1
+	for _, s := range steps {
+		found := slices.IndexFunc(o.Hooks, func(h Hook) bool { return h.Type == s.kind && h.Address == s.address && h.Action == s.action })
+		if found <= at {
+			o.TB.Errorf("%v is step %d, and what must come before it is step %d:\n%v", s, found, at, o.Hooks)
+			return
+		}
+		at = found
+	}
+}
+
+// growth are the steps of a node that joins.
+func growth(name string) []step {
+	return []step{done(cluster, "update"), begun(machine(name), "create"), done(machine(name), "create"), begun(member(name), "create"), done(member(name), "create")}
+}
+
+// replacement are the steps of a node that is rebuilt.
+func replacement(name string) []step {
+	return append([]step{done(member(name), "delete"), begun(machine(name), "delete"), done(machine(name), "delete"), begun(cluster, "update")}, growth(name)...)
 }
 
 // pending are the nodes that wait for their turn.
@@ -68,13 +122,13 @@ func (f *Fleet) pending() (names []string) {
 	return names
 }
 
-// roll applies until no node is pending, and fails the test unless each apply replaces
-// one member.
-func (f *Fleet) roll() {
+// roll applies until none of so many nodes is pending, and fails the test unless each apply
+// replaces one member.
+func (f *Fleet) roll(left int) {
 	f.TB.Helper()
-	for left := len(f.Nodes); left > 0; left-- {
+	for ; left > 0; left-- {
 		before := f.MemberIDs()
-		f.Form()
+		o := f.Form()
 		var replaced []string
 		for name, id := range f.MemberIDs() {
 			if before[name] != id {
@@ -84,15 +138,8 @@ func (f *Fleet) roll() {
 		if len(replaced) != 1 || len(f.pending()) != left-1 {
 			f.TB.Fatalf("the apply replaced %v and left %v pending, want one replaced and %d pending", replaced, f.pending(), left-1)
 		}
+		inOrder(o, replacement(replaced[0])...)
 	}
-}
-
-// vanish deletes a machine outside Terraform, which a refresh of a cloud's machine
-// resource would find.
-func (f *Fleet) vanish(name string) {
-	f.TB.Helper()
-	f.Lose(name)
-	f.Run("state", "rm", machine(name)).MustSucceed()
 }
 
 // mustRun fails the test unless each member answers with that version.

@@ -80,16 +80,6 @@ func awaitNone(tb testing.TB, dir string) {
 	})
 }
 
-// Signal sends a signal to the machine's etcd.
-func (f *Fleet) Signal(name string, sig syscall.Signal) {
-	f.TB.Helper()
-	f.awaitEtcd(name)
-	// To 0 it would go to the processes of the test.
-	if pid := f.PID(name, "etcd.pid"); pid == 0 || syscall.Kill(pid, sig) != nil {
-		f.TB.Fatalf("the etcd %d of %s cannot be sent %v", pid, name, sig)
-	}
-}
-
 // awaitEtcd waits for the etcd of a machine, which may be between two starts.
 func (f *Fleet) awaitEtcd(name string) {
 	f.TB.Helper()
@@ -163,57 +153,6 @@ func (f *Fleet) MustBeGone() {
 			f.TB.Errorf("left: %s", filepath.Join(f.Machines, e.Name()))
 		}
 	}
-}
-
-// Gate gives a node an etcd that waits at its start until open is called, so
-// that a test can act between the addition and the start of the member.
-//
-// environment is additionally set for that etcd, as KEY=value.
-func (f *Fleet) Gate(name string, environment ...string) (open func()) {
-	f.TB.Helper()
-	gate := filepath.Join(f.Machines, name+".open")
-	text := "#!/bin/sh\n"
-	for _, e := range environment {
-		text += fmt.Sprintf("export '%s'\n", e)
-	}
-	text += fmt.Sprintf("while [ ! -e '%s' ]; do sleep 0.05; done\nexec '%s' \"$@\"\n", gate, f.Nodes[name].Etcd)
-	path := filepath.Join(f.Machines, name+".etcd")
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		f.TB.Fatal(err)
-	}
-	f.Nodes[name].Etcd = path
-	return func() {
-		f.TB.Helper()
-		if err := os.WriteFile(gate, nil, 0o600); err != nil {
-			f.TB.Fatal(err)
-		}
-	}
-}
-
-// Rewrite changes a machine's etcd.env, line by line, and restarts its etcd. It
-// returns when the next process runs.
-func (f *Fleet) Rewrite(name string, line func(string) string) {
-	f.TB.Helper()
-	path := filepath.Join(f.Machines, name, "etcd.env")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		f.TB.Fatal(err)
-	}
-	lines := strings.Split(string(text), "\n")
-	for i, l := range lines {
-		lines[i] = line(l)
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		f.TB.Fatal(err)
-	}
-	was := f.PID(name, "etcd.pid")
-	f.Signal(name, syscall.SIGTERM)
-	etcdtest.Eventually(f.TB, name+" starts again", func() error {
-		if now := f.PID(name, "etcd.pid"); now == 0 || now == was {
-			return fmt.Errorf("process %d", now)
-		}
-		return nil
-	})
 }
 
 // Lose kills the processes of machines and deletes their directories.

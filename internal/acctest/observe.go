@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -171,29 +170,16 @@ func (f *Fleet) MustNotPause(w *etcdtest.Writer, limit time.Duration, names ...s
 	}
 }
 
-// lock returns the current lock on membership changes, or nil if it is free.
-func (f *Fleet) lock() *mvccpb.KeyValue {
-	f.TB.Helper()
-	resp, err := f.Client().Get(etcdtest.WaitContext(f.TB), "/_terraform/etcd/"+f.ClusterID()+"/lock")
-	if err != nil {
-		f.TB.Fatal(err)
-	}
-	if len(resp.Kvs) == 0 {
-		return nil
-	}
-	return resp.Kvs[0]
-}
-
 // expireLock expires a lock whose holder was killed: it revokes the lease,
 // which would expire by itself 20 s after the last heartbeat.
 func (f *Fleet) expireLock() {
 	f.TB.Helper()
-	lock := f.lock()
-	if lock == nil {
-		return
+	ctx, client := etcdtest.WaitContext(f.TB), f.Client()
+	lock, err := client.Get(ctx, "/_terraform/etcd/"+f.ClusterID()+"/lock")
+	if err == nil && len(lock.Kvs) > 0 {
+		_, err = client.Revoke(ctx, clientv3.LeaseID(lock.Kvs[0].Lease))
 	}
-	ctx := etcdtest.WaitContext(f.TB)
-	if _, err := f.Client().Revoke(ctx, clientv3.LeaseID(lock.Lease)); err != nil {
+	if err != nil {
 		f.TB.Fatal(err)
 	}
 }
@@ -202,18 +188,6 @@ func (f *Fleet) expireLock() {
 // longer than elections on a busy machine, which may follow one another. A quorum
 // that is lost does not come back by itself.
 const Pause = 30 * time.Second
-
-// MemberID returns the ID of the listed member with that name.
-func (f *Fleet) MemberID(name string) uint64 {
-	f.TB.Helper()
-	for _, m := range f.Members() {
-		if m.Name == name {
-			return m.ID
-		}
-	}
-	f.TB.Fatalf("no member %s", name)
-	return 0
-}
 
 // MustServe waits until a member answers a linearizable read.
 func (f *Fleet) MustServe(name string) {

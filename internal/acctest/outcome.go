@@ -57,7 +57,6 @@ type Hook struct {
 	Type    string
 	Address string
 	Action  string
-	At      time.Time
 }
 
 // devOverrides is a warning of the CLI itself.
@@ -94,7 +93,7 @@ func (o *Outcome) parse() {
 		case l.Type == "planned_change":
 			o.planned = append(o.planned, l.Change)
 		case l.Hook.Resource.Addr != "":
-			o.Hooks = append(o.Hooks, Hook{l.Type, l.Hook.Resource.Addr, l.Hook.Action, l.Time})
+			o.Hooks = append(o.Hooks, Hook{l.Type, l.Hook.Resource.Addr, l.Hook.Action})
 		}
 		if !strings.HasPrefix(l.Type, "refresh_") {
 			o.Messages = append(o.Messages, l.Time.Format("15:04:05.000 ")+l.Message)

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -188,32 +187,4 @@ func (w *voterWatch) end() {
 	if w.missing != nil || w.looks == 0 {
 		w.tb.Errorf("in %d looks, %v were not voters at the same time", w.looks, w.missing)
 	}
-}
-
-// The watch finds two wanted voters that are none, and accepts one, names that are not
-// wanted any more, and new ones.
-func TestVoterWatch(t *testing.T) {
-	t.Parallel()
-	for list, want := range map[string]string{"abc": "[]", "ab": "[]", "a": "[b c]", "": "[a b c]", "abx": "[]", "ad": "[b c]"} {
-		w := &voterWatch{wanted: []string{"a", "b", "c"}, voted: map[string]bool{}}
-		w.look(listOf("abc"))
-		w.want("a", "b", "c", "d")
-		w.look(listOf(list))
-		if got := fmt.Sprint(w.missing); got != want {
-			t.Errorf("%q: %s, want %s", list, got, want)
-		}
-		w.missing = nil
-		w.want("a")
-		if w.look(listOf("")); w.missing != nil {
-			t.Errorf("%q: %v are not wanted", list, w.missing)
-		}
-	}
-}
-
-func listOf(voters string) *clientv3.MemberListResponse {
-	out := &clientv3.MemberListResponse{}
-	for _, name := range voters {
-		out.Members = append(out.Members, &etcdserverpb.Member{Name: string(name)})
-	}
-	return out
 }

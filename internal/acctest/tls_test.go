@@ -32,11 +32,6 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	before := f.MemberIDs()
 	f.Form()
 	f.MustHaveReplaced(before, "a")
-	f.Image = "one"
-	f.Form()
-	f.Drop("d")
-	f.Form()
-	f.Settled()
 	states := f.Read("terraform.tfstate") + f.Read("terraform.tfstate.backup")
 	f.Destroy().MustSucceed()
 	f.MustBeGone()

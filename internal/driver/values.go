@@ -19,8 +19,9 @@ import (
 // lookup returns what a reference stands for.
 type lookup func(Ref) (tftypes.Value, error)
 
-// Build makes an object of a type from arguments without references.
-func Build(typ tftypes.Type, values Values) (tftypes.Value, error) { return build(typ, values, nil) }
+// Build makes a value of a type from a Go value without references. Where any type is
+// allowed, it is of the type of the Go value.
+func Build(typ tftypes.Type, value any) (tftypes.Value, error) { return build(typ, value, nil) }
 
 // build makes a value of a type from a Go value.
 func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
@@ -44,6 +45,9 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 			return build(typ, Unknown{}, look)
 		}
 		return tftypes.NewValue(typ, string(encode(found))), err
+	}
+	if typ.Is(tftypes.DynamicPseudoType) {
+		typ = typeOfValue(value)
 	}
 	items := spread(value)
 	if items == nil {
@@ -71,6 +75,22 @@ func build(typ tftypes.Type, value any, look lookup) (tftypes.Value, error) {
 		out[name] = v
 	}
 	return join(typ, out), nil
+}
+
+// typeOfValue is the type of an expression with this value.
+func typeOfValue(value any) tftypes.Type {
+	types := map[string]tftypes.Type{}
+	for name, item := range spread(value) {
+		types[name] = typeOfValue(item)
+	}
+	switch reflect.ValueOf(value).Kind() {
+	case reflect.Map:
+		return tftypes.Object{AttributeTypes: types}
+	case reflect.Int:
+		return tftypes.Number
+	default:
+		return tftypes.String
+	}
 }
 
 // convert makes a value of a type: objects may lose attributes.

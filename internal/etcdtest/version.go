@@ -79,13 +79,6 @@ func Binary(tb TB, v Version) string {
 	return findBinary(tb, "etcd-"+string(v))
 }
 
-// ClockBinary returns the path of an etcd of [DefaultVersion] whose wall clock
-// is off by the seconds in the environment variable CLOCK_OFFSET.
-func ClockBinary(tb TB) string {
-	tb.Helper()
-	return findBinary(tb, "etcd-"+string(DefaultVersion)+"-clock")
-}
-
 // EtcdctlBinary returns the path of etcdctl of version v, like [Binary].
 func EtcdctlBinary(tb TB, v Version) string {
 	tb.Helper()

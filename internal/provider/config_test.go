@@ -6,9 +6,6 @@ package provider
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
@@ -72,145 +68,6 @@ func read(t *testing.T, b block, environment map[string]string) (connection.Sett
 	}
 	r := &reader{getenv: func(k string) string { return environment[k] }, now: now, files: true}
 	return r.settings(m), r
-}
-
-func TestSettings(t *testing.T) {
-	const (
-		endpoints = "endpoints"
-		user      = "username"
-		pass      = "password"
-	)
-	for name, c := range map[string]struct {
-		block       block
-		environment map[string]string
-		want        connection.Settings
-	}{
-		"nothing": {},
-		"everything but TLS": {
-			block: block{
-				endpoints: []string{"10.0.1.10", "http://10.0.1.11:4001", "10.0.1.10:2379"}, user: "root", pass: "swordfish",
-				"dial_timeout": "1s", "request_timeout": "1m30s",
-				"address_map": map[string]string{"10.0.1.10": "127.0.0.1:12379"},
-			},
-			want: connection.Settings{
-				Endpoints: []string{"http://10.0.1.10:2379", "http://10.0.1.11:4001"}, Username: "root", Password: "swordfish",
-				DialTimeout: time.Second, RequestTimeout: 90 * time.Second,
-				AddressMap: map[string]string{"http://10.0.1.10:2379": "http://127.0.0.1:12379"},
-			},
-		},
-		"environment": {
-			environment: map[string]string{
-				"ETCDCTL_ENDPOINTS": "10.0.1.10:2379,10.0.1.11:2379", "ETCDCTL_USER": "root:sword:fish",
-				"ETCDCTL_DIAL_TIMEOUT": "1s", "ETCDCTL_COMMAND_TIMEOUT": "9s",
-			},
-			want: connection.Settings{
-				Endpoints: []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}, Username: "root", Password: "sword:fish",
-				DialTimeout: time.Second, RequestTimeout: 9 * time.Second,
-			},
-		},
-		"password of its own in the environment": {
-			environment: map[string]string{"ETCDCTL_USER": "root", "ETCDCTL_PASSWORD": "swordfish"},
-			want:        connection.Settings{Username: "root", Password: "swordfish"},
-		},
-		"user in the block, password in the environment": {
-			block:       block{user: "root"},
-			environment: map[string]string{"ETCDCTL_PASSWORD": "swordfish"},
-			want:        connection.Settings{Username: "root", Password: "swordfish"},
-		},
-		"password in the block, user in the environment": {
-			block:       block{pass: "swordfish"},
-			environment: map[string]string{"ETCDCTL_USER": "root:other"},
-			want:        connection.Settings{Username: "root", Password: "swordfish"},
-		},
-		"the block wins": {
-			block: block{endpoints: []string{"a"}, user: "alice", pass: "secret", "dial_timeout": "3s", "request_timeout": "4s"},
-			environment: map[string]string{
-				"ETCDCTL_ENDPOINTS": "b", "ETCDCTL_USER": "root:swordfish", "ETCDCTL_PASSWORD": "other", "ETCDCTL_DIAL_TIMEOUT": "x", "ETCDCTL_COMMAND_TIMEOUT": "y",
-			},
-			want: connection.Settings{
-				Endpoints: []string{"http://a:2379"}, Username: "alice", Password: "secret",
-				DialTimeout: 3 * time.Second, RequestTimeout: 4 * time.Second,
-			},
-		},
-		"the block wins with nothing": {
-			block:       block{endpoints: []string{}, user: ""},
-			environment: map[string]string{"ETCDCTL_ENDPOINTS": "b", "ETCDCTL_USER": "root:swordfish"},
-		},
-		"no user, and a password that lies about": {
-			block:       block{user: ""},
-			environment: map[string]string{"ETCDCTL_PASSWORD": "swordfish"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, r := read(t, c.block, c.environment)
-			if len(r.diags) > 0 || r.unknown {
-				t.Fatalf("unknown %v, %v", r.unknown, r.diags)
-			}
-			want := c.want
-			if want.DialTimeout == 0 {
-				want.DialTimeout, want.RequestTimeout = connection.DefaultDialTimeout, connection.DefaultRequestTimeout
-			}
-			if !slices.Equal(got.Endpoints, want.Endpoints) || !maps.Equal(got.AddressMap, want.AddressMap) ||
-				got.Username != want.Username || got.Password != want.Password || got.TLS != nil ||
-				got.DialTimeout != want.DialTimeout || got.RequestTimeout != want.RequestTimeout {
-				t.Errorf("got  %+v (password %q)\nwant %+v (password %q)", got, got.Password.Reveal(), want, want.Password.Reveal())
-			}
-		})
-	}
-}
-
-func TestTLSSettings(t *testing.T) {
-	pki := etcdtest.NewPKI(t)
-	cert := pki.Client("root")
-	text := func(file string) string {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(content)
-	}
-	for name, c := range map[string]struct {
-		block       block
-		environment map[string]string
-		certs       int
-		insecure    bool
-	}{
-		"files":    {block: block{"ca_cert": pki.CAFile, "cert": cert.CertFile, "key": cert.KeyFile}, certs: 1},
-		"inline":   {block: block{"ca_cert": text(pki.CAFile), "cert": text(cert.CertFile), "key": text(cert.KeyFile)}, certs: 1},
-		"mixed":    {block: block{"ca_cert": pki.CAFile, "cert": cert.CertFile, "key": text(cert.KeyFile)}, certs: 1},
-		"only CA":  {block: block{"ca_cert": pki.CAFile}},
-		"insecure": {block: block{"insecure_skip_tls_verify": true}, insecure: true},
-		"environment": {
-			environment: map[string]string{"ETCDCTL_CACERT": pki.CAFile, "ETCDCTL_CERT": cert.CertFile, "ETCDCTL_KEY": cert.KeyFile, "ETCDCTL_INSECURE_SKIP_TLS_VERIFY": "1"},
-			certs:       1, insecure: true,
-		},
-		"the block wins": {
-			block:       block{"ca_cert": text(pki.CAFile), "cert": cert.CertFile, "key": cert.KeyFile, "insecure_skip_tls_verify": false},
-			environment: map[string]string{"ETCDCTL_CACERT": "gone", "ETCDCTL_CERT": "gone", "ETCDCTL_KEY": "gone", "ETCDCTL_INSECURE_SKIP_TLS_VERIFY": "x"},
-			certs:       1,
-		},
-		"no certificate of the environment's": {
-			block:       block{"ca_cert": pki.CAFile, "cert": ""},
-			environment: map[string]string{"ETCDCTL_CERT": "gone", "ETCDCTL_KEY": "gone"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.block == nil {
-				c.block = block{}
-			}
-			c.block["endpoints"] = []string{"infra1"}
-			got, r := read(t, c.block, c.environment)
-			if len(r.diags) > 0 || r.unknown {
-				t.Fatalf("unknown %v, %v", r.unknown, r.diags)
-			}
-			if got.TLS == nil || len(got.TLS.Certificates) != c.certs || got.TLS.InsecureSkipVerify != c.insecure {
-				t.Errorf("got %+v", got.TLS)
-			}
-			if got.Endpoints[0] != "https://infra1:2379" {
-				t.Errorf("endpoint %s", got.Endpoints[0])
-			}
-		})
-	}
 }
 
 func TestUnknownSettings(t *testing.T) {
@@ -290,6 +147,19 @@ func TestURLsInUse(t *testing.T) {
 		r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_PEER_URLS_IN_USE": value}[k] }}
 		if got := r.urlsInUse(); r.diags.HasError() != (want < 0) || len(got) != max(want, 0) {
 			t.Errorf("%q: got %v, %v", value, got, r.diags)
+		}
+	}
+}
+
+// Once per process: Terraform configures a provider repeatedly.
+func TestWarnedOnce(t *testing.T) {
+	t.Setenv("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "true")
+	p := New("test")()
+	for i, want := range []int{1, 0} {
+		var resp provider.ConfigureResponse
+		p.Configure(t.Context(), provider.ConfigureRequest{Config: config(t, block{})}, &resp)
+		if resp.Diagnostics.HasError() || resp.Diagnostics.WarningsCount() != want {
+			t.Errorf("time %d: got %v, want %d warnings", i, resp.Diagnostics, want)
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package provider_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,119 +11,89 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
-	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
-	"github.com/hashicorp/terraform-plugin-framework/list"
-	fwprovider "github.com/hashicorp/terraform-plugin-framework/provider"
 	fwresource "github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/defaults"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
-// described is the interface that the attributes of every kind of schema share.
-type described interface {
-	IsOptional() bool
-	GetDescription() string
-	GetMarkdownDescription() string
-}
-
-// optional collects the optional attributes below a path.
-func optional[A described](into map[string]described, at string, attributes map[string]A) {
-	for name, a := range attributes {
-		path := at + "." + name
-		if a.IsOptional() {
-			into[path] = a
-		}
-		if nested, ok := any(a).(schema.SingleNestedAttribute); ok {
-			optional(into, path, nested.Attributes)
-		}
-	}
-}
-
-// everyOptional returns the optional attributes of the whole provider.
-func everyOptional(t *testing.T) map[string]described {
+// everyOptional returns the optional attributes of the whole provider, by path.
+func everyOptional(t *testing.T) map[string]*tfprotov6.SchemaAttribute {
 	t.Helper()
-	ctx := context.Background()
-	p, ok := provider.New("test")().(*provider.Provider)
-	if !ok {
-		t.Fatal("the provider is of another type")
+	schemas, err := newSession(t, nil, nil).server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	out := map[string]described{}
-	var own fwprovider.SchemaResponse
-	p.Schema(ctx, fwprovider.SchemaRequest{}, &own)
-	optional(out, "provider", own.Schema.Attributes)
-	for _, construct := range p.Resources(ctx) {
-		var s fwresource.SchemaResponse
-		var m fwresource.MetadataResponse
-		construct().Schema(ctx, fwresource.SchemaRequest{}, &s)
-		construct().Metadata(ctx, fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
-		optional(out, m.TypeName, s.Schema.Attributes)
+	out := map[string]*tfprotov6.SchemaAttribute{}
+	var add func(at string, attributes []*tfprotov6.SchemaAttribute)
+	add = func(at string, attributes []*tfprotov6.SchemaAttribute) {
+		for _, a := range attributes {
+			path := at + "." + a.Name
+			if a.Optional {
+				out[path] = a
+			}
+			if a.NestedType != nil && a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle {
+				add(path, a.NestedType.Attributes)
+			}
+		}
 	}
-	for _, construct := range p.DataSources(ctx) {
-		var s datasource.SchemaResponse
-		var m datasource.MetadataResponse
-		construct().Schema(ctx, datasource.SchemaRequest{}, &s)
-		construct().Metadata(ctx, datasource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
-		optional(out, "data."+m.TypeName, s.Schema.Attributes)
+	add("provider", schemas.Provider.Block.Attributes)
+	for prefix, of := range map[string]map[string]*tfprotov6.Schema{
+		"": schemas.ResourceSchemas, "data.": schemas.DataSourceSchemas, "ephemeral.": schemas.EphemeralResourceSchemas, "list.": schemas.ListResourceSchemas,
+	} {
+		for name, schema := range of {
+			add(prefix+name, schema.Block.Attributes)
+		}
 	}
-	for _, construct := range p.EphemeralResources(ctx) {
-		var s ephemeral.SchemaResponse
-		var m ephemeral.MetadataResponse
-		construct().Schema(ctx, ephemeral.SchemaRequest{}, &s)
-		construct().Metadata(ctx, ephemeral.MetadataRequest{ProviderTypeName: "etcd"}, &m)
-		optional(out, "ephemeral."+m.TypeName, s.Schema.Attributes)
-	}
-	for _, construct := range p.ListResources(ctx) {
-		var s list.ListResourceSchemaResponse
-		var m fwresource.MetadataResponse
-		construct().ListResourceConfigSchema(ctx, list.ListResourceSchemaRequest{}, &s)
-		construct().Metadata(ctx, fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
-		optional(out, "list."+m.TypeName, s.Schema.Attributes)
-	}
-	for _, construct := range p.Actions(ctx) {
-		var s action.SchemaResponse
-		var m action.MetadataResponse
-		construct().Schema(ctx, action.SchemaRequest{}, &s)
-		construct().Metadata(ctx, action.MetadataRequest{ProviderTypeName: "etcd"}, &m)
-		optional(out, "action."+m.TypeName, s.Schema.Attributes)
+	for name, of := range schemas.ActionSchemas {
+		add("action."+name, of.Schema.Block.Attributes)
 	}
 	return out
 }
 
-// defaultOf returns the default in the schema of an attribute, "" for none.
-func defaultOf(a described) string {
-	ctx := context.Background()
-	switch a := a.(type) {
-	case schema.StringAttribute:
-		if a.Default != nil {
-			var resp defaults.StringResponse
-			a.Default.DefaultString(ctx, defaults.StringRequest{}, &resp)
-			return resp.PlanValue.ValueString()
-		}
-	case schema.BoolAttribute:
-		if a.Default != nil {
-			var resp defaults.BoolResponse
-			a.Default.DefaultBool(ctx, defaults.BoolRequest{}, &resp)
-			return fmt.Sprint(resp.PlanValue.ValueBool())
+// defaultsOf returns the defaults in the schemas of the resources, by path.
+func defaultsOf(t *testing.T) map[string]string {
+	t.Helper()
+	p, ok := provider.New("test")().(*provider.Provider)
+	if !ok {
+		t.Fatal("the provider is of another type")
+	}
+	out := map[string]string{}
+	for _, construct := range p.Resources(t.Context()) {
+		var s fwresource.SchemaResponse
+		var m fwresource.MetadataResponse
+		construct().Schema(t.Context(), fwresource.SchemaRequest{}, &s)
+		construct().Metadata(t.Context(), fwresource.MetadataRequest{ProviderTypeName: "etcd"}, &m)
+		for name, a := range s.Schema.Attributes {
+			switch a := a.(type) {
+			case schema.StringAttribute:
+				if a.Default != nil {
+					var resp defaults.StringResponse
+					a.Default.DefaultString(t.Context(), defaults.StringRequest{}, &resp)
+					out[m.TypeName+"."+name] = resp.PlanValue.ValueString()
+				}
+			case schema.BoolAttribute:
+				if a.Default != nil {
+					var resp defaults.BoolResponse
+					a.Default.DefaultBool(t.Context(), defaults.BoolRequest{}, &resp)
+					out[m.TypeName+"."+name] = fmt.Sprint(resp.PlanValue.ValueBool())
+				}
+			}
 		}
 	}
-	return ""
+	return out
 }
 
 // Every optional attribute documents its default, with the exact value. An
 // attribute without a default is in the list below, with the reason.
 func TestDefaultsAreDocumented(t *testing.T) {
-	all := everyOptional(t)
+	all, has := everyOptional(t), defaultsOf(t)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		a := all[path]
-		text := a.GetMarkdownDescription() + a.GetDescription()
-		want := "Default: "
-		if d := defaultOf(a); d != "" {
+		text, want := all[path].Description, "Default: "
+		if d := has[path]; d != "" {
 			want += "`" + d + "`"
 		}
 		_, none := withoutDefault[path]
@@ -160,32 +129,27 @@ var withoutDefault = map[string]string{
 // Invalid durations and IDs are refused in the configuration. ValidateConfig of
 // the provider checks the provider's own, together with the environment.
 func TestDurationsAndIDsAreValidated(t *testing.T) {
-	ctx := context.Background()
+	t.Parallel()
+	base := bases("127.0.0.1:1", t.TempDir(), etcdtest.NewPKI(t))
+	all, block := kinds(t, base)
 	durations, ids := 0, 0
-	for path, a := range everyOptional(t) {
-		var bad []string
-		switch _, name, _ := strings.Cut(path, "."); {
-		case strings.HasPrefix(path, "provider."):
-			continue
-		case isDuration.MatchString(name):
-			durations++
-			bad = []string{"soon", "0s", "-1s", "10", ""}
-		case isID.MatchString(name):
-			ids++
-			bad = []string{"xyz", "0", "", "12345678901234567"}
-		}
-		for _, value := range bad {
-			checked, ok := a.(interface{ StringValidators() []validator.String })
-			if !ok {
-				t.Errorf("%s is no string", path)
-				continue
+	for _, k := range all {
+		for _, a := range k.arguments {
+			var bad []string
+			switch name := strings.Join(a.path, "."); {
+			case k.name == "provider" || k.imports || strings.HasPrefix(k.name, "function"):
+			case isDuration.MatchString(name):
+				durations++
+				bad = []string{"soon", "0s", "-1s", "10", ""}
+			case isID.MatchString(name):
+				ids++
+				bad = []string{"xyz", "0", "", "12345678901234567"}
 			}
-			var resp validator.StringResponse
-			for _, v := range checked.StringValidators() {
-				v.ValidateString(ctx, validator.StringRequest{ConfigValue: types.StringValue(value)}, &resp)
-			}
-			if !resp.Diagnostics.HasError() {
-				t.Errorf("%s accepts %q", path, value)
+			for _, value := range bad {
+				s := newSession(t, block, base["provider"])
+				if k.run(s, with(base[k.name], a.path, value)); s.valid {
+					t.Errorf("%s: %s may be %q", k.name, a.path, value)
+				}
 			}
 		}
 	}

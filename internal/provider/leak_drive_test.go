@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tfsdklogtest"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -136,72 +136,19 @@ func (s *session) keepAll(attributes []*tfprotov6.SchemaAttribute, object tftype
 }
 
 func (s *session) dynamic(schema *tfprotov6.Schema, config map[string]any) *tfprotov6.DynamicValue {
-	var v tftypes.Value
 	if config == nil {
-		v = tftypes.NewValue(schema.ValueType(), nil)
-	} else {
-		v = valueOf(schema.ValueType(), config)
+		return s.value(schema.ValueType(), nil)
 	}
-	d, err := tfprotov6.NewDynamicValue(schema.ValueType(), v)
+	return s.value(schema.ValueType(), config)
+}
+
+// value returns a Go value as a value of a type.
+func (s *session) value(typ tftypes.Type, value any) *tfprotov6.DynamicValue {
+	v, err := driver.Build(typ, value)
+	s.ok(err)
+	d, err := tfprotov6.NewDynamicValue(typ, v)
 	s.ok(err)
 	return &d
-}
-
-// valueOf returns a Go value as a value of a type.
-func valueOf(typ tftypes.Type, v any) tftypes.Value {
-	if v == nil {
-		return tftypes.NewValue(typ, nil)
-	}
-	if typ.Is(tftypes.DynamicPseudoType) {
-		typ = typeOf(v)
-	}
-	switch typ := typ.(type) {
-	case tftypes.List:
-		return tftypes.NewValue(typ, elementsOf(typ.ElementType, v))
-	case tftypes.Set:
-		return tftypes.NewValue(typ, elementsOf(typ.ElementType, v))
-	case tftypes.Map:
-		out := map[string]tftypes.Value{}
-		given, _ := v.(map[string]any)
-		for key, e := range given {
-			out[key] = valueOf(typ.ElementType, e)
-		}
-		return tftypes.NewValue(typ, out)
-	case tftypes.Object:
-		out := map[string]tftypes.Value{}
-		given, _ := v.(map[string]any)
-		for name, t := range typ.AttributeTypes {
-			out[name] = valueOf(t, given[name])
-		}
-		return tftypes.NewValue(typ, out)
-	}
-	if n, ok := v.(int); ok {
-		v = big.NewFloat(float64(n))
-	}
-	return tftypes.NewValue(typ, v)
-}
-
-func elementsOf(typ tftypes.Type, v any) (out []tftypes.Value) {
-	given, _ := v.([]any)
-	for _, e := range given {
-		out = append(out, valueOf(typ, e))
-	}
-	return out
-}
-
-func typeOf(v any) tftypes.Type {
-	switch v := v.(type) {
-	case map[string]any:
-		types := map[string]tftypes.Type{}
-		for name, e := range v {
-			types[name] = typeOf(e)
-		}
-		return tftypes.Object{AttributeTypes: types}
-	case int:
-		return tftypes.Number
-	default:
-		return tftypes.String
-	}
 }
 
 // kinds returns every type of the provider with its arguments.
@@ -400,11 +347,7 @@ func (s *session) action(schema *tfprotov6.Schema, name string, config map[strin
 func (s *session) function(name string, parameters []*tfprotov6.FunctionParameter, config map[string]any) {
 	var given []*tfprotov6.DynamicValue
 	for _, p := range parameters {
-		d, err := tfprotov6.NewDynamicValue(p.Type, valueOf(p.Type, config[p.Name]))
-		if !s.ok(err) {
-			return
-		}
-		given = append(given, &d)
+		given = append(given, s.value(p.Type, config[p.Name]))
 	}
 	r, err := s.server.CallFunction(s.ctx, &tfprotov6.CallFunctionRequest{Name: name, Arguments: given})
 	if s.valid = s.ok(err) && r.Error == nil; !s.valid && err == nil {

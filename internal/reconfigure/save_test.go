@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -367,4 +368,55 @@ func TestFingerprint(t *testing.T) {
 	if _, _, err := Fingerprint(ended, path); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
+}
+
+// The memory of the provider does not grow with the database, neither while it saves a
+// snapshot nor while a refresh reads the file.
+func TestSaveNeedsLittleMemory(t *testing.T) {
+	const size, most = 256 << 20, 32 << 20
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	runtime.GC()
+	before, largest := heap(), uint64(0)
+	piece, hash := make([]byte, 1<<20), sha256.New()
+	e := saving(func(w io.Writer) error {
+		for range size / len(piece) {
+			_, _ = hash.Write(piece)
+			if _, err := w.Write(piece); err != nil {
+				return err
+			}
+			largest = max(largest, heap())
+		}
+		_, err := w.Write(hash.Sum(nil))
+		return err
+	})
+	e.Cluster = large{e.Cluster, size}
+	path := filepath.Join(t.TempDir(), "etcd.db")
+	if _, err := e.Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if _, n, err := Fingerprint(t.Context(), path); err != nil || n < size {
+		t.Fatal(n, err)
+	}
+	largest = max(largest, heap())
+	if largest > before+most {
+		t.Errorf("the heap grew from %d to %d MiB", before>>20, largest>>20)
+	}
+}
+
+// large is a cluster whose member says how large its database is.
+type large struct {
+	cluster.Cluster
+	size int64
+}
+
+func (l large) Observe(ctx context.Context, id membership.ClusterID) (membership.Snapshot, error) {
+	snap, err := l.Cluster.Observe(ctx, id)
+	a := snap.Answers[7]
+	a.DBSize = l.size
+	snap.Answers[7] = a
+	return snap, err
 }

@@ -25,8 +25,8 @@ import (
 // the diagnostics.
 type hand func(s *site, command string, args ...string) (actions []string, r driver.Result)
 
-// failed is the result of a command without -json that fails: its errors are not compared.
-var failed = driver.Result{Diagnostics: []driver.Diagnostic{{Summary: "failed"}}}
+// refusal is the result of a command without -json that fails: its errors are not compared.
+var refusal = driver.Result{Diagnostics: []driver.Diagnostic{{Summary: "failed"}}}
 
 // driven is the hand of the driver.
 func driven(s *site, command string, args ...string) (actions []string, r driver.Result) {
@@ -47,12 +47,12 @@ func driven(s *site, command string, args ...string) (actions []string, r driver
 		r = s.ws.Refresh(ctx, start)
 	case "import":
 		if r = s.ws.Import(ctx, start, args[0], args[1]); r.Err() != nil {
-			r = failed
+			r = refusal
 		}
 	default:
 		edit := map[string]func(string){"taint": s.ws.Taint, "untaint": s.ws.Untaint, "forget": s.ws.Forget}[command]
 		if s.ws.State(args[0]) == nil {
-			return nil, failed
+			return nil, refusal
 		}
 		edit(args[0])
 	}
@@ -111,7 +111,7 @@ func (c *cli) do(s *site, command string, args ...string) (actions []string, r d
 		r.Diagnostics = append(r.Diagnostics, driver.Diagnostic{Address: cmp.Or(d.Address, "provider"), Warning: d.Severity == "warning", Summary: d.Summary, Detail: d.Detail})
 	}
 	if o.ExitCode != 0 && r.Err() == nil {
-		r = failed
+		r = refusal
 	}
 	return actions, r
 }

@@ -82,42 +82,6 @@ func (s *site) ids() map[string]uint64 {
 	return out
 }
 
-// One cluster through its life: it forms, grows, rolls an image, shrinks and is destroyed.
-// After each step the plan is empty.
-func TestClusterLife(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "", func(w *world) {
-		s := newSite(w)
-		s.apply("form", "a b c", "one", "a b c")
-		s.empty("formed")
-		s.apply("grow", "a b c d e", "one", "a b c d e")
-		s.empty("grown")
-		was := s.ids()
-		for i := range 5 {
-			s.apply("roll", "a b c d e", "two", "a b c d e")
-			changed := 0
-			for name, id := range s.ids() {
-				if was[name] != id {
-					changed++
-				}
-			}
-			if changed != i+1 {
-				t.Errorf("after %d applies %d members are new", i+1, changed)
-			}
-		}
-		s.empty("rolled")
-		s.apply("shrink", "a b c", "two", "a b c")
-		s.empty("shrunk")
-		_, r := s.ws.Up(w.Context(), w.start("destroy"), driver.Destroy)
-		w.ok(r)
-		for _, d := range r.Diagnostics {
-			if d.Address == "etcd_cluster.this" {
-				t.Errorf("nothing is left of the cluster: %v", d)
-			}
-		}
-	})
-}
-
 // A change is withdrawn, and a node that does not come up is repaired by another value.
 func TestClusterRepair(t *testing.T) {
 	t.Parallel()

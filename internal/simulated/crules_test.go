@@ -31,6 +31,49 @@ func TestClusterWithoutAddresses(t *testing.T) {
 	})
 }
 
+// A token is for the members of the first apply that are not learners. Until its members
+// have registered, the cluster keeps it. Then no later change of the token or of its
+// completion is a change of the cluster, and none forms another one.
+func TestClusterOfAToken(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		s := newSite(w)
+		plan := func(names string, size int, token string, complete bool) (string, driver.Result) {
+			members := map[string]any{}
+			for _, name := range strings.Fields(names) {
+				members[strings.Trim(name, "()")] = driver.Values{"learner": name[0] == '('}
+			}
+			s.ws.Resources = []driver.Resource{{Type: "etcd_cluster", Name: "this", Values: driver.Values{"members": members, "discovery": driver.Values{
+				"size": size, "complete": complete, "environment": map[string]any{"ETCD_DISCOVERY_TOKEN": token},
+			}}}}
+			plan, r := s.ws.Plan(s.Context(), s.start("plan"))
+			if plan != nil {
+				s.ok(s.ws.Apply(s.Context(), s.start("apply"), plan))
+			}
+			return strings.Join(plan.Actions(), ""), r
+		}
+		refused := func(says, names string, size int, token string, complete bool) {
+			_, r := plan(names, size, token, complete)
+			s.fails(names, r, says)
+		}
+		does := func(want, names string, size int, token string, complete bool) {
+			got, r := plan(names, size, token, complete)
+			s.ok(r)
+			s.expect(names, got, want)
+		}
+		const update = "update etcd_cluster.this"
+		refused("forms a cluster of 3, and members has 2 that take part", "a b", 3, "t", false)
+		refused("The token has formed a cluster", "a b c", 3, "t", true)
+		does("create etcd_cluster.this", "a b c (d)", 3, "t", false)
+		does(update, "a b c", 3, "t", false)
+		refused("The discovery token changed too early", "a b c d", 4, "u", false)
+		refused("The discovery token changed too early", "a b c", 3, "u", false)
+		does("", "a b c", 3, "t", false)
+		does("", "a b c", 3, "t", true)
+		does(update, "a b c d", 3, "t", true)
+	})
+}
+
 // Members that a state has lost are replaced with their machines: one in a plan.
 func TestForgottenMembers(t *testing.T) {
 	t.Parallel()

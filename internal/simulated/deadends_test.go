@@ -136,9 +136,12 @@ var deadEnds = map[string]struct {
 		learner := member("d")
 		learner.Type = "etcd_learner"
 		s.ws.Resources[3] = learner
-		s.ok(s.take("etcd_learner.d", id))
-		s.empty("imported")
-		s.ws.Forget("etcd_learner.d")
+		s.fails("import another one", s.take("etcd_learner.d", "nobody"), "Cannot import member nobody")
+		for _, by := range []string{id, "d", etcdsim.PeerURL("d")} {
+			s.ok(s.take("etcd_learner.d", by))
+			s.empty("imported by " + by)
+			s.ws.Forget("etcd_learner.d")
+		}
 		s.ws.Resources[3] = impatient("d", "")
 		s.ws.Resources[3].Values["learner_id"] = id
 		s.ok(s.up("adopt it"))

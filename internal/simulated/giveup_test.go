@@ -5,13 +5,16 @@ package simulated
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
 // destroy destroys all members, while Terraform reaches only some, with a statement which
@@ -109,6 +112,44 @@ func TestRestoreBehindClosedTunnels(t *testing.T) {
 	for _, method := range []string{"plan", "apply"} {
 		t.Run("healed before its "+method, func(t *testing.T) { simulate(t, 3, "", func(w *world) { healedBefore(newSite(w), method) }) })
 	}
+}
+
+// Three healthy members are not given up because the CA of the provider does not fit. Each
+// refusal lists what each address answered.
+func TestWrongCAGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	simulate(t, 11, "", func(w *world) {
+		s := newSite(w)
+		first, was, before := s.formed(false), s.ids(), s.network.Before
+		s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+			err := before(ctx, c)
+			if err == nil && strings.HasPrefix(c.Run, "wrong CA") {
+				err = connection.AttemptError(c.Address, x509.UnknownAuthorityError{})
+			}
+			return err
+		}
+		refused := func(opts []driver.Option, summaries ...string) {
+			s.Helper()
+			r := s.up("wrong CA", opts...)
+			for _, name := range []string{"a", "b", "c"} {
+				s.fails("wrong CA", r, "\n  - "+etcdsim.ClientURL(name)+": certificate signed by an unknown authority")
+			}
+			s.fails("wrong CA", r, summaries...)
+		}
+		for _, opts := range [][]driver.Option{nil, {driver.Target("machine.node")}} {
+			s.configure(false, restoreOf(first))
+			refused(opts, "The cluster may serve")
+			s.configure(false, restoreOf(first, "a", "b", "c"))
+			refused(opts, "A member that is stated gone answers")
+		}
+		s.ws.Resources, s.env["ETCD_CLUSTER_LOST"] = clusterOf("a", "one"), first+":a,b,c"
+		refused([]driver.Option{driver.NoRefresh}, "ETCD_CLUSTER_LOST states that b and c are gone", "Cannot remove member b", "Cannot remove member c")
+		s.env["ETCD_CLUSTER_LOST"] = ""
+		s.configure(false, nil)
+		s.want("the CA fits", s.run("right CA"), "")
+		s.empty("the CA fits")
+		s.expect("members", s.ids(), was)
+	})
 }
 
 // healedBefore heals the tunnels before a call of the apply: Terraform plans again, and then

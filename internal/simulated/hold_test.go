@@ -6,6 +6,7 @@ package simulated
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +124,82 @@ var bad = map[string]func(s *site){
 			s.says("the plan", r, "the leader's view of it is missing")
 		}
 		s.expect("new members", s.fresh(was), "[]")
+	},
+	"the quorum is lost, and then all machines": func(s *site) {
+		s.lost("b c")
+		s.unchanged("no quorum", func() {
+			plan, r := s.ws.Plan(s.Context(), s.start("plan"))
+			s.ok(r)
+			s.says("the plan", r, "The cluster has lost its quorum")
+			s.expect("the plan", plan.Actions(), "[]")
+			s.ws.Resources = clusterOf("a b c d", "one")
+			s.ws.Resources[len(s.ws.Resources)-1].Values["timeouts"] = driver.Values{"create": "1m"}
+			s.fails("grow", s.up("grow"), "The cluster has lost its quorum", "d could not be added")
+			s.ws.Resources = clusterOf("a b c", "one")
+			s.fails("remove c", s.up("remove c", driver.Destroy, driver.Target(memberOf("c"))), "Cannot remove member c")
+		})
+		s.fleet.lose("d")
+		s.fleet.start("b")
+		s.fleet.start("c")
+		s.finishWith("a b c", "one")
+		for _, name := range []string{"a", "b", "c"} {
+			s.fleet.lose(name)
+		}
+		s.rest(time.Minute)
+		statement := s.id() + ":a,b,c"
+		s.fails("not stated", s.up("not stated", driver.Destroy), "ETCD_CLUSTER_LOST="+statement)
+		s.env["ETCD_CLUSTER_LOST"] = statement
+		s.ok(s.up("stated", driver.Destroy))
+		s.expect("the state", s.ws.Addresses(), "[]")
+	},
+	"two people add a member each, at the same time": func(s *site) {
+		other, first := s.ws.Clone(), make(chan driver.Result, 1)
+		s.ws.Resources, other.Resources = clusterOf("a b c d", "one"), clusterOf("a b c e", "one")
+		go func() { _, r := s.ws.Up(s.Context(), s.start("first")); first <- r }()
+		_, r := other.Up(s.Context(), s.start("second"))
+		s.ok(r)
+		s.ok(<-first)
+		s.expect("members", s.list(), "a b c d e")
+		for _, ws := range []*driver.Workspace{s.ws, other} { // each state lacks the other's node
+			plan, r := ws.Plan(s.Context(), s.start("next"))
+			s.ok(r)
+			s.expect("the next plan", plan.Change(memberOf("a")).Action, "no-op")
+		}
+		for _, key := range s.keys() {
+			if strings.HasSuffix(key, "/lock") {
+				s.Errorf("%s is left", key)
+			}
+		}
+	},
+	"the clock of Terraform's machine is wrong by days": func(s *site) {
+		for name, skew := range map[string]time.Duration{"d": 10 * 24 * time.Hour, "e": -10 * 24 * time.Hour} {
+			s.skew = skew
+			s.killedWhileAdding(name)
+			s.network.After, s.fleet.broken[name] = nil, false
+			s.fleet.start(name)
+			added := s.cluster.Members()
+			s.apply("finish", "a b c "+name, "one", "a b c "+name)
+			for _, m := range added {
+				if m.IsLearner {
+					s.expect("the member that was added first", s.ids()[name], m.ID)
+				}
+			}
+			s.apply("shrink", "a b c", "one", "a b c")
+		}
+		was := s.ids()
+		s.apply("roll", "a b c", "two", "a b c")
+		s.expect("rebuilt", s.fresh(was), "[a]")
+	},
+	"the same URLs, written differently": func(s *site) {
+		was := s.ids()
+		wanted, _ := s.ws.Resources[0].Values["members"].(map[string]any)
+		for name := range wanted {
+			wanted[name] = driver.Values{"peer_urls": []any{"HTTP://" + name + ".Example:2380/"}, "client_urls": []any{"HTTP://" + name + ".Example:2379/"}}
+		}
+		s.expect("the plan", s.plan("written differently"), "[update etcd_cluster.this]")
+		s.ok(s.up("written differently"))
+		s.expect("new members", s.fresh(was), "[]")
+		s.expect("the next plan", s.plan("next"), "[]")
 	},
 	"the cluster is destroyed while one member is dead": func(s *site) {
 		s.fleet.stop("c")

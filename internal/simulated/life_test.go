@@ -92,6 +92,11 @@ func live(t *testing.T, s stage, at moment) (changing []moment, all int) {
 		l.fleet.acts = func() {}
 		if all = n; at.n == 0 {
 			l.ok(r)
+			for _, d := range r.Diagnostics {
+				if s.want == "" && d.Address == thisCluster {
+					t.Errorf("nothing is left of the cluster: %v", d)
+				}
+			}
 		}
 		l.finish(s, at)
 	})

@@ -110,6 +110,14 @@ func TestPendingPeerURLs(t *testing.T) {
 			m.must(m.change(m.Context(), "next", "b", newURL("b")))
 			m.restart("b", newURL("b"))
 			m.must(m.change(m.Context(), "next", "c", newURL("c")))
+			m.restart("c", newURL("c"))
+			m.restart("b", "")
+			m.restart("c", "")
+			plan, r := m.ws.Plan(m.Context(), m.start("last"))
+			m.ok(r)
+			if m.cluster.Leader() == nil || len(plan.Actions()) > 0 {
+				t.Errorf("a leader: %v, the next plan %v", m.cluster.Leader() != nil, plan.Actions())
+			}
 		},
 		"restarted where nothing finds it": func(m *movers) {
 			m.restart("a", "")

@@ -24,6 +24,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
@@ -85,6 +86,8 @@ type world struct {
 	calls int
 	each  func(run string) error
 	env   map[string]string
+	// skew is how much the clock of the machine that runs Terraform is ahead.
+	skew time.Duration
 
 	mu   sync.Mutex
 	runs map[string]int
@@ -144,7 +147,7 @@ func (w *world) start(run string) driver.Start {
 		seed := fnv.New64a()
 		_, _ = seed.Write([]byte(name))
 		r := &backend.Run{
-			Clock:  w.schedule.Clock(name),
+			Clock:  skewed{w.schedule.Clock(name), w.skew},
 			Getenv: func(name string) string { return w.env[name] },
 			Random: random{rand.New(rand.NewPCG(seed.Sum64(), 0))},
 			Self:   func() claim.Holder { return claim.Holder{Who: name, PID: 1, Run: name} },
@@ -158,6 +161,14 @@ func (w *world) start(run string) driver.Start {
 		}, nil
 	}
 }
+
+// skewed is a clock that shows another time.
+type skewed struct {
+	clock.Clock
+	by time.Duration
+}
+
+func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
 // random is a source of numbers as a source of bytes.
 type random struct{ *rand.Rand }
@@ -226,6 +237,20 @@ func (w *world) list() string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
+}
+
+// client is a client of one member, without the provider. It may do everything.
+func (w *world) client(name string) *clientv3.Client {
+	p := w.members[name]
+	return w.network.Run("etcdctl").As("root").Client(p.ClientURL, p.ClientURL)
+}
+
+// expect compares what a test has found with what it expects.
+func (w *world) expect(what string, got, want any) {
+	w.Helper()
+	if g, e := fmt.Sprint(got), fmt.Sprint(want); g != e {
+		w.Errorf("%s: %s, want %s", what, g, e)
+	}
 }
 
 // must fails the test if there is an error.

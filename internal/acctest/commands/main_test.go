@@ -1,9 +1,9 @@
 // Copyright (c) The terraform-provider-etcd Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package commands tests what people type and what a plan answers: invalid input,
-// imports, queries, addresses, permissions, and snapshots. How members live, fail and
-// are replaced is tested in package acctest.
+// Package commands tests what people type and what a plan answers, where only the real CLI
+// and real etcd show it: an import, tunnels, permissions, secrets, and a snapshot. How
+// members live, fail and are replaced is tested in package acctest.
 package commands
 
 import (
@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
@@ -36,10 +35,4 @@ func configuration(t *testing.T, access acctest.Access, resources string) *accte
 // member returns an etcd_member or etcd_learner that does not wait.
 func member(resource, name, url string) string {
 	return fmt.Sprintf("resource %q \"x\" {\n  name = %q\n  peer_urls = [%q]\n  wait_until = \"announced\"\n}\n", resource, name, url)
-}
-
-// elsewhere returns a URL at which nothing listens.
-func elsewhere(t *testing.T) string {
-	t.Helper()
-	return fmt.Sprintf("http://127.0.0.1:%d", etcdtest.ReservePort(t))
 }

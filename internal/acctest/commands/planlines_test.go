@@ -49,40 +49,23 @@ resource "etcd_member" "node" {
 }
 `
 
-// printed is the human-readable output of a plan.
-type printed struct {
-	tb    testing.TB
-	name  string
-	lines []string
-}
-
-func printPlan(tb testing.TB, w *acctest.Workspace, name string, args ...string) printed {
+// prints fails the test unless the human-readable output of a plan has at most so many
+// lines, and lines that match the expressions, in this order.
+func prints(tb testing.TB, w *acctest.Workspace, limit int, expressions ...string) {
 	tb.Helper()
-	o := w.Run(append([]string{"plan", "-no-color", "-input=false"}, args...)...).MustSucceed()
-	p := printed{tb, name, strings.Split(strings.TrimRight(string(o.Stdout)+string(o.Stderr), "\n"), "\n")}
-	tb.Logf("%s: %d lines", name, len(p.lines))
-	return p
-}
-
-// mustHaveAtMost fails the test if there are more lines.
-func (p printed) mustHaveAtMost(limit int) {
-	p.tb.Helper()
-	if len(p.lines) > limit {
-		p.tb.Errorf("%s: the plan has %d lines, want at most %d:\n%s", p.name, len(p.lines), limit, strings.Join(p.lines, "\n"))
+	o := w.Run("plan", "-no-color", "-input=false").MustSucceed()
+	text := strings.TrimRight(string(o.Stdout)+string(o.Stderr), "\n")
+	lines := strings.Split(text, "\n")
+	tb.Logf("%d lines", len(lines))
+	if len(lines) > limit {
+		tb.Errorf("the plan has %d lines, want at most %d:\n%s", len(lines), limit, text)
 	}
-}
-
-// mustShow fails the test unless lines match the expressions, in this order.
-func (p printed) mustShow(expressions ...string) {
-	p.tb.Helper()
-	rest := p.lines
 	for _, e := range expressions {
-		i := slices.IndexFunc(rest, regexp.MustCompile(e).MatchString)
+		i := slices.IndexFunc(lines, regexp.MustCompile(e).MatchString)
 		if i < 0 {
-			p.tb.Errorf("%s: no line matches %q where it should:\n%s", p.name, e, strings.Join(p.lines, "\n"))
-			return
+			tb.Fatalf("no line matches %q where it should:\n%s", e, text)
 		}
-		rest = rest[i+1:]
+		lines = lines[i+1:]
 	}
 }
 
@@ -90,28 +73,22 @@ func (p printed) mustShow(expressions ...string) {
 // long text for each node.
 func TestAccPlansAreReadable(t *testing.T) {
 	t.Parallel()
-	f := acctest.NewFleet(t, acctest.FleetOptions{Names: strings.Fields("a b c d e")})
-	f.Form()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{Mirror: true})
 	w.Write("main.tf", fiveNodes)
 	w.Init()
-	p := printPlan(t, w, "five new nodes")
-	p.mustHaveAtMost(250)
-	p.mustShow(`# etcd_cluster\.this will be created`, `"127\.0\.0\.14"`, `# etcd_member\.node\["e"\] will be created`)
+	prints(t, w, 250, `# etcd_cluster\.this will be created`, `"127\.0\.0\.14"`, `# etcd_member\.node\["e"\] will be created`)
 
+	f := acctest.NewFleet(t, acctest.FleetOptions{})
+	f.Form()
 	f.Settled()
 	f.Image = "two"
 	f.Save()
-	p = printPlan(t, f.Workspace, "one node is replaced")
-	p.mustHaveAtMost(155)
-	p.mustShow(`# etcd_cluster\.this will be updated in-place`, `~ "a" += \{`, `"image" = "one" -> "two"`, `~ pending +=`, `\+ "b"`, `\+ "e"`, `# etcd_member\.node\["a"\] must be replaced`)
+	prints(t, f.Workspace, 155, `# etcd_cluster\.this will be updated in-place`, `~ "a" += \{`, `"image" = "one" -> "two"`, `~ pending +=`, `\+ "b"`, `\+ "c"`, `# etcd_member\.node\["a"\] must be replaced`)
 	f.Image = "one"
-	f.Add("f")
+	f.Add("d")
 	f.Save()
-	p = printPlan(t, f.Workspace, "one node joins")
-	p.mustHaveAtMost(130)
-	p.mustShow(`# etcd_cluster\.this will be updated in-place`, regexp.QuoteMeta(f.Nodes["f"].Client), `# etcd_member\.node\["f"\] will be created`)
-	f.Drop("f", "e")
+	prints(t, f.Workspace, 130, `# etcd_cluster\.this will be updated in-place`, regexp.QuoteMeta(f.Nodes["d"].Client), `# etcd_member\.node\["d"\] will be created`)
+	f.Drop("d", "c")
 	f.Save()
-	printPlan(t, f.Workspace, "one node is removed").mustHaveAtMost(170)
+	prints(t, f.Workspace, 170)
 }

@@ -18,7 +18,7 @@ variable "nodes" {
     listen  = optional(string)
     # The etcd of the machine, if its image and its version do not decide.
     etcd = string
-    # "member", "learner" or "none".
+    # "member" or "learner".
     joins   = optional(string, "member")
     promote = optional(bool, false)
     create  = optional(string, "90s")

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -83,55 +81,6 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 		}
 		if n := looksOf(); n != 0 {
 			t.Errorf("looked %d times more after a change (%s)", n, name)
-		}
-	}
-}
-
-// wellPort counts the observations, all of which return the same cluster.
-type wellPort struct {
-	cluster.Cluster
-	looks int
-}
-
-func (p *wellPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
-	p.looks++
-	return membership.Snapshot{ClusterID: 1}, nil
-}
-
-// handClock is a clock that a test advances.
-type handClock struct {
-	clock.System
-	now time.Time
-}
-
-func (c *handClock) Now() time.Time { return c.now }
-
-// An observation serves callers that expect the cluster and callers that expect
-// none. An old observation does not keep a newer one from being used.
-func TestViewIsShared(t *testing.T) {
-	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
-	c, err := b.Cluster(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, clock := &wellPort{}, &handClock{now: time.Unix(1000, 0)}
-	c.Cluster, c.Clock = port, clock
-	for i, step := range []struct {
-		later time.Duration
-		want  membership.ClusterID
-		looks int
-	}{
-		{0, 0, 1}, {0, 1, 1}, {freshness, 1, 1},
-		{time.Millisecond, 1, 2}, {freshness, 1, 2}, {0, 1, 2},
-		{time.Millisecond, 0, 3}, {0, 1, 3},
-		{freshness + 1, 1, 4}, {0, 0, 4}, {0, 2, 5},
-	} {
-		clock.now = clock.now.Add(step.later)
-		if snap, err := c.View(t.Context(), step.want); err != nil || snap.ClusterID != 1 {
-			t.Fatal(snap, err)
-		}
-		if port.looks != step.looks {
-			t.Errorf("step %d: looked %d times so far, want %d", i+1, port.looks, step.looks)
 		}
 	}
 }

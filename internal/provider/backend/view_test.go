@@ -4,157 +4,119 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// stuckPort is a cluster whose observations last until the test releases them
-// or their context ends.
-type stuckPort struct {
+// slowPort is a cluster whose observations take a while.
+type slowPort struct {
 	cluster.Cluster
+	takes time.Duration
 	looks atomic.Int32
-	begun chan struct{}
-	let   chan struct{}
-	ended chan error
 }
 
-func (p *stuckPort) Observe(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
+func (p *slowPort) Observe(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
 	p.looks.Add(1)
-	p.begun <- struct{}{}
-	select {
-	case <-p.let:
-		return membership.Snapshot{ClusterID: 1}, nil
-	case <-ctx.Done():
-		p.ended <- ctx.Err()
-		return membership.Snapshot{}, ctx.Err()
-	}
+	return membership.Snapshot{ClusterID: 1}, clock.System{}.Sleep(ctx, p.takes)
 }
 
-func stuck(t *testing.T) (*Cluster, *stuckPort) {
+// viewing runs f with a cluster whose observations take that time.
+func viewing(t *testing.T, takes time.Duration, f func(t *testing.T, c *Cluster, port *slowPort)) {
 	t.Helper()
-	c, err := (&Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}).Cluster(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := &stuckPort{begun: make(chan struct{}, 9), let: make(chan struct{}), ended: make(chan error, 9)}
-	c.Cluster = port
-	return c, port
-}
-
-type viewed struct {
-	snap membership.Snapshot
-	err  error
-}
-
-// viewing calls View in the background.
-func viewing(ctx context.Context, c *Cluster, want membership.ClusterID) <-chan viewed {
-	out := make(chan viewed, 1)
-	go func() {
-		snap, err := c.View(ctx, want)
-		out <- viewed{snap, err}
-	}()
-	return out
-}
-
-func soon[T any](t *testing.T, what string, from <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-from:
-		return v
-	case <-time.After(etcdtest.WaitLimit):
-		t.Fatalf("not within %v: %s", etcdtest.WaitLimit, what)
-		panic("unreachable")
-	}
-}
-
-// waiters waits until n callers wait for the observation in progress.
-func waiters(t *testing.T, c *Cluster, n int) {
-	t.Helper()
-	etcdtest.Until(t, fmt.Sprint(n, " callers wait"), func() bool {
-		c.viewing.Lock()
-		defer c.viewing.Unlock()
-		f := c.flights[""]
-		return f != nil && f.waiting == n
+	synctest.Test(t, func(t *testing.T) {
+		c, err := (&Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}).Cluster(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := &slowPort{takes: takes}
+		c.Cluster = port
+		f(t, c, port)
 	})
 }
 
-// A caller whose time is over returns at once, while the observation continues
-// for the others, including those that expect a certain cluster.
-func TestViewHonoursEachCallersContext(t *testing.T) {
+// Callers share an observation in progress, each for as long as it has time. Without
+// callers the observation ends, and the next caller starts another. One that began before
+// the end of a change does not serve who came after the change.
+func TestViewsThatOverlap(t *testing.T) {
 	t.Parallel()
-	c, port := stuck(t)
-	first, giveUp := context.WithCancel(t.Context())
-	one := viewing(first, c, 0)
-	soon(t, "the look begins", port.begun)
-	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	two, three := viewing(late, c, 0), viewing(t.Context(), c, 1)
-	if got := soon(t, "the second caller gives up", two); !errors.Is(got.err, context.DeadlineExceeded) {
-		t.Errorf("the second caller got %v", got)
+	const late = time.Second
+	type caller struct {
+		at, patience, ends time.Duration
+		want               membership.ClusterID
+		fails              error
 	}
-	waiters(t, c, 2)
-	giveUp()
-	if got := soon(t, "the first caller gives up", one); !errors.Is(got.err, context.Canceled) {
-		t.Errorf("the first caller got %v", got)
-	}
-	close(port.let)
-	if got := soon(t, "the look serves the third caller", three); got.err != nil || got.snap.ClusterID != 1 {
-		t.Errorf("the third caller got %v", got)
-	}
-	if n := port.looks.Load(); n != 1 {
-		t.Errorf("looked %d times, want once", n)
+	for name, c := range map[string]struct {
+		callers []caller
+		changed time.Duration
+		looks   int32
+	}{
+		"callers whose time is over": {callers: []caller{
+			{patience: 5 * late, ends: 5 * late, fails: context.DeadlineExceeded}, {at: late, patience: late, ends: 2 * late, fails: context.DeadlineExceeded},
+			{at: late, ends: 10 * late, want: 1},
+		}, looks: 1},
+		"nobody waits any more": {callers: []caller{{patience: late, ends: late, fails: context.DeadlineExceeded}, {at: 2 * late, ends: 12 * late}}, looks: 2},
+		"a change in between":   {callers: []caller{{ends: 10 * late}, {at: 2 * late, ends: 20 * late}}, changed: late, looks: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			viewing(t, 10*late, func(t *testing.T, cl *Cluster, port *slowPort) {
+				begin := time.Now()
+				if c.changed > 0 {
+					time.AfterFunc(c.changed, cl.Changed)
+				}
+				var all sync.WaitGroup
+				for i, it := range c.callers {
+					all.Go(func() {
+						time.Sleep(it.at)
+						ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(it.patience, time.Hour))
+						defer cancel()
+						snap, err := cl.View(ctx, it.want)
+						if took := time.Since(begin); !errors.Is(err, it.fails) || err == nil && snap.ClusterID != 1 || took != it.ends {
+							t.Errorf("caller %d: %v, %v after %v", i+1, snap, err, took)
+						}
+					})
+				}
+				all.Wait()
+				if n := port.looks.Load(); n != c.looks {
+					t.Errorf("looked %d times, want %d", n, c.looks)
+				}
+			})
+		})
 	}
 }
 
-// An observation without waiting callers ends, and the next caller starts another.
-func TestAbandonedView(t *testing.T) {
+// An observation serves callers that expect the cluster and callers that expect
+// none. An old observation does not keep a newer one from being used.
+func TestViewIsShared(t *testing.T) {
 	t.Parallel()
-	c, port := stuck(t)
-	ctx, giveUp := context.WithCancel(t.Context())
-	one := viewing(ctx, c, 0)
-	soon(t, "the look begins", port.begun)
-	giveUp()
-	soon(t, "the caller gives up", one)
-	if err := soon(t, "the look ends", port.ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("the look ended with %v", err)
-	}
-	two := viewing(t.Context(), c, 0)
-	soon(t, "another look begins", port.begun)
-	close(port.let)
-	if got := soon(t, "it serves", two); got.err != nil || got.snap.ClusterID != 1 {
-		t.Errorf("got %v", got)
-	}
-}
-
-// An observation that began before the end of a change does not serve a caller
-// that came after the change, even if it is still in progress.
-func TestViewDuringAChange(t *testing.T) {
-	t.Parallel()
-	c, port := stuck(t)
-	one := viewing(t.Context(), c, 0)
-	soon(t, "the look begins", port.begun)
-	c.Changed()
-	two := viewing(t.Context(), c, 0)
-	waiters(t, c, 2)
-	port.let <- struct{}{}
-	if got := soon(t, "the look serves the first caller", one); got.err != nil {
-		t.Error(got.err)
-	}
-	soon(t, "the second caller's look begins", port.begun)
-	port.let <- struct{}{}
-	if got := soon(t, "it serves", two); got.err != nil {
-		t.Error(got.err)
-	}
-	if n := port.looks.Load(); n != 2 {
-		t.Errorf("looked %d times, want twice", n)
-	}
+	viewing(t, 0, func(t *testing.T, c *Cluster, port *slowPort) {
+		for i, step := range []struct {
+			later time.Duration
+			want  membership.ClusterID
+			looks int32
+		}{
+			{0, 0, 1}, {0, 1, 1}, {freshness, 1, 1},
+			{time.Millisecond, 1, 2}, {freshness, 1, 2}, {0, 1, 2},
+			{time.Millisecond, 0, 3}, {0, 1, 3},
+			{freshness + 1, 1, 4}, {0, 0, 4}, {0, 2, 5},
+		} {
+			time.Sleep(step.later)
+			if snap, err := c.View(t.Context(), step.want); err != nil || snap.ClusterID != 1 {
+				t.Fatal(snap, err)
+			}
+			if n := port.looks.Load(); n != step.looks {
+				t.Errorf("step %d: looked %d times so far, want %d", i+1, n, step.looks)
+			}
+		}
+	})
 }

@@ -5,7 +5,6 @@ package functions
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +55,7 @@ type readEnvironment func(t *testing.T, path string) map[string]string
 
 // readers returns readers: POSIX shells and systemd.
 func readers() map[string]readEnvironment {
-	out := maps.Clone(readBySystemd)
+	out := map[string]readEnvironment{"systemd": readBySystemd}
 	for name, shell := range map[string][]string{"sh": {"sh"}, "dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}} {
 		out[name] = func(t *testing.T, path string) map[string]string {
 			etcdtest.Need(t, shell[0])
