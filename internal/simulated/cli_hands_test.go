@@ -149,7 +149,7 @@ func configuration(s *site) string {
 			block = map[string]any{}
 			ofType[name] = block
 		}
-		values := expression(r.Values).(map[string]any)
+		values, _ := expression(r.Values).(map[string]any)
 		if instance {
 			text, err := json.Marshal(values)
 			s.must(err, json.Unmarshal(ofKey(text, key), &values))
