@@ -109,7 +109,11 @@ func perform(t *testing.T, seed uint64, sequence string, h hand) (out []string) 
 		for line := range strings.Lines(sequence) {
 			for phrase := range strings.SplitSeq(line, ";") {
 				words := strings.Fields(phrase)
-				switch verb, args := words[0], words[1:]; verb {
+				verb, args := words[0], words[1:]
+				if (verb == "lose" || verb == "wipe") && s.fleet.of(args[0]) == nil {
+					continue // its machine was refused
+				}
+				switch verb {
 				case "nodes":
 					names = args
 				case "grow":
