@@ -272,7 +272,10 @@ func (g *game) destroy() {
 	g.lost = true
 	g.command(func(ctx context.Context) driver.Result {
 		g.ending = true
-		_, r := g.ws.Up(ctx, g.start("one"), driver.Destroy)
+		plan, r := g.ws.Up(ctx, g.start("one"), driver.Destroy)
+		if plan == nil { // its ordinary plan was refused
+			_, r = g.ws.Up(ctx, g.start("one"), driver.Destroy, driver.NoRefresh)
+		}
 		g.ending = false
 		if left := g.ws.Addresses(); r.Err() == nil && len(left) > 0 {
 			g.wrong("one", "%v is left after the destruction", left)

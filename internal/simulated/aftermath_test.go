@@ -145,6 +145,8 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		lost := lostLine.FindStringSubmatch(d.Detail)
 		switch {
 		case d.Warning:
+		case g.lost && strings.Contains(d.Detail, "did not form in time"):
+			g.startsOver = true // its window is over, see choose-a-bootstrap.md
 		case asks && nodeNamed(block) != "":
 			before := ws.Provider
 			ws.Provider = g.provider(strings.Join(g.names, " "))

@@ -22,6 +22,12 @@ var foundGames = map[string]struct {
 	"an imported member whose address changes follows its node": {110, []string{
 		"form a b c", `forget etcd_member.node["a"]`, "import a", "address a", "converge",
 	}},
+	// d was added while new addresses of b and c were pending. Its node knew only these, so the
+	// cluster could not be observed once a was dead.
+	"a node knows the addresses that are in force": {22, []string{
+		"form a b c", "address b", "address c", "at 44 kill", "add d", `forget etcd_member.node["a"]`,
+		`apply -replace=machine.node["a"] -refresh=false`, "converge",
+	}},
 }
 
 func TestFoundGames(t *testing.T) {

@@ -35,6 +35,8 @@ type game struct {
 	// lost is true once the cluster has lost its quorum to what is outside of Terraform, or
 	// was destroyed. Then writes and members may be lost.
 	lost bool
+	// startsOver is true if a restored cluster has not formed within its window.
+	startsOver bool
 }
 
 // plan is the configuration of both workspaces.
@@ -177,7 +179,11 @@ func (g *game) heal() {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		g.fleet.start(name)
 	}
-	g.rest(3 * time.Hour) // every fault is over
+	if g.replaces == "" {
+		g.rest(3 * time.Hour) // every fault is over
+	} else {
+		g.rest(3 * time.Minute) // the window of a restored cluster is not
+	}
 	g.withdrawByHand()
 }
 
@@ -192,6 +198,9 @@ func (g *game) converge() {
 		patience = 4
 	}
 	for i := 0; i < 4*len(g.names)+4 && !done && !g.over(); i++ {
+		if g.startsOver {
+			return
+		}
 		var opts []driver.Option
 		if dead := g.dead(); i > patience && len(dead) > 0 {
 			opts = append(opts, driver.Replace(machineOf(dead[i%len(dead)])))

@@ -47,8 +47,8 @@ func (g *game) choose() {
 	}
 	edit := g.chooseEdit()
 	switch {
-	case strings.HasPrefix(edit, "add") && g.chance(4):
-		g.do(strings.Replace(edit, "add", "foreign", 1))
+	case strings.HasPrefix(edit, "add ") && g.chance(4):
+		g.do(strings.Replace(edit, "add ", "foreign ", 1))
 		fallthrough
 	case edit != "":
 		g.do(edit)
@@ -206,7 +206,7 @@ func (g *game) restoring() {
 		if g.chance(3) {
 			g.do("boot " + strings.Join(names, " "))
 		}
-		g.do("wait " + one(g, "30s", "20m"))
+		g.do("wait " + one(g, "30s", "3m"))
 	}
 	if g.chance(2) {
 		g.do("keep")

@@ -83,6 +83,8 @@ func (b builder) add(want map[string]wanted) {
 	}
 }
 
+func union(a, b []string) []string { return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b)))) }
+
 // Read implements [resource.Resource]. It stores the health of the nodes for the plan. It
 // never fails because members are down, and keeps then what it knew.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -183,6 +185,10 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	b.add(want)
 	p := m.nodesPlan(ctx, state, want, stored, diags)
+	for name, v := range p.Nodes { // a changed address that is pending is not in force
+		b.peers[name] = union(b.peers[name], v.PeerURLs)
+		b.endpoints[name] = union(b.endpoints[name], v.ClientURLs)
+	}
 	nodes := m.nodes(ctx, diags)
 	at, c, err := r.reach(ctx, append(state.clientURLs(), p.presentURLs()...), diags)
 	if err == nil {
