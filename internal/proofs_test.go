@@ -1,0 +1,264 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package internal_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// numbers are the numbers of rules in comments, names of tests and cases.
+var numbers = regexp.MustCompile(`\b[CFN][0-9]{1,2}\b`)
+
+// proof is a line of proofs.txt: which test of which directory proves a rule.
+type proof struct{ group, rule, layer, dir, test string }
+
+// suite is what the test files of a directory contain.
+type suite struct {
+	tests map[string][]string // the imports of the file, by the name of the test
+	cases []string            // what may be the name of a case, as go test -run has it
+}
+
+// planted is a row of the mistakes in package simulated: its name, and the tests that find it.
+type planted struct{ name, by string }
+
+// The map of the proofs agrees with the code: its tests exist, each in its layer, and it
+// has each rule that the code names by a number, and what finds each mistake against one.
+func TestProofs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("proofs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	suites, named, mistakes := map[string]suite{}, map[string]string{}, []planted(nil)
+	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || file == "proofs.txt" || !slices.Contains([]string{".go", ".txt", ".sh"}, path.Ext(file)) {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		for _, n := range numbers.FindAllString(string(source), -1) {
+			named[n] = file
+		}
+		if err == nil {
+			err = collect(suites, file, source)
+		}
+		if file == "simulated/mistakes_test.go" {
+			mistakes = append(mistakes, rowsOf(t, source)...)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proofs := proofsIn(string(text))
+	if len(proofs) < 80 || len(named) < 20 || len(mistakes) < 50 {
+		t.Errorf("found only %d proofs, %d rules and %d mistakes", len(proofs), len(named), len(mistakes))
+	}
+	for _, p := range slices.Concat(wrong(proofs, suites), unproven(proofs, named), unseen(proofs, mistakes, suites)) {
+		t.Error(p)
+	}
+}
+
+// Each kind of disagreement is found, and nothing else.
+func TestWrongProofsAreFound(t *testing.T) {
+	t.Parallel()
+	proofs := proofsIn(`
+# A comment.
+C1 C2 | right | pure | one TestA/a_ca
+C3 | renamed | pure | one TestB
+C4 | another case | pure | one TestA/b
+C5 | another directory | pure | two TestA
+C6 | another layer | simulated | one TestA
+C7 | no layer | slow | one TestA
+C8 | right | real | two TestC
+C8 | right | real | two TestC/
+`)
+	suites := map[string]suite{}
+	for file, source := range map[string]string{
+		"one/one_test.go": `package one
+func TestA(t *testing.T) { t.Run("a case", nil) }`,
+		"two/two_test.go": `package two
+import "x/internal/etcdtest"
+func TestC(t *testing.T) {}`,
+	} {
+		if err := collect(suites, file, []byte(source)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mistakes := []planted{{"found (C1)", "../one TestZ/x|TestA"}, {"by another (C2)", "../two TestC"}, {"by none", "../one TestZ"}}
+	got := slices.Concat(wrong(proofs, suites), unproven(proofs, map[string]string{"C1": "x", "C9": "x"}), unseen(proofs, mistakes, suites))
+	if len(got) != 9 {
+		t.Errorf("found %d: %s", len(got), strings.Join(got, "\n"))
+	}
+}
+
+func proofsIn(text string) (out []proof) {
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSpace(line), " | ")
+		if line[0] == '#' || len(f) == 1 {
+			continue
+		}
+		f = append(f, "", "", "")
+		dir, test, _ := strings.Cut(f[3], " ")
+		out = append(out, proof{f[0], f[1], f[2], dir, test})
+	}
+	return out
+}
+
+// collect adds the tests and cases of a file to the suite of its directory.
+func collect(suites map[string]suite, file string, source []byte) error {
+	dir, data := strings.TrimSuffix(path.Dir(file), "/testdata"), path.Ext(file) == ".txt"
+	s := suites[dir]
+	if s.tests == nil {
+		s.tests = map[string][]string{}
+	}
+	defer func() { suites[dir] = s }()
+	if data {
+		s.cases = append(s.cases, strings.TrimSuffix(path.Base(file), ".txt"))
+	}
+	if !strings.HasSuffix(file, "_test.go") {
+		return nil
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	var imports []string
+	for _, i := range parsed.Imports {
+		imports = append(imports, path.Base(strings.Trim(i.Path.Value, `"`)))
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv == nil && strings.HasPrefix(n.Name.Name, "Test") {
+				s.tests[n.Name.Name] = imports
+			}
+		case *ast.BasicLit:
+			if name, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
+				s.cases = append(s.cases, strings.ReplaceAll(name, " ", "_"))
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+// wrong returns what is not so in the proofs themselves.
+func wrong(proofs []proof, suites map[string]suite) (out []string) {
+	seen := map[string]bool{}
+	for _, p := range proofs {
+		about := fmt.Sprintf("proofs.txt: %s, %s: ", p.group, p.rule)
+		name, sub, _ := strings.Cut(p.test, "/")
+		s := suites[p.dir]
+		imports, ok := s.tests[name]
+		begins := func(c string) bool { return strings.HasPrefix(c, sub) }
+		switch {
+		case !ok:
+			out = append(out, about+"there is no "+name+" in "+p.dir)
+		case !slices.ContainsFunc(s.cases, begins) && sub != "":
+			out = append(out, about+name+" has no case "+sub)
+		case !s.mayBe(p.layer, imports):
+			out = append(out, about+name+" is not "+p.layer)
+		}
+		for _, key := range []string{p.group + p.rule, p.group + p.dir + p.test} {
+			if seen[key] {
+				out = append(out, about+"it is there twice")
+			}
+			seen[key] = true
+		}
+	}
+	return out
+}
+
+// mayBe reports whether a test whose file has these imports may be of a layer.
+func (s suite) mayBe(layer string, imports []string) bool {
+	uses := func(imports []string, names ...string) bool {
+		return slices.ContainsFunc(imports, func(i string) bool { return slices.Contains(names, i) })
+	}
+	for _, of := range s.tests { // a helper may be in another file
+		switch {
+		case layer == "pure" && !uses(imports, "etcdsim", "driver", "etcdtest", "acctest"),
+			layer == "simulated" && uses(of, "etcdsim", "driver"), layer == "real" && uses(of, "etcdtest", "acctest"):
+			return true
+		}
+	}
+	return false
+}
+
+// unproven returns the numbers of rules, each with a file that names it, without a proof.
+func unproven(proofs []proof, named map[string]string) (out []string) {
+	for n, file := range named {
+		if !slices.ContainsFunc(proofs, func(p proof) bool { return slices.Contains(strings.Fields(p.group), n) }) {
+			out = append(out, fmt.Sprintf("proofs.txt has no %s, which %s names", n, file))
+		}
+	}
+	return out
+}
+
+// unseen returns the mistakes that are found by a test that does not exist, or against a
+// rule by a test that is no proof of it.
+func unseen(proofs []proof, mistakes []planted, suites map[string]suite) (out []string) {
+	for _, m := range mistakes {
+		dir, by, elsewhere := strings.Cut(m.by, " ")
+		if dir = path.Join("simulated", dir); !elsewhere {
+			dir, by = "simulated", m.by
+		}
+		of, exists, proven := numbers.FindString(m.name), false, false
+		for test := range strings.SplitSeq(strings.Trim(by, "^$"), "|") {
+			name, sub, _ := strings.Cut(test, "/")
+			for has := range suites[dir].tests {
+				exists = exists || strings.HasPrefix(has, name)
+			}
+			proven = proven || slices.ContainsFunc(proofs, func(p proof) bool {
+				proofName, proofSub, _ := strings.Cut(p.test, "/")
+				same := strings.HasPrefix(proofSub, sub) || strings.HasPrefix(sub, proofSub)
+				return slices.Contains(strings.Fields(p.group), of) && p.dir == dir && proofName == name && same
+			})
+		}
+		switch {
+		case !exists:
+			out = append(out, fmt.Sprintf("the mistake %q names a test that %s does not have: %s", m.name, dir, by))
+		case of != "" && !proven:
+			out = append(out, fmt.Sprintf("the mistake %q is found by %s, which proves no %s in proofs.txt", m.name, m.by, of))
+		}
+	}
+	return out
+}
+
+// rowsOf returns the rows of the variable mistakes in a file.
+func rowsOf(t *testing.T, source []byte) (out []planted) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(e ast.Expr) string {
+		if l, ok := e.(*ast.BasicLit); ok {
+			if s, err := strconv.Unquote(l.Value); err == nil {
+				return s
+			}
+		}
+		t.Fatalf("a mistake is no row of strings: %T", e)
+		return ""
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		row, ok := n.(*ast.CompositeLit)
+		if ok && row.Type == nil && len(row.Elts) == 5 {
+			out = append(out, planted{text(row.Elts[0]), text(row.Elts[4])})
+		}
+		return true
+	})
+	return out
+}
