@@ -50,6 +50,7 @@ type Process struct {
 	died                              chan struct{} // closed at the end of this life
 	started                           time.Time     // the start of this life
 	peers                             map[uint64]*peer
+	failures                          map[uint64]*failure
 
 	// what it last heard of a leader, and until when
 	lead, term uint64
@@ -75,6 +76,12 @@ func (p *Process) Publish(name string, also ...string) {
 
 func (p *Process) clientURLs() []string {
 	return slices.Sorted(slices.Values(append([]string{p.ClientURL}, p.also...)))
+}
+
+// failure counts what a leader could not send to a member, in heartbeats.
+type failure struct {
+	sent    int64
+	counted time.Time
 }
 
 // life identifies the time between a start and the end of a process.
@@ -170,7 +177,7 @@ func (p *Process) Start() error {
 
 func (p *Process) start() {
 	p.running, p.frozen, p.leaving, p.contact = true, false, false, false
-	p.died, p.started, p.peers, p.lead = make(chan struct{}), time.Now(), map[uint64]*peer{}, 0
+	p.died, p.started, p.peers, p.failures, p.lead = make(chan struct{}), time.Now(), map[uint64]*peer{}, map[uint64]*failure{}, 0
 	p.state.version = p.Version
 	clear(p.state.users.tokens)
 	p.c.n.listen(p.ClientURL, p)
@@ -279,6 +286,9 @@ func (p *Process) leave() {
 func (c *Cluster) reconnect() {
 	now := time.Now()
 	for _, p := range c.processes {
+		if p.works() {
+			p.fail(now)
+		}
 		for _, q := range c.processes {
 			if p == q || !p.running || p.frozen {
 				continue
@@ -321,6 +331,23 @@ func (p *Process) count(l *peer, q *Process, now time.Time) {
 		l.sent += beats
 		if l.silent.IsZero() {
 			l.received += beats
+		}
+	}
+}
+
+// fail counts what the leader has not been able to send since the last call, also to
+// members that it never met.
+func (p *Process) fail(now time.Time) {
+	for _, m := range p.state.members {
+		f := p.failures[m.ID]
+		if f == nil {
+			f = &failure{counted: now}
+			p.failures[m.ID] = f
+		}
+		beats := int64(now.Sub(f.counted) / heartbeat)
+		f.counted = f.counted.Add(time.Duration(beats) * heartbeat)
+		if m.ID != p.id && p.c.leader == p && !p.peers[m.ID].active(now) {
+			f.sent += beats
 		}
 	}
 }

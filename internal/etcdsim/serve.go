@@ -240,6 +240,11 @@ func (p *Process) metrics() string {
 	m := p.self()
 	fmt.Fprintf(&b, "etcd_server_is_learner %d\n", b2i(m != nil && m.IsLearner))
 	p.c.reconnect()
+	for _, id := range slices.Sorted(maps.Keys(p.failures)) {
+		if n := p.failures[id].sent; n > 0 {
+			fmt.Fprintf(&b, "etcd_network_peer_sent_failures_total{To=\"%x\"} %d\n", id, n)
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.peers)) {
 		l := p.peers[id]
 		fmt.Fprintf(&b, "etcd_network_active_peers{Local=\"%x\",Remote=\"%x\"} %d\n", p.id, id, b2i(l.active(time.Now())))

@@ -131,15 +131,25 @@ func length(text string) time.Duration {
 	return d
 }
 
-// options are those of a command. A limit: -target of a machine that is tainted destroys it
-// without a question to the provider.
+// options are those of a command. A limit: -target of a machine or a member takes all
+// machines along, and destroys those that are tainted, or whose node is on its way, without
+// a question to the provider.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
-		if !strings.HasPrefix(word, "-target=") || len(g.tainted) == 0 {
+		if !strings.HasPrefix(word, "-target=") || strings.Contains(word, thisCluster) || len(g.tainted) == 0 && g.settled() {
 			out = append(out, driver.Option(word))
 		}
 	}
 	return out
+}
+
+// settled reports whether all members of the state have the nodes of the etcd_cluster.
+func (g *game) settled() bool {
+	o := g.ws.State(thisCluster)
+	return o != nil && !slices.ContainsFunc(g.names, func(name string) bool {
+		m := g.ws.State(memberOf(name))
+		return m == nil || driver.Attribute(m.Value, "config", "id") != driver.Attribute(o.Value, "node", name, "id")
+	})
 }
 
 // form forms the cluster, and lets the oracle look from then on.
@@ -310,7 +320,7 @@ func (g *game) addByHand(name string) {
 // withdrawByHand removes what was added by hand and has not started.
 func (g *game) withdrawByHand() {
 	for _, m := range g.cluster.Members() {
-		if g.owners[m.ID] != "test" || m.Name != "" {
+		if !strings.HasPrefix(g.owners[m.ID], "etcdctl") || m.Name != "" {
 			continue
 		}
 		for _, name := range g.names {

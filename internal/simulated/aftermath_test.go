@@ -152,7 +152,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			ws.Provider = g.provider(strings.Join(g.names, " "))
 			g.ok(ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block)))
 			ws.Provider = before
-		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
+		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
 			g.gone = nil
 			g.configure()
 		case strings.Contains(d.Detail, "give the resource another path"):

@@ -28,6 +28,10 @@ var foundGames = map[string]struct {
 		"form a b c", "address b", "address c", "at 44 kill", "add d", `forget etcd_member.node["a"]`,
 		`apply -replace=machine.node["a"] -refresh=false`, "converge",
 	}},
+	// The leader was started after b had died, and tells of b only by what it cannot send.
+	"a voter that the leader never met is proven dead": {87, []string{
+		"form a b c", "image 3", "apply", "at 29 kill", `forget etcd_member.node["b"]`, "beside -refresh=false", "at 66 off c 1s", "apply", "converge",
+	}},
 }
 
 func TestFoundGames(t *testing.T) {

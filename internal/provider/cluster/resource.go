@@ -83,7 +83,9 @@ func (b builder) add(want map[string]wanted) {
 	}
 }
 
-func union(a, b []string) []string { return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b)))) }
+func union(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+}
 
 // Read implements [resource.Resource]. It stores the health of the nodes for the plan. It
 // never fails because members are down, and keeps then what it knew.
