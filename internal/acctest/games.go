@@ -17,6 +17,7 @@ import (
 // Game is a sequence of edits, faults and commands that is played on a simulated and on a
 // real etcd, with what came of it. Package simulated says what the lines mean.
 type Game struct {
+	// Name has no comma: it is in the paths of a real game, of which etcd reads lists.
 	Name  string
 	Seed  uint64 // of the order of events in the simulated world
 	Lines []GameLine

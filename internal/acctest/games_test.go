@@ -1,0 +1,193 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+)
+
+// TestAccGames plays recorded games on real etcd with the real CLI. What comes of each
+// command is what the record says of the simulated world, to which TestGames of package
+// simulated holds it. At the end of a game the plan is empty.
+//
+// It plays two games, and all of them with ETCD_TEST_FULL=1. SOAK is how long all of them
+// are played again and again. SOAK_GAME is a file with other games.
+func TestAccGames(t *testing.T) {
+	t.Parallel()
+	games := ReadGames(t, cmp.Or(os.Getenv("SOAK_GAME"), filepath.Join(etcdtest.ModuleRoot(t), "internal", "simulated", "testdata", "games.txt")))
+	if os.Getenv("SOAK_GAME") == "" && os.Getenv("SOAK") == "" && !etcdtest.Full() {
+		games = games[:2]
+	}
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "0s"))
+	if err != nil {
+		t.Fatalf("SOAK: %v", err)
+	}
+	begin := time.Now()
+	for round := 1; round == 1 || time.Since(begin) < limit && !t.Failed(); round++ {
+		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
+			for _, g := range games {
+				t.Run(g.Name, func(t *testing.T) {
+					t.Parallel()
+					play(t, g)
+				})
+			}
+		})
+	}
+}
+
+// gamer plays a game.
+type gamer struct {
+	*Fleet
+	tainted []string
+}
+
+func play(t *testing.T, game Game) {
+	g := &gamer{Fleet: NewFleet(t, FleetOptions{Version: etcdtest.V36})}
+	g.Drop(g.names()...)
+	for _, l := range game.Lines {
+		verb, rest, _ := strings.Cut(l.Text, " ")
+		words := strings.Fields(strings.ReplaceAll(rest, "machine.node", "terraform_data.machine"))
+		if edit := gameEdits[verb]; edit != nil {
+			edit(g, words)
+			continue
+		}
+		command := gameCommands[verb]
+		if command == nil {
+			t.Skipf("%q is not for real processes", l.Text)
+		}
+		if got := g.record(command, words); got != l.Outcome {
+			t.Fatalf("%s:\n%s\nin the simulated world:\n%s", l.Text, got, l.Outcome)
+		}
+		if verb == "destroy" {
+			g.MustBeGone()
+			return
+		}
+	}
+	g.Plan().MustBeEmpty()
+}
+
+// record runs a command, and returns what came of it, once the members serve.
+func (g *gamer) record(command func(*gamer, []string) *Outcome, words []string) string {
+	g.TB.Helper()
+	var before, after []*etcdserverpb.Member
+	if g.State(cluster) != nil {
+		before = g.Members()
+	}
+	o := command(g, words)
+	g.TB.Logf("%v: %d", o.Args, o.ExitCode)
+	var summaries []string
+	for _, e := range o.Errors() {
+		summaries = append(summaries, e.Summary)
+	}
+	if o.ExitCode == 1 {
+		for _, address := range g.tainted { // what was refused is withdrawn
+			g.Run("untaint", address)
+		}
+	}
+	g.tainted = nil
+	if g.State(cluster) != nil {
+		after = g.Members()
+		g.settle(after)
+	}
+	return GameOutcome(summaries, before, after)
+}
+
+// settle waits until each voter whose process runs serves.
+func (g *gamer) settle(members []*etcdserverpb.Member) {
+	g.TB.Helper()
+	for _, m := range members {
+		if g.Nodes[m.Name] != nil && !m.IsLearner && g.runs(m.Name) && slices.Contains(m.ClientURLs, g.Nodes[m.Name].Client) {
+			g.MustServe(m.Name)
+		}
+	}
+}
+
+// runs reports whether the etcd of a machine runs.
+func (g *gamer) runs(name string) bool {
+	pid := g.PID(name, "etcd.pid")
+	return slices.ContainsFunc(Processes(), func(p Process) bool { return p.PID == pid })
+}
+
+// gameEdits are the lines that run no command of Terraform, or one that asks no etcd.
+var gameEdits = map[string]func(g *gamer, words []string){
+	"add":     func(g *gamer, w []string) { g.Add(w...) },
+	"drop":    func(g *gamer, w []string) { g.Drop(w...) },
+	"learner": func(g *gamer, w []string) { g.Add(w...); g.Nodes[w[0]].Joins = "learner" },
+	"promote": func(g *gamer, w []string) {
+		g.Nodes[w[0]].Joins = "member"
+		g.Write("moved.tf", fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}\n", Address("etcd_learner", w[0]), member(w[0])))
+	},
+	"address": func(g *gamer, w []string) { g.Add(w...) }, // with new ports
+	"image":   func(g *gamer, w []string) { g.Image = w[0] },
+	"version": func(g *gamer, w []string) {
+		minor := w[0][:strings.LastIndex(w[0], ".")] // that patch may not be built
+		g.Release = g.Releases(etcdtest.Version(minor))[0]
+	},
+	"rebuild": func(g *gamer, w []string) {
+		if g.Rebuild == nil {
+			g.Rebuild = map[string]string{}
+		}
+		g.Rebuild[w[0]] += "again"
+	},
+	"wait": func(*gamer, []string) {}, // record waits for what matters
+	"stop": func(g *gamer, w []string) { g.Crash(w...) },
+	"boot": func(g *gamer, w []string) { g.Repair(w...) },
+	"wipe": func(g *gamer, w []string) { g.wipe(w[0]) },
+	"lose": func(g *gamer, w []string) { g.vanish(w[0]) },
+	"remove": func(g *gamer, w []string) {
+		others := slices.DeleteFunc(g.names(), func(name string) bool { return name == w[0] })
+		client, id := g.Client(others...), g.MemberIDs()[w[0]]
+		etcdtest.Eventually(g.TB, w[0]+" is removed", func() error { // the others must have been connected for a time
+			_, err := client.MemberRemove(etcdtest.WaitContext(g.TB), id)
+			return err
+		})
+		etcdtest.Eventually(g.TB, w[0]+" ends", func() error {
+			if g.runs(w[0]) {
+				return errors.New("it runs")
+			}
+			return nil
+		})
+	},
+	"forget": func(g *gamer, w []string) { g.Run("state", "rm", w[0]).MustSucceed() },
+	"taint": func(g *gamer, w []string) {
+		g.Run("taint", w[0]).MustSucceed()
+		g.tainted = append(g.tainted, w[0])
+	},
+	"import": func(g *gamer, w []string) {
+		var endpoints []string
+		for _, name := range g.names() {
+			endpoints = append(endpoints, g.Nodes[name].Client)
+		}
+		g.Write("provider.tf", fmt.Sprintf("provider \"etcd\" {\n  endpoints = [\"%s\"]\n}\n", strings.Join(endpoints, `", "`)))
+		g.Run("import", "-input=false", member(w[0]), w[0]).MustSucceed()
+		g.Write("provider.tf", g.providerBlock())
+	},
+}
+
+// gameCommands are the lines with an outcome.
+var gameCommands = map[string]func(g *gamer, words []string) *Outcome{
+	"form":  func(g *gamer, w []string) *Outcome { g.Add(w...); return g.Form() },
+	"plan":  func(g *gamer, w []string) *Outcome { return g.Plan(w...).Outcome },
+	"apply": func(g *gamer, w []string) *Outcome { return g.Apply(w...) },
+	"saved": func(g *gamer, w []string) *Outcome {
+		p := g.Plan(w[1:]...)
+		if p.ExitCode == 1 {
+			return p.Outcome
+		}
+		return g.Run("apply", "-json", "-input=false", p.File)
+	},
+	"destroy": func(g *gamer, _ []string) *Outcome { return g.Destroy() },
+}
