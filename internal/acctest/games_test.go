@@ -55,6 +55,11 @@ type gamer struct {
 }
 
 func play(t *testing.T, game Game) {
+	for _, l := range game.Lines {
+		if verb, _, _ := strings.Cut(l.Text, " "); gameEdits[verb] == nil && gameCommands[verb] == nil {
+			t.Skipf("%q is not for real processes", l.Text)
+		}
+	}
 	g := &gamer{Fleet: NewFleet(t, FleetOptions{Version: etcdtest.V36})}
 	g.Drop(g.names()...)
 	for _, l := range game.Lines {
@@ -64,11 +69,7 @@ func play(t *testing.T, game Game) {
 			edit(g, words)
 			continue
 		}
-		command := gameCommands[verb]
-		if command == nil {
-			t.Skipf("%q is not for real processes", l.Text)
-		}
-		if got := g.record(command, words); got != l.Outcome {
+		if got := g.record(gameCommands[verb], words); got != l.Outcome {
 			t.Fatalf("%s:\n%s\nin the simulated world:\n%s", l.Text, got, l.Outcome)
 		}
 		if verb == "destroy" {
@@ -121,6 +122,18 @@ func (g *gamer) runs(name string) bool {
 	return slices.ContainsFunc(Processes(), func(p Process) bool { return p.PID == pid })
 }
 
+// converge applies until nothing is to do.
+func (g *gamer) converge() {
+	g.TB.Helper()
+	for applies := 0; g.Plan().ExitCode != 0; applies++ {
+		if applies > 2*len(g.Nodes)+4 {
+			g.TB.Fatalf("the plan is not empty after %d applies", applies)
+		}
+		g.Apply()
+		g.settle(g.Members())
+	}
+}
+
 // gameEdits are the lines that run no command of Terraform, or one that asks no etcd.
 var gameEdits = map[string]func(g *gamer, words []string){
 	"add":     func(g *gamer, w []string) { g.Add(w...) },
@@ -142,11 +155,15 @@ var gameEdits = map[string]func(g *gamer, words []string){
 		}
 		g.Rebuild[w[0]] += "again"
 	},
-	"wait": func(*gamer, []string) {}, // record waits for what matters
-	"stop": func(g *gamer, w []string) { g.Crash(w...) },
-	"boot": func(g *gamer, w []string) { g.Repair(w...) },
-	"wipe": func(g *gamer, w []string) { g.wipe(w[0]) },
-	"lose": func(g *gamer, w []string) { g.vanish(w[0]) },
+	// The time and the order of events are the real ones, and record waits for what matters.
+	"wait":        func(*gamer, []string) {},
+	"latency":     func(*gamer, []string) {},
+	"parallelism": func(*gamer, []string) {},
+	"converge":    func(g *gamer, _ []string) { g.converge() },
+	"stop":        func(g *gamer, w []string) { g.Crash(w...) },
+	"boot":        func(g *gamer, w []string) { g.Repair(w...) },
+	"wipe":        func(g *gamer, w []string) { g.wipe(w[0]) },
+	"lose":        func(g *gamer, w []string) { g.vanish(w[0]) },
 	"remove": func(g *gamer, w []string) {
 		others := slices.DeleteFunc(g.names(), func(name string) bool { return name == w[0] })
 		client, id := g.Client(others...), g.MemberIDs()[w[0]]
