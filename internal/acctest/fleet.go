@@ -46,7 +46,6 @@ type Node struct {
 	Etcd    string `json:"etcd"`
 	Joins   string `json:"joins,omitempty"`
 	Promote bool   `json:"promote,omitempty"`
-	Create  string `json:"create,omitempty"`
 
 	Peers   []string `json:"peers,omitempty"`
 	Clients []string `json:"clients,omitempty"`
@@ -87,9 +86,8 @@ type Fleet struct {
 	Nodes map[string]*Node
 	// Release is the argument version, none if empty. See [Fleet.Releases].
 	Release string
-	// Image is in revision, After is replace_unreachable_after.
-	Image, After string
-	Rebuild      map[string]string
+	Image   string // in revision
+	Rebuild map[string]string
 	// Machines is the directory of the machines. Each existing machine has a
 	// subdirectory, and files for its events and its log, which stay.
 	Machines string
@@ -120,11 +118,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(f.logMachines)
-	broken := filepath.Join(f.Machines, "broken.etcd")
-	if err := os.WriteFile(broken, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	f.binaries = map[string]string{"broken": broken}
+	f.binaries = map[string]string{}
 	f.Write("main.tf", FleetText)
 	f.Write("provider.tf", f.providerBlock())
 	f.discover()
@@ -242,10 +236,8 @@ func (f *Fleet) names() []string { return slices.Sorted(maps.Keys(f.Nodes)) }
 func (f *Fleet) Save() {
 	f.TB.Helper()
 	cluster := map[string]any{"revision": map[string]string{"image": f.Image}, "rebuild": f.Rebuild}
-	for key, value := range map[string]string{"version": f.Release, "after": f.After} {
-		if value != "" {
-			cluster[key] = value
-		}
+	if f.Release != "" {
+		cluster["version"] = f.Release
 	}
 	vars := map[string]any{
 		"nodes": f.Nodes, "cluster": cluster, "machines": f.Machines, "machine_sh": f.machineScript, "environment": f.MachineEnv, "binaries": f.binaries,

@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,7 +120,6 @@ func (f *Fleet) finishPlainly() {
 type voterWatch struct {
 	tb      testing.TB
 	stop    func()
-	mu      sync.Mutex
 	wanted  []string
 	voted   map[string]bool
 	looks   int
@@ -152,17 +149,7 @@ func watchVoters(tb testing.TB, client *clientv3.Client, names ...string) *voter
 	return w
 }
 
-// want changes the wanted names.
-func (w *voterWatch) want(names ...string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.wanted = names
-	maps.DeleteFunc(w.voted, func(name string, _ bool) bool { return !slices.Contains(names, name) })
-}
-
 func (w *voterWatch) look(list *clientv3.MemberListResponse) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.looks++
 	voters := map[string]bool{}
 	for _, m := range list.Members {

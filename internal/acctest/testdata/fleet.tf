@@ -16,12 +16,11 @@ variable "nodes" {
     peers   = optional(list(string), [])
     clients = optional(list(string), [])
     listen  = optional(string)
-    # The etcd of the machine, if its image and its version do not decide.
+    # The etcd of the machine, if its version does not decide.
     etcd = string
     # "member" or "learner".
     joins   = optional(string, "member")
     promote = optional(bool, false)
-    create  = optional(string, "90s")
   }))
 }
 
@@ -30,12 +29,11 @@ variable "cluster" {
     version  = optional(string)
     revision = optional(map(string))
     rebuild  = optional(map(string))
-    after    = optional(string)
   })
 }
 
-# Where the machines are, what runs them, what all of them have, and the etcd of an
-# image or of a version.
+# Where the machines are, what runs them, what all of them have, and the etcd of a
+# version.
 variable "machines" {
   type = string
 }
@@ -61,12 +59,11 @@ locals {
 }
 
 resource "etcd_cluster" "this" {
-  members                   = local.nodes
-  discovery                 = local.discovery
-  version                   = var.cluster.version
-  revision                  = var.cluster.revision
-  rebuild                   = var.cluster.rebuild
-  replace_unreachable_after = var.cluster.after
+  members   = local.nodes
+  discovery = local.discovery
+  version   = var.cluster.version
+  revision  = var.cluster.revision
+  rebuild   = var.cluster.rebuild
 }
 
 resource "terraform_data" "machine" {
@@ -92,7 +89,6 @@ resource "terraform_data" "machine" {
       ])
       MACHINE_JOIN = etcd_cluster.this.node[each.key].join_script_base64gzip
       ETCD_BIN = try(
-        var.binaries[etcd_cluster.this.node[each.key].revision.image],
         var.binaries[etcd_cluster.this.node[each.key].version],
         var.nodes[each.key].etcd,
       )
@@ -114,7 +110,7 @@ resource "etcd_member" "node" {
   config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
   timeouts = {
-    create = each.value.create
+    create = "90s"
   }
 }
 
@@ -124,6 +120,6 @@ resource "etcd_learner" "node" {
   machine_id = terraform_data.machine[each.key].id
   promote    = each.value.promote
   timeouts = {
-    create = each.value.create
+    create = "90s"
   }
 }
