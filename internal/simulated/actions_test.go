@@ -159,7 +159,7 @@ func (g *game) form(names []string) {
 	g.ok(g.site.up("one"))
 	g.rest(time.Minute)
 	g.oracle = watch(g.world, g.fleet, "one")
-	g.oracle.begin(g.all())
+	g.begin(g.all())
 	g.network.Lax = true // the servers check nothing
 	g.fault.listen(g)
 }
@@ -223,7 +223,7 @@ func (g *game) promote(name string) {
 // command runs a command of the first workspace, and judges what is left of it.
 func (g *game) command(run func(ctx context.Context) driver.Result) {
 	g.commands++
-	g.oracle.begin(g.all())
+	g.begin(g.all())
 	ctx, end := context.WithCancel(g.Context())
 	defer end()
 	ctx, interrupt := driver.Interruptible(ctx)
@@ -317,10 +317,10 @@ func (g *game) addByHand(name string) {
 	}
 }
 
-// withdrawByHand removes what was added by hand and has not started.
+// withdrawByHand removes what was added by hand.
 func (g *game) withdrawByHand() {
 	for _, m := range g.cluster.Members() {
-		if !strings.HasPrefix(g.owners[m.ID], "etcdctl") || m.Name != "" {
+		if !strings.HasPrefix(g.owners[m.ID], "etcdctl") {
 			continue
 		}
 		for _, name := range g.names {

@@ -23,7 +23,6 @@ type backup struct {
 	path string
 	day  int // of the trigger
 	was  string
-	size int
 }
 
 func (b *backup) resource() driver.Resource {
@@ -150,7 +149,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case asks && nodeNamed(block) != "":
 			before := ws.Provider
 			ws.Provider = g.provider(strings.Join(g.names, " "))
-			g.ok(ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block)))
+			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
 			ws.Provider = before
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
 			g.gone = nil

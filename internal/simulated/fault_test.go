@@ -144,9 +144,7 @@ func (f *fault) happen(g *game, what []string) {
 	case "freeze":
 		f.thaw = time.Now().Add(2 * claim.LockTTL)
 	default:
-		g.oracle.mu.Lock()
-		g.faulty = true
-		g.oracle.mu.Unlock()
+		g.fails()
 		undo, number := g.hit(what[0], what[1]), len(g.lines)
 		go func() {
 			if g.schedule.Clock(fmt.Sprint("fault ", number, f.requests)).Sleep(g.Context(), length(what[2])) == nil {

@@ -170,6 +170,13 @@ func (o *oracle) works(name string) bool {
 	return !o.down[name]
 }
 
+// fails notes that something failed during the command.
+func (o *oracle) fails() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.faulty = true
+}
+
 // begin begins a command: these names are in a configuration.
 func (o *oracle) begin(wanted []string) {
 	o.mu.Lock()

@@ -7,7 +7,6 @@
 package commands
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
@@ -30,9 +29,4 @@ func configuration(t *testing.T, access acctest.Access, resources string) *accte
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 	w.Write("main.tf", required+access.ProviderConfig()+resources)
 	return w
-}
-
-// member returns an etcd_member or etcd_learner that does not wait.
-func member(resource, name, url string) string {
-	return fmt.Sprintf("resource %q \"x\" {\n  name = %q\n  peer_urls = [%q]\n  wait_until = \"announced\"\n}\n", resource, name, url)
 }
