@@ -105,7 +105,7 @@ type Run struct {
 	// Close is called at the end of the process. It may be nil.
 	Close func()
 	// Context makes the context of a call, and may wait. The method is "validate",
-	// "upgrade", "read", "plan", "apply", "import" or "move". If it fails, the call is not made, and the
+	// "upgrade", "read", "plan", "apply", "import" or "move", or "interrupt" before a call under way is cancelled. If it fails, the call is not made, and the
 	// command fails. nil means the context of the command.
 	Context func(ctx context.Context, resource, method string) (context.Context, error)
 }

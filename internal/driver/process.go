@@ -153,7 +153,12 @@ func call[Q, R any](p *process, address, method string, f func(context.Context, 
 	if stop := p.interruption(); stop != nil { // StopProvider cancels what is under way
 		within, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(stop, cancel)()
+		defer context.AfterFunc(stop, func() { // one call at a time
+			if p.run.Context != nil {
+				_, _ = p.run.Context(ctx, address, "interrupt")
+			}
+			cancel()
+		})()
 		ctx = within
 	}
 	if err == nil && p.ctx.Err() == nil {

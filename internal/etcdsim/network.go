@@ -65,6 +65,9 @@ type Call struct {
 	Method string
 	// Request is nil for HTTP and for a watch that is about to deliver events.
 	Request proto.Message
+	// Resource is that of [Scheduler.Context] when the request began. Its context may
+	// forget it before the request ends.
+	Resource string
 	// Late is true if the request began earlier and had to wait.
 	Late bool
 }
@@ -204,6 +207,7 @@ type callKey struct{}
 
 // begin calls Before, and returns the context of the request.
 func (n *Network) begin(ctx context.Context, c Call) (context.Context, error) {
+	c.Resource = ResourceOf(ctx)
 	ctx = context.WithValue(ctx, callKey{}, c)
 	if n.Before == nil {
 		return ctx, nil
@@ -231,6 +235,7 @@ func (n *Network) unary(ctx context.Context, c Call) (proto.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, _ = ctx.Value(callKey{}).(Call)
 	n.mu.Lock()
 	p, err := n.reach(ctx, c.Run, c.Address)
 	var answer proto.Message

@@ -155,7 +155,7 @@ func (s *Scheduler) Before(ctx context.Context, c Call) error {
 	if c.Late || c.Request == nil {
 		args += " answer"
 	}
-	if err := s.wait(ctx, c.Run, ResourceOf(ctx), c.Address, c.Method, args); err != nil {
+	if err := s.wait(ctx, c.Run, c.Resource, c.Address, c.Method, args); err != nil {
 		return status.FromContextError(err).Err()
 	}
 	return nil

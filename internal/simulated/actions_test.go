@@ -230,18 +230,23 @@ func (g *game) command(run func(ctx context.Context) driver.Result) {
 	g.fault.arm(g, end, interrupt)
 	r := run(ctx)
 	g.fault.disarm(g)
-	for _, address := range g.tainted {
-		if g.ws.State(address) != nil {
-			g.ws.Untaint(address)
-		}
-	}
-	g.tainted = nil
+	g.untaint()
 	g.two.Provider = g.provider("a b c d e f")
 	if !g.lost {
 		g.known(g.ws, "one", r)
 	}
 	g.write()
 	g.backup.judge(g)
+}
+
+// untaint withdraws what the last command has not replaced.
+func (g *game) untaint() {
+	for _, address := range g.tainted {
+		if g.ws.State(address) != nil {
+			g.ws.Untaint(address)
+		}
+	}
+	g.tainted = nil
 }
 
 func (g *game) up(ctx context.Context, words []string) driver.Result {
@@ -302,7 +307,6 @@ func (g *game) importMember(name string) {
 	}
 	g.command(func(ctx context.Context) driver.Result {
 		g.ws.Provider = g.provider(strings.Join(g.names, " "))
-		defer func() { g.ws.Provider = driver.Values{} }()
 		return g.ws.Import(ctx, g.start("import"), address, name)
 	})
 }

@@ -144,13 +144,9 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		lost := lostLine.FindStringSubmatch(d.Detail)
 		switch {
 		case d.Warning:
-		case g.lost && strings.Contains(d.Detail, "did not form in time"):
-			g.startsOver = true // its window is over, see choose-a-bootstrap.md
 		case asks && nodeNamed(block) != "":
-			before := ws.Provider
 			ws.Provider = g.provider(strings.Join(g.names, " "))
 			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
-			ws.Provider = before
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
 			g.gone = nil
 			g.configure()

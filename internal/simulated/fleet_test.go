@@ -80,6 +80,13 @@ func (f *fleet) Create(_ context.Context, values map[string]string) (string, err
 	if data := values["user_data"]; data == "" {
 		m.env = environment(m.name, "a b c d e f g", true)
 		f.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = cmp.Or(f.urls[m.name], etcdsim.PeerURL(m.name)) })
+		if f.w.cluster != nil {
+			var peers []string
+			for _, o := range f.w.cluster.Members() {
+				peers = append(peers, o.PeerURLs...)
+			}
+			m.env["ETCD_JOIN_PEERS"] = strings.Join(peers, ",")
+		}
 	} else if err := json.Unmarshal([]byte(data), &m.env); err != nil {
 		return "", fmt.Errorf("user data: %w", err)
 	}

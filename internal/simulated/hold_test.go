@@ -147,9 +147,9 @@ var bad = map[string]func(s *site){
 		}
 		s.rest(time.Minute)
 		statement := s.id() + ":a,b,c"
-		s.fails("not stated", s.up("not stated", driver.Destroy), "ETCD_CLUSTER_LOST="+statement)
+		s.fails("not stated", s.up("not stated", driver.Destroy, driver.NoRefresh), "ETCD_CLUSTER_LOST="+statement)
 		s.env["ETCD_CLUSTER_LOST"] = statement
-		s.ok(s.up("stated", driver.Destroy))
+		s.ok(s.up("stated", driver.Destroy, driver.NoRefresh))
 		s.expect("the state", s.ws.Addresses(), "[]")
 	},
 	"two people add a member each, at the same time": func(s *site) {

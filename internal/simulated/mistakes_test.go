@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,7 +130,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestSearchFinds puts the mistakes of searched into the code.
+// TestSearchFinds puts the mistakes of searched into the code. The test that the search
+// prints then fails 20 times of 20.
 func TestSearchFinds(t *testing.T) {
 	if !etcdtest.Full() {
 		t.Skip("it compiles this package for each mistake: run make test-full")
@@ -140,10 +142,15 @@ func TestSearchFinds(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			out, failed := m.run(t, ".", "^TestSearch$/seed/^[0-7]?[0-9]$")
-			if _, test, printed := strings.Cut(out, "A test of it:"); !failed || !printed {
-				t.Errorf("the search does not find it:\n%s", out)
-			} else {
-				t.Log(test)
+			_, test, printed := strings.Cut(out, "func TestFound(")
+			test, _, _ = strings.Cut(test, "        }\n")
+			if !failed || !printed {
+				t.Fatalf("the search does not find it:\n%s", out)
+			}
+			found := "package simulated\n\nimport \"testing\"\n\nfunc TestFound(" + test + "}\n"
+			again, _ := m.run(t, ".", "^TestFound$", found)
+			if n := strings.Count(again, "--- FAIL: TestFound"); n != 20 {
+				t.Errorf("it fails %d times of 20:\n%s\n%s", n, found, again)
 			}
 		})
 	}
@@ -152,19 +159,24 @@ func TestSearchFinds(t *testing.T) {
 // mistake is a row of mistakes.
 type mistake struct{ name, file, from, to, by string }
 
-// run runs the tests of a directory with the mistake.
-func (m mistake) run(t *testing.T, dir, tests string) (out string, failed bool) {
+// run runs the tests of a directory with the mistake, or 20 times those of a file besides.
+func (m mistake) run(t *testing.T, dir, tests string, file ...string) (out string, failed bool) {
 	t.Helper()
 	overlay := filepath.Join(t.TempDir(), "overlay.json")
-	plant(t, overlay, "../"+m.file, m.from, m.to)
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, "-run="+tests, dir)
+	plant(t, overlay, "../"+m.file, m.from, m.to, file...)
+	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-overlay=" + overlay, "-run=" + tests, dir}
+	if len(file) > 0 {
+		args = []string{"test", "-vet=off", "-count=20", "-overlay=" + overlay, "-run=" + tests, dir}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Env = append(os.Environ(), "ETCD_TEST_FULL=")
 	text, err := cmd.CombinedOutput()
 	return string(text), err != nil && strings.Contains(string(text), "--- FAIL: ")
 }
 
-// plant writes an overlay for the compiler, in which the text of a file is another one.
-func plant(t *testing.T, overlay, file, from, to string) {
+// plant writes an overlay for the compiler, in which the text of a file is another one, and
+// which adds files of tests.
+func plant(t *testing.T, overlay, file, from, to string, added ...string) {
 	t.Helper()
 	source, err := os.ReadFile(file)
 	if err != nil {
@@ -181,7 +193,18 @@ func plant(t *testing.T, overlay, file, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutated}})
+	replace := map[string]string{path: mutated}
+	for i, text := range added {
+		at, err := filepath.Abs(fmt.Sprintf("added%d_test.go", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace[at] = fmt.Sprint(overlay, i, ".go")
+		if err := os.WriteFile(replace[at], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err == nil {
 		err = os.WriteFile(overlay, list, 0o600)
 	}

@@ -251,14 +251,24 @@ func search(t *testing.T, seed uint64) (log []string, commands int) {
 	})
 	if len(found) > 0 {
 		lines, found = shorten(t, seed, lines, found)
-		t.Errorf("%s\n\nA test of it:\n\nfunc TestFound(t *testing.T) {\n\treplay(t, %d,\n\t\t%q,\n\t)\n}", strings.Join(found, "\n"), seed, lines)
+		t.Errorf("%s\n\nA test of it:\n\n%s", strings.Join(found, "\n"), asTest(seed, lines))
 	}
 	return log, commands
 }
 
+// asTest is a game as a test.
+func asTest(seed uint64, lines []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "func TestFound(t *testing.T) {\n\treplay(t, %d,\n", seed)
+	for _, line := range lines {
+		fmt.Fprintf(&b, "\t\t%q,\n", line)
+	}
+	return b.String() + "\t)\n}\n"
+}
+
 // shorten leaves out lines as long as there is a finding.
 func shorten(t *testing.T, seed uint64, lines, found []string) (short, shortFound []string) {
-	tries := 60
+	tries := 40
 	for size := (len(lines) + 1) / 2; size > 0; size /= 2 {
 		for from := len(lines) - size; from >= 0; from -= size {
 			less := slices.Delete(slices.Clone(lines), from, from+size)
@@ -279,7 +289,7 @@ func shorten(t *testing.T, seed uint64, lines, found []string) (short, shortFoun
 // TestSearch plays games from seeds.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	seeds, least := uint64(250), int64(5000)
+	seeds, least := uint64(230), int64(5000)
 	if etcdtest.Full() {
 		seeds, least = 5000, 100_000
 	}

@@ -8,6 +8,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -199,8 +200,8 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if !state.Complete.ValueBool() {
 		b.initial = len(f.initial)
 	}
-	for name, v := range p.Nodes {
-		if nodes[name].ID.IsUnknown() {
+	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
+		if v := p.Nodes[name]; nodes[name].ID.IsUnknown() {
 			nodes[name] = b.build(ctx, name, v.NodeValues, v.Replaces, false, false, diags)
 		}
 	}
