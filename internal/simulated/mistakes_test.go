@@ -48,7 +48,7 @@ var mistakes = []mistake{
 	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
 	{"a new node starts on its old machine", "membership/successor.go", "return MachineStays", "return \"\"", "TestPlansOfNodes"},
 	{"late initial members wait for each other", "reconfigure/rejoin.go", "m.Started() && !known", "!known", "TestClusterLate"},
-	{"a member that never ran is taken for another one", "reconfigure/join.go", "moved := record.Started && ", "moved := ", "TestSearch/^24$"},
+	{"a member that never ran is taken for another one", "reconfigure/join.go", "moved := record.Started && ", "moved := ", "TestSearch"},
 	{"the servers are not asked for a place", "membership/place.go", "return wait(LearnerSlotTaken, f)", "return Decision{Verdict: Go}", "TestReplacementFindsAPlace"},
 	{"a member that never starts is named by nothing", "reconfigure/ownership.go", "return r.Awaited && ", "return !r.Awaited && ", "TestDeadEnds/F1_"},
 	{"a member is removed after it was joined", "provider/clustermember/resource.go", "Table.HasJoined(id) {", "Table.HasJoined(id) && false {", "TestBadDays/create"},
@@ -95,13 +95,7 @@ var mistakes = []mistake{
 
 // searched are the mistakes that the search finds within 2,000 commands, and prints as a
 // test.
-var searched = []string{
-	"a dead learner is promoted", "the member that leaves counts", "nodes on their way do not count",
-	"a member that was added by hand is taken over", "what answers with an error is gone (N1)",
-	"the apply of a restore asks nothing (N1)", "another cluster's backup replaces a backup (N3)",
-	"a removal is forced on any error", "a member with a pending change counts (N4)",
-	"a node is rebuilt beside an unhealthy one", "a wiped member starts (C8)", "turns do not count (C13)",
-}
+var searched = []string{"nodes on their way do not count", "turns do not count (C13)"}
 
 // Each mistake is still one that the code can have.
 func TestMistakesFit(t *testing.T) {
