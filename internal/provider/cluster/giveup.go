@@ -206,7 +206,9 @@ func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *dia
 	if diags.HasError() {
 		return
 	}
-	b.add(want)
+	for name, w := range want {
+		b.add(name, w.NodeValues)
+	}
 	b.initial = len(f.initial)
 	if !restored {
 		b.clusterID = ""

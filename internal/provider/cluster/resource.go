@@ -77,11 +77,9 @@ func (r *Resource) builder(m model, f formation) builder {
 	}
 }
 
-// add notes the URLs of all nodes after the apply.
-func (b builder) add(want map[string]wanted) {
-	for name, w := range want {
-		b.peers[name], b.endpoints[name] = w.PeerURLs, w.ClientURLs
-	}
+// add notes URLs of a node, beside those that it was given before.
+func (b builder) add(name string, v membership.NodeValues) {
+	b.peers[name], b.endpoints[name] = union(b.peers[name], v.PeerURLs), union(b.endpoints[name], v.ClientURLs)
 }
 
 func union(a, b []string) []string {
@@ -186,11 +184,12 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if diags.HasError() {
 		return
 	}
-	b.add(want)
 	p := m.nodesPlan(ctx, state, want, stored, diags)
+	for name, w := range want {
+		b.add(name, w.NodeValues)
+	}
 	for name, v := range p.Nodes { // a changed address that is pending is not in force
-		b.peers[name] = union(b.peers[name], v.PeerURLs)
-		b.endpoints[name] = union(b.endpoints[name], v.ClientURLs)
+		b.add(name, v.NodeValues)
 	}
 	nodes := m.nodes(ctx, diags)
 	at, c, err := r.reach(ctx, append(state.clientURLs(), p.presentURLs()...), diags)
