@@ -261,6 +261,24 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// elsewhere are the commands that no situation runs, with the reason.
+var elsewhere = map[string]string{
+	"text.malformed: terraform init":                      "there is one version of the provider",
+	"text.BadID: terraform state rm":                      "no version of the provider writes such a state",
+	"text.BadID: terraform import":                        "no version of the provider writes such a state",
+	"text.ClusterCreated: terraform untaint":              onlyMembers,
+	"text.ClusterCreated: import {":                       onlyMembers,
+	"text.importIt: terraform import":                     "a plan prints importMember before it",
+	"text.Renamed: terraform state rm":                    "the simulated processes keep their names",
+	"text.importLearner: terraform import":                "TestDeadEnds adopts the learner, which is printed before it",
+	"text.removal: etcdctl member remove":                 "TestDeadEnds",
+	"clustermember.unfinished: etcdctl member remove":     "TestDeadEnds",
+	"cluster.silentMember: terraform apply -refresh-only": "it waits: TestBadDays",
+	"text.TurnLeft: etcdctl del":                          "its key is the one of turnsWayOut",
+}
+
+const onlyMembers = "etcd_cluster prints the same before it, if it knows an address"
+
 // Each text that prints a command has its situation, or a reason to have none.
 func TestEverySituationIsWalked(t *testing.T) {
 	t.Parallel()
