@@ -61,11 +61,17 @@ func (l *peer) active(now time.Time) bool {
 	return l != nil && !l.since.IsZero() && (l.silent.IsZero() || now.Sub(l.silent) < readTimeout)
 }
 
+// beatsSince returns the whole heartbeats since a time, and moves it to the last of them.
+func beatsSince(counted *time.Time, now time.Time) int64 {
+	past := now.Sub(*counted)
+	*counted = now.Add(-past % heartbeat)
+	return int64(past / heartbeat)
+}
+
 // count adds the heartbeats since the last call to the counters of a connection.
 // Leaders send them, followers answer them.
 func (p *Process) count(l *peer, q *Process, now time.Time) {
-	beats := int64(now.Sub(l.counted) / heartbeat)
-	l.counted = l.counted.Add(time.Duration(beats) * heartbeat)
+	beats := beatsSince(&l.counted, now)
 	if lead := p.c.leader; (lead == p || lead == q) && l.active(now) {
 		l.sent += beats
 		if l.silent.IsZero() {
@@ -83,8 +89,7 @@ func (p *Process) fail(now time.Time) {
 			f = &failure{counted: now}
 			p.failures[m.ID] = f
 		}
-		beats := int64(now.Sub(f.counted) / heartbeat)
-		f.counted = f.counted.Add(time.Duration(beats) * heartbeat)
+		beats := beatsSince(&f.counted, now)
 		if m.ID != p.id && p.c.leader == p && !p.peers[m.ID].active(now) {
 			f.sent += beats
 		}
