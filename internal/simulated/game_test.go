@@ -147,6 +147,7 @@ func (g *game) other(name string) string {
 
 // do plays a line.
 func (g *game) do(line string) {
+	line = strings.TrimSpace(line)
 	g.lines = append(g.lines, line)
 	words := strings.Fields(line)
 	act := actions[words[0]]
@@ -279,6 +280,3 @@ func replays(t *testing.T, seed uint64, keeps bool, lines ...string) []string {
 		}
 	})
 }
-
-// title is a line as a name.
-func title(format string, args ...any) string { return strings.TrimSpace(fmt.Sprintf(format, args...)) }

@@ -58,7 +58,7 @@ func (g *game) choose() {
 	}
 	g.chooseFault()
 	opts := g.chooseState(strings.HasPrefix(edit, "drop"))
-	g.do(title("%s %s", g.chooseCommand(), opts))
+	g.do(g.chooseCommand() + " " + opts)
 	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
 }
 
@@ -202,7 +202,7 @@ func (g *game) restoring() {
 		if g.chance(2) {
 			g.do(fmt.Sprintf("at %d %s", 1+g.random.IntN(120), one(g, "kill", "interrupt")))
 		}
-		g.do(title("apply %s", one(g, "", "", "-target=etcd_cluster.this", "-target="+machineOf(names[0]), "-refresh=false")))
+		g.do("apply " + one(g, "", "", "-target=etcd_cluster.this", "-target="+machineOf(names[0]), "-refresh=false"))
 		if g.chance(3) {
 			g.do("boot " + strings.Join(names, " "))
 		}
@@ -230,7 +230,7 @@ func (g *game) play(seed uint64) {
 	switch end := g.random.IntN(12); {
 	case g.over():
 	case end == 0:
-		g.do(title("clone %s", g.chooseState(true))) // two states of one cluster
+		g.do("clone " + g.chooseState(true)) // two states of one cluster
 	case end == 1:
 		g.do("destroy")
 		g.do("wait 20m")
@@ -293,18 +293,19 @@ func TestSearch(t *testing.T) {
 	if etcdtest.Full() {
 		seeds, least = 5000, 100_000
 	}
-	var commands atomic.Int64
+	var commands, played atomic.Int64
 	t.Run("seed", func(t *testing.T) {
 		for seed := range seeds {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
 				_, n := search(t, seed)
 				commands.Add(int64(n))
+				played.Add(1)
 			})
 		}
 	})
 	t.Logf("%d commands", commands.Load())
-	if commands.Load() < least {
+	if played.Load() == int64(seeds) && commands.Load() < least { // -run may select some
 		t.Errorf("%d commands, want %d", commands.Load(), least)
 	}
 }
