@@ -277,7 +277,7 @@ func twice(p planned) (out []Ruling) {
 		}
 	}
 	moved := keep(p.entries, func(e Entry) bool { return e.Readdressed })
-	if len(moved) > 1 {
+	if slices.ContainsFunc(moved, func(e Entry) bool { return e.ID != moved[0].ID }) { // a replacement has two entries
 		out = append(out, brokenBy(SecondReaddress, Facts{}, moved...))
 	}
 	for _, e := range moved {

@@ -32,8 +32,9 @@ func init() { // a map that refers to itself
 		"add":     edits(func(g *game, name string) { g.add(name, false) }),
 		"learner": edits(func(g *game, name string) { g.add(name, true) }),
 		"promote": edits(func(g *game, name string) { g.promote(name) }),
+		// A limit: the machine of a member that the state has forgotten is destroyed without it.
 		"drop": edits(func(g *game, name string) {
-			if len(g.names) > 1 {
+			if len(g.names) > 1 && !g.forgotten(name) {
 				g.names = g.without(name)
 			}
 		}),
@@ -67,9 +68,11 @@ func init() { // a map that refers to itself
 		"ca":      func(g *game, _ []string) { g.fault.silence = "ca" },
 		"strange": func(g *game, _ []string) { g.two.Provider = driver.Values{"endpoints": []any{g.stranger().ClientURL}} },
 		"at":      func(g *game, w []string) { g.fault.plan(w) },
+		"between": func(g *game, w []string) { g.fault.between = append(g.fault.between, w) },
+		"open":    func(g *game, _ []string) { g.fault.open(g) },
 
 		// Commands of the first workspace.
-		"forget": state(func(g *game, address string) { g.ws.Forget(address) }),
+		"forget": state(func(g *game, address string) { g.ws.Forget(address); g.release(g.ids()[nodeNamed(address)]) }),
 		"taint":  state(func(g *game, address string) { g.ws.Taint(address); g.tainted = append(g.tainted, address) }),
 		"import": func(g *game, w []string) { g.importMember(w[0]) },
 		"plan": func(g *game, w []string) {
@@ -181,6 +184,12 @@ func (g *game) add(name string, learner bool) {
 	g.seen(name)
 }
 
+// forgotten reports whether a name has a voter that the state does not have.
+func (g *game) forgotten(name string) bool {
+	m := find(g.cluster.Members(), g.ids()[name])
+	return m != nil && !m.IsLearner && g.ws.State(memberOf(name)) == nil && g.ws.State(learnerOf(name)) == nil
+}
+
 func (g *game) without(name string) []string {
 	return slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == name })
 }
@@ -250,7 +259,23 @@ func (g *game) untaint() {
 }
 
 func (g *game) up(ctx context.Context, words []string) driver.Result {
-	_, r := g.ws.Up(ctx, g.start("one"), g.options(words)...)
+	plan, r := g.ws.Plan(ctx, g.start("one"), g.options(words)...)
+	if plan == nil {
+		return r
+	}
+	r.Diagnostics = append(r.Diagnostics, g.applies(ctx, plan).Diagnostics...)
+	return r
+}
+
+// applies applies a plan. A cluster that serves is not given up by it.
+func (g *game) applies(ctx context.Context, plan *driver.Plan) driver.Result {
+	g.fault.planned(g)
+	served := g.serves() && g.fault.silence != "cut"
+	was := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id")
+	r := g.ws.Apply(ctx, g.start("one"), plan)
+	if is := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id"); served && is != was {
+		g.wrong("one", "cluster %s serves, and was given up for %s", was, is)
+	}
 	return r
 }
 
@@ -266,7 +291,7 @@ func (g *game) saved(ctx context.Context, words []string) driver.Result {
 		return r
 	}
 	g.rest(length(words[0]))
-	return g.ws.Apply(ctx, g.start("one"), plan)
+	return g.applies(ctx, plan)
 }
 
 // beside applies another workspace at the same time.
@@ -337,7 +362,7 @@ func (g *game) withdrawByHand() {
 
 func (g *game) removeByHand(name string) {
 	if id := g.ids()[name]; id != 0 {
-		if _, err := g.client(g.other(name)).MemberRemove(g.Context(), id); err != nil {
+		if _, err := g.client(g.next(name)).MemberRemove(g.Context(), id); err != nil {
 			g.Logf("remove %s: %v", name, err)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,9 +95,10 @@ func (g *game) read() {
 	g.wrong("one", "nobody answers a read")
 }
 
-// loseQuorum switches the machines of more than half of the voters off.
+// loseQuorum switches the machines of more than half of the voters off. The member of the
+// second workspace is none of them: nothing would bring it into the restored cluster.
 func (g *game) loseQuorum(names []string) {
-	if !g.healthy() || 2*len(names) <= len(g.all()) {
+	if !g.healthy() || g.theirs != "" || 2*len(names) <= len(g.all()) {
 		return
 	}
 	g.lost = true
@@ -122,7 +125,14 @@ func (g *game) restore(names []string) {
 // restartMoved starts g at its new peer URL, as a person does who has changed it.
 func (g *game) restartMoved() {
 	m := g.fleet.of("g")
-	if g.theirs == "" || m == nil || m.process == nil || m.process.PeerURL == g.urls || m.off {
+	if g.theirs == "" || m == nil || m.off {
+		return
+	}
+	if m.process == nil { // its member has not started
+		g.fleet.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = g.urls })
+		return
+	}
+	if m.process.PeerURL == g.urls {
 		return
 	}
 	for _, listed := range g.cluster.Members() {
@@ -135,6 +145,10 @@ func (g *game) restartMoved() {
 	}
 }
 
+var removeLine = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
+
+var deleteLine = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
+
 var lostLine = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
 
 // obey does what an error asks for. A person knows which machines are gone.
@@ -142,7 +156,17 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 	for _, d := range r.Diagnostics {
 		_, block, asks := strings.Cut(d.Detail, "add this block")
 		lost := lostLine.FindStringSubmatch(d.Detail)
+		remove, record := removeLine.FindStringSubmatch(d.Detail), deleteLine.FindStringSubmatch(d.Detail)
 		switch {
+		case remove != nil:
+			id, _ := strconv.ParseUint(remove[1], 16, 64)
+			if m := find(g.cluster.Members(), id); m != nil && !slices.Contains(g.all(), nodeOf(m)) {
+				_, err := g.client(g.names[0]).MemberRemove(g.Context(), id)
+				g.Logf("remove %x: %v", id, err)
+			}
+		case record != nil && !slices.Contains(g.all(), path.Base(record[1])):
+			_, err := g.client(g.names[0]).Delete(g.Context(), record[1])
+			g.Logf("delete %s: %v", record[1], err)
 		case d.Warning:
 		case asks && nodeNamed(block) != "":
 			ws.Provider = g.provider(strings.Join(g.names, " "))

@@ -32,6 +32,8 @@ type fault struct {
 	// the write whose answer is lost.
 	next map[int][]string
 	lose int
+	// between is what happens between the plan and its apply.
+	between [][]string
 
 	mu               sync.Mutex // of what follows
 	armed, killed    bool
@@ -81,8 +83,14 @@ func (f *fault) arm(g *game, end, interrupt func()) {
 // disarm ends them, as far as they are not faults of nodes, which last.
 func (f *fault) disarm(g *game) {
 	f.mu.Lock()
-	f.armed, f.killed, f.next, f.lose = false, false, nil, 0
+	f.armed, f.killed, f.next, f.lose, f.between = false, false, nil, 0, nil
 	f.mu.Unlock()
+	f.open(g)
+	clear(g.fleet.broken)
+}
+
+// open ends the silence.
+func (f *fault) open(g *game) {
 	for _, p := range g.processes() {
 		switch f.silence {
 		case "cut":
@@ -92,7 +100,24 @@ func (f *fault) disarm(g *game) {
 		}
 	}
 	f.silence = ""
-	clear(g.fleet.broken)
+}
+
+// returns are the actions that are no fault.
+var returns = map[string]bool{"open": true, "boot": true, "wait": true, "moved": true}
+
+// planned lets happen what happens between a plan and its apply.
+func (f *fault) planned(g *game) {
+	for _, words := range f.between {
+		if act := actions[words[0]]; act == nil {
+			f.happen(g, words)
+		} else {
+			if !returns[words[0]] {
+				g.fails()
+			}
+			act(g, words[1:])
+		}
+	}
+	f.between = nil
 }
 
 // listen lets faults happen at the requests of the first workspace.
@@ -208,9 +233,17 @@ func (g *game) hit(how, name string) (undo func()) {
 	}
 }
 
-// stranger is a member of another cluster.
+// stranger is a member of another cluster, which has more revisions.
 func (g *game) stranger() *etcdsim.Process {
-	return g.network.Form(release, "x").Processes()[0]
+	if g.other == nil {
+		g.other = g.network.Form(release, "x").Processes()[0]
+		c := g.network.Run("test").Client(g.other.ClientURL, g.other.ClientURL)
+		for range 100 {
+			_, err := c.Put(g.Context(), "x", "")
+			g.must(err)
+		}
+	}
+	return g.other
 }
 
 // processes are those of all clusters of the game.

@@ -28,6 +28,11 @@ var foundGames = map[string]struct {
 		"form a b c", "address b", "address c", "at 44 kill", "add d", `forget etcd_member.node["a"]`,
 		`apply -replace=machine.node["a"] -refresh=false`, "converge",
 	}},
+	// The machine and the peer URL of g change in one plan, which replaces it: its two entries
+	// were taken for two changes of peer URLs.
+	"a member whose machine and peer URL change is replaced": {178, []string{
+		"form a b c", "theirs 1", "two", "theirs 2", "urls 3380", "converge",
+	}},
 	// The leader was started after b had died, and tells of b only by what it cannot send.
 	"a voter that the leader never met is proven dead": {87, []string{
 		"form a b c", "image 3", "apply", "at 29 kill", `forget etcd_member.node["b"]`, "beside -refresh=false", "at 66 off c 1s", "apply", "converge",

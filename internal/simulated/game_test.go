@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
 // game is a cluster with two workspaces: the first has the etcd_cluster with its nodes, the
@@ -35,6 +36,8 @@ type game struct {
 	// lost is true once the cluster has lost its quorum to what is outside of Terraform, or
 	// was destroyed. Then writes and members may be lost.
 	lost bool
+	// other is a member of another cluster.
+	other *etcdsim.Process
 }
 
 // plan is the configuration of both workspaces.
@@ -140,8 +143,8 @@ func (g *game) all() []string {
 	return out
 }
 
-// other is another name of the cluster.
-func (g *game) other(name string) string {
+// next is another name of the cluster.
+func (g *game) next(name string) string {
 	return g.names[(slices.Index(g.names, name)+1)%len(g.names)]
 }
 

@@ -6,7 +6,9 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +33,8 @@ import (
 //   - a member gets a vote and is not alive, or its failure would take the quorum;
 //   - a member is removed that led when it was observed, and others could lead;
 //   - a second voter is replaced while another one has not come back;
+//   - a living voter is replaced while another one is dead, or has addresses that it has
+//     not started with, since before the command;
 //   - a run changes a member that another workspace added, or that nobody manages;
 //   - a member that Terraform added is neither in a state nor on record nor reported;
 //   - a machine starts without data as a member that has run.
@@ -44,6 +48,10 @@ type oracle struct {
 	down, wanted   map[string]bool
 	faulty, ending bool
 
+	// ill are the names of processes that have not worked since before the command,
+	// unproven those whose peer URLs differ from those in the list since then.
+	ill, unproven map[string]bool
+
 	// clusters are those of the workspaces, the present one last.
 	clusters []*seen
 	// owners are the workspaces that added or imported members, by ID.
@@ -54,6 +62,7 @@ type oracle struct {
 	led      map[string]uint64  // the leader in the last answer, by who
 	out      map[string]int     // voters when a member made room, until it votes again
 	ran      map[uint64]bool    // members that have run
+	released map[uint64]bool    // members that a person took out of the state
 }
 
 // seen is a cluster as it was after the request before.
@@ -67,7 +76,7 @@ type seen struct {
 func watch(w *world, f *fleet, workspace string) *oracle {
 	o := &oracle{
 		w: w, down: map[string]bool{}, wanted: map[string]bool{}, owners: map[uint64]string{},
-		sent: map[any]string{}, answered: map[[2]string]bool{}, led: map[string]uint64{}, out: map[string]int{}, ran: map[uint64]bool{},
+		sent: map[any]string{}, answered: map[[2]string]bool{}, led: map[string]uint64{}, out: map[string]int{}, ran: map[uint64]bool{}, released: map[uint64]bool{},
 	}
 	o.meet(workspace)
 	for _, m := range o.now().before {
@@ -170,6 +179,13 @@ func (o *oracle) works(name string) bool {
 	return !o.down[name]
 }
 
+// release notes that a person has taken a member out of the state.
+func (o *oracle) release(id uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.released[id] = true
+}
+
 // fails notes that something failed during the command.
 func (o *oracle) fails() {
 	o.mu.Lock()
@@ -182,7 +198,12 @@ func (o *oracle) begin(wanted []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.meet("one")
-	o.wanted, o.faulty = map[string]bool{}, false
+	o.wanted, o.ill, o.unproven, o.faulty = map[string]bool{}, maps.Clone(o.down), map[string]bool{}, false
+	for _, m := range o.w.cluster.Members() {
+		if p := o.w.members[nodeOf(m)]; p != nil && p.ID() == m.ID && !slices.Contains(m.PeerURLs, p.PeerURL) {
+			o.unproven[nodeOf(m)] = true
+		}
+	}
 	for _, name := range wanted {
 		o.wanted[name] = true
 	}
@@ -209,6 +230,24 @@ func (o *oracle) count(list []*pb.Member, who string) (voters, living int) {
 		}
 	}
 	return voters, living
+}
+
+// pending counts the living voters whose next restart may cut them off.
+func (o *oracle) pending(list []*pb.Member, who string) (n int) {
+	for _, m := range list {
+		if !m.IsLearner && o.unproven[nodeOf(m)] && o.alive(m, who) {
+			n++
+		}
+	}
+	return n
+}
+
+// serves reports whether most voters of the present cluster are alive.
+func (o *oracle) serves() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	voters, living := o.count(o.w.cluster.Members(), "")
+	return 2*living > voters
 }
 
 func find(list []*pb.Member, id uint64) *pb.Member {
@@ -251,7 +290,7 @@ func (o *oracle) promoted(s *seen, m *pb.Member, who string, now []*pb.Member) {
 	switch voters, living := o.count(s.before, who); {
 	case !o.alive(m, who):
 		o.wrong(who, "%s was given a vote, and is not alive", name)
-	case voters > 1 && 2*living <= voters+1:
+	case voters > 1 && 2*(living-o.pending(s.before, who)) <= voters+1:
 		o.wrong(who, "%s was given a vote, and if it failed %d of %d voters would be alive", name, living, voters+1)
 	}
 	o.changed(s, m, who, now)
@@ -284,6 +323,11 @@ func (o *oracle) takesRoom(s *seen, m *pb.Member, who string) {
 		}
 	}
 	o.out[name] = voters
+	for _, other := range s.before {
+		if at := nodeOf(other); 2*living > voters && !other.IsLearner && other.ID != m.ID && o.alive(m, who) && (o.ill[at] && !o.alive(other, who) || o.unproven[at]) {
+			o.wrong(who, "%s makes room beside %s, which is dead or has pending addresses", name, at)
+		}
+	}
 }
 
 func (o *oracle) changed(s *seen, m *pb.Member, who string, now []*pb.Member) {
@@ -326,7 +370,7 @@ func (o *oracle) known(ws *driver.Workspace, name string, r driver.Result) {
 		return // everything was destroyed
 	}
 	for _, m := range o.w.cluster.Members() {
-		if placeholder := strings.Contains(m.PeerURLs[0], ".invalid:"); o.owners[m.ID] == name && !placeholder && !strings.Contains(text, membership.MemberID(m.ID).String()) && !strings.Contains(text, m.PeerURLs[0]) {
+		if placeholder := strings.Contains(m.PeerURLs[0], ".invalid:"); o.owners[m.ID] == name && !placeholder && !o.released[m.ID] && !strings.Contains(text, membership.MemberID(m.ID).String()) && !strings.Contains(text, m.PeerURLs[0]) {
 			o.wrong(name, "%s (%x) is in the cluster, and nothing says so", nodeOf(m), m.ID)
 		}
 	}
@@ -342,7 +386,7 @@ func (o *oracle) records() (out []string) {
 		ctx, end := context.WithTimeout(o.w.Context(), 10*time.Second)
 		all, err := c.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithSerializable())
 		end()
-		if err != nil {
+		if err != nil || o.w.network.Cluster(all.Header.ClusterId) != o.w.cluster {
 			continue
 		}
 		for _, kv := range all.Kvs {

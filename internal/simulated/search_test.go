@@ -41,8 +41,8 @@ func (g *game) beginning() {
 // choose plays lines up to the next command. What takes a node away for good happens to a
 // healthy cluster only.
 func (g *game) choose() {
-	if g.chance(12) {
-		g.restoring()
+	if g.chance(8) {
+		one(g, stories...)(g)
 		return
 	}
 	edit := g.chooseEdit()
@@ -72,12 +72,12 @@ func (g *game) chooseState(drops bool) (opts string) {
 	case 2:
 		opts = "-replace=" + of("etcd_member")
 	case 3:
-		opts = "-replace=" + of("machine") + " -replace=" + machineOf(g.other(name))
+		opts = "-replace=" + of("machine") + " -replace=" + machineOf(g.next(name))
 	case 4:
 		g.do("taint " + of("machine"))
 	case 5:
 		g.do("taint " + of("etcd_member"))
-		g.do("taint " + memberOf(g.other(name)))
+		g.do("taint " + memberOf(g.next(name)))
 	case 6:
 		g.do("taint etcd_cluster.this")
 	case 7:
@@ -121,13 +121,11 @@ func (g *game) chooseEdit() string {
 	case 0, 1, 2:
 		return "image " + fmt.Sprint(g.random.IntN(4))
 	case 3, 4:
-		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-			if !slices.Contains(g.names, name) {
-				return one(g, "add ", "add ", "learner ") + name
-			}
+		if name := g.unused(); name != "" {
+			return one(g, "add ", "add ", "learner ") + name
 		}
 	case 5:
-		if len(g.names) > 3 {
+		if len(g.names) > one(g, 1, 2, 3, 3) {
 			return "drop " + one(g, g.names...)
 		}
 	case 6:
@@ -168,7 +166,7 @@ func (g *game) chooseOutside() string {
 
 func (g *game) chooseFault() {
 	at := 1 + g.random.IntN(40*(1+g.random.IntN(4)))
-	switch g.random.IntN(12) {
+	switch g.random.IntN(15) {
 	case 0, 1:
 		g.do(fmt.Sprintf("at %d kill", at))
 	case 2:
@@ -178,39 +176,24 @@ func (g *game) chooseFault() {
 	case 4:
 		g.do(fmt.Sprintf("at %d interrupt", at))
 	case 5, 6, 7:
-		g.do(fmt.Sprintf("at %d %s %s %ds", at, one(g, "off", "off", "stuck", "split", "hidden", "other"), one(g, g.names...), 1<<g.random.IntN(12)))
-	case 8:
+		g.do(fmt.Sprintf("at %d %s", at, g.chooseFailure()))
+	case 8, 9, 10:
+		// A limit: a voter that is lost for good after another node was rebuilt, and before its
+		// machine was, can be replaced by hand only.
+		g.do("between " + one(g, "stop "+one(g, g.names...), "remove "+one(g, g.names...), g.chooseFailure()))
+	case 11:
 		g.do("broken")
-	case 9:
+	case 12:
 		g.do(one(g, "silence", "silence", "swap", "ca"))
+		if g.chance(3) {
+			g.do("between open")
+		}
 	}
 }
 
-// restoring is a cluster that loses its quorum, or does not, and a restore that ends, is
-// killed, or is withdrawn.
-func (g *game) restoring() {
-	names := slices.Clone(g.names)
-	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	names = names[:len(names)/2+1]
-	if g.chance(4) {
-		g.do(one(g, "silence", "swap", "ca"))
-	} else {
-		g.do("power " + strings.Join(names, " "))
-	}
-	g.do("restore " + strings.Join(names, " "))
-	for range 1 + g.random.IntN(3) {
-		if g.chance(2) {
-			g.do(fmt.Sprintf("at %d %s", 1+g.random.IntN(120), one(g, "kill", "interrupt")))
-		}
-		g.do("apply " + one(g, "", "", "-target=etcd_cluster.this", "-target="+machineOf(names[0]), "-refresh=false"))
-		if g.chance(3) {
-			g.do("boot " + strings.Join(names, " "))
-		}
-		g.do("wait " + one(g, "30s", "3m"))
-	}
-	if g.chance(2) {
-		g.do("keep")
-	}
+// chooseFailure is a node that fails for a time.
+func (g *game) chooseFailure() string {
+	return fmt.Sprintf("%s %s %ds", one(g, "off", "off", "stuck", "split", "hidden", "other"), one(g, g.names...), 1<<g.random.IntN(12))
 }
 
 // complete reports whether the state has no name that the configuration does not have.
@@ -226,6 +209,9 @@ func (g *game) play(seed uint64) {
 	g.random = rand.New(rand.NewPCG(seed, 2))
 	for g.beginning(); g.commands < 14 && !g.over(); {
 		g.choose()
+	}
+	for len(g.names) < 3 && !g.over() { // smaller ones do not roll
+		g.do("add " + g.unused())
 	}
 	switch end := g.random.IntN(12); {
 	case g.over():
