@@ -147,19 +147,13 @@ func (o *Outcome) Report() string {
 }
 
 // Errors returns the errors.
-func (o *Outcome) Errors() []Diagnostic { return o.of("error") }
-
-// Warnings returns the warnings.
-func (o *Outcome) Warnings() []Diagnostic { return o.of("warning") }
-
-func (o *Outcome) of(severity string) []Diagnostic {
-	var out []Diagnostic
+func (o *Outcome) Errors() (errors []Diagnostic) {
 	for _, d := range o.Diagnostics {
-		if d.Severity == severity {
-			out = append(out, d)
+		if d.Severity == "error" {
+			errors = append(errors, d)
 		}
 	}
-	return out
+	return errors
 }
 
 // MustSay fails the test unless there is exactly one error, with that summary.
@@ -171,14 +165,6 @@ func (o *Outcome) MustSay(summary string) Diagnostic {
 		o.TB.Fatalf("%s: want one error, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.Report())
 	}
 	return errors[0]
-}
-
-// MustDetail fails the test unless the detail equals want.
-func (d Diagnostic) MustDetail(tb testing.TB, want string) {
-	tb.Helper()
-	if d.Detail != want {
-		tb.Errorf("%s:\n got %s\nwant %s", d.Summary, d.Detail, want)
-	}
 }
 
 // MustContain fails the test unless the summary equals summary and the detail
@@ -197,19 +183,4 @@ func (d Diagnostic) MustContain(tb testing.TB, summary string, texts ...string) 
 	if d.Summary != summary {
 		tb.Errorf("the summary is %q, want %q", d.Summary, summary)
 	}
-}
-
-// Says returns the only diagnostic with that summary.
-func (o *Outcome) Says(summary string) Diagnostic {
-	o.TB.Helper()
-	var found []Diagnostic
-	for _, d := range o.Diagnostics {
-		if d.Summary == summary {
-			found = append(found, d)
-		}
-	}
-	if len(found) != 1 {
-		o.TB.Fatalf("%s: %d times %q, want once, in:\n%s", strings.Join(o.Args, " "), len(found), summary, o.Report())
-	}
-	return found[0]
 }

@@ -103,9 +103,6 @@ func stateOf(tb testing.TB, text []byte, address string) map[string]any {
 	return nil
 }
 
-// Endangered is the summary of the error if the guard refuses a plan.
-const Endangered = "This plan would endanger the cluster"
-
 // Address returns the address of a node's resource. resource is a type, or a
 // type and a name.
 func Address(resource, key string) string {

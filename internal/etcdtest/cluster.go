@@ -109,8 +109,8 @@ func (c *Cluster) enableAuth(ctx context.Context, tb TB) {
 	}
 }
 
-// Members returns the processes with which Start formed the cluster and those
-// that Track added, without those that Untrack removed.
+// Members returns the processes with which Start formed the cluster, without those
+// that Untrack removed.
 func (c *Cluster) Members() []*Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,16 +129,6 @@ func (c *Cluster) Member(name string) *Process {
 	return nil
 }
 
-// Track adds p, a new member that was promoted, to the members of c. It does
-// not change etcd.
-func (c *Cluster) Track(p *Process) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !slices.Contains(c.members, p) {
-		c.members = append(c.members, p)
-	}
-}
-
 // Untrack deletes p, a removed member, from the members of c. It does not
 // change etcd.
 func (c *Cluster) Untrack(p *Process) {
@@ -146,9 +136,6 @@ func (c *Cluster) Untrack(p *Process) {
 	defer c.mu.Unlock()
 	c.members = slices.DeleteFunc(c.members, func(q *Process) bool { return q == p })
 }
-
-// Token returns the cluster token that the members were bootstrapped with.
-func (c *Cluster) Token() string { return c.token }
 
 // Endpoints returns the client URLs of the members.
 func (c *Cluster) Endpoints() []string {

@@ -18,8 +18,8 @@
 // Linux). A test binary that checks for leaked goroutines finds none.
 //
 // For 5 s after it starts, etcd does not consider its members healthy and can
-// refuse membership changes with "unhealthy cluster". [Cluster.AddLearner] and
-// [Cluster.Promote] wait for this, [Cluster.WaitHealthy] does not.
+// refuse membership changes with "unhealthy cluster". [Cluster.AddLearner] waits for
+// this, [Cluster.WaitHealthy] does not.
 //
 // [NewProcess] prepares a single etcd, and [Cluster.NewJoiner] a new member. The
 // map [Process.Env] configures it. These methods end or stop a process:

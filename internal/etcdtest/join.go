@@ -58,25 +58,6 @@ func (c *Cluster) AddLearner(tb TB, name string) *Process {
 	return p
 }
 
-// Promote promotes a learner, waits until it serves as a voter, and tracks it.
-func (c *Cluster) Promote(tb TB, p *Process) {
-	tb.Helper()
-	id := c.MemberID(tb, p)
-	// Through the leader: other members fail with authentication on, etcd#20757.
-	leader := c.Leader(tb)
-	c.changeThrough(tb, c.opts.clientConfig(true, leader.ClientURL()), "promote "+p.Name,
-		func(ctx context.Context, client *clientv3.Client) error {
-			_, err := client.MemberPromote(ctx, id)
-			if errors.Is(err, rpctypes.ErrMemberNotLearner) {
-				return nil
-			}
-			return err
-		}, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted)
-	ctx := WaitContext(tb)
-	must(tb, p.WaitReady(ctx))
-	c.Track(p)
-}
-
 // MemberID returns the ID of the listed member that has the peer URL of p. It
 // fails the test if there is none.
 func (c *Cluster) MemberID(tb TB, p *Process) uint64 {

@@ -5,11 +5,8 @@ package etcdtest
 
 import (
 	"context"
-	"errors"
 	"net"
-	"slices"
 	"sync/atomic"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -24,9 +21,6 @@ type Lies struct {
 	Members *pb.MemberListResponse
 	Range   *pb.RangeResponse
 	Txn     *pb.TxnResponse
-	// Snapshot is one piece of a snapshot. It is sent Pieces times.
-	Snapshot []byte
-	Pieces   int
 }
 
 // Liar is a server that speaks etcd's protocol and returns the answers that a
@@ -41,8 +35,7 @@ type Liar struct {
 	// URL is the URL on which the liar listens.
 	URL string
 
-	lies     atomic.Pointer[Lies]
-	accepted atomic.Int32
+	lies atomic.Pointer[Lies]
 }
 
 // NewLiar starts a liar on a port of a loopback address, such as 127.0.0.1. It
@@ -61,7 +54,7 @@ func NewLiar(tb TB, host string, lies Lies) *Liar {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = server.Serve(&countedListener{Listener: listener, n: &l.accepted}) // until Stop
+		_ = server.Serve(listener) // until Stop
 	}()
 	tb.Cleanup(func() {
 		server.Stop()
@@ -72,9 +65,6 @@ func NewLiar(tb TB, host string, lies Lies) *Liar {
 
 // Tell replaces the answers.
 func (l *Liar) Tell(lies Lies) { l.lies.Store(&lies) }
-
-// Accepted returns the number of accepted connections.
-func (l *Liar) Accepted() int { return int(l.accepted.Load()) }
 
 // Status implements the Maintenance service.
 func (l *Liar) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
@@ -96,69 +86,11 @@ func (l *Liar) Txn(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error) {
 	return told(l.lies.Load().Txn), nil
 }
 
-// Snapshot implements the Maintenance service.
-func (l *Liar) Snapshot(_ *pb.SnapshotRequest, stream pb.Maintenance_SnapshotServer) error {
-	lies := l.lies.Load()
-	for i := range lies.Pieces {
-		if err := stream.Send(&pb.SnapshotResponse{RemainingBytes: uint64(lies.Pieces - i), Blob: lies.Snapshot}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func told[T any](answer *T) *T {
 	if answer == nil {
 		return new(T)
 	}
 	return answer
-}
-
-type countedListener struct {
-	net.Listener
-	n *atomic.Int32
-}
-
-// Accept implements net.Listener.
-func (c *countedListener) Accept() (net.Conn, error) {
-	conn, err := c.Listener.Accept()
-	if err == nil {
-		c.n.Add(1)
-	}
-	return conn, err
-}
-
-// Truth returns the answers of a real member, for a [Liar] to change.
-func Truth(tb TB, p *Process) Lies {
-	tb.Helper()
-	ctx := WaitContext(tb)
-	client := p.Client(tb)
-	status, err := client.Status(ctx, p.ClientURL())
-	must(tb, err)
-	list, err := client.MemberList(ctx)
-	must(tb, err)
-	read, err := client.Get(ctx, "x")
-	must(tb, err)
-	return Lies{Status: (*pb.StatusResponse)(status), Members: (*pb.MemberListResponse)(list), Range: (*pb.RangeResponse)(read)}
-}
-
-// Advertise restarts a member with one more advertised client URL, and returns
-// when the member list contains that URL.
-func (c *Cluster) Advertise(tb TB, p *Process, clientURL string) {
-	tb.Helper()
-	p.Stop()
-	p.Env["ETCD_ADVERTISE_CLIENT_URLS"] = p.ClientURL() + "," + clientURL
-	p.Start()
-	ctx := WaitContext(tb)
-	client := c.Client(tb)
-	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
-		resp, err := client.MemberList(ctx)
-		if err == nil && !slices.ContainsFunc(resp.Members, func(m *pb.Member) bool { return slices.Contains(m.ClientURLs, clientURL) }) {
-			err = errors.New(clientURL + " is not listed")
-		}
-		return err
-	})
-	must(tb, err)
 }
 
 // Trap listens on a port of host that must not receive connections. It closes

@@ -8,10 +8,6 @@ import (
 	"fmt"
 )
 
-// Running reports whether etcd itself runs, frozen or not. A pre-start command
-// does not count.
-func (p *Process) Running() bool { return p.PID() != 0 }
-
 // PID returns the process ID of etcd, or 0 if it does not run.
 func (p *Process) PID() int {
 	if r := p.currentRun(); r != nil {

@@ -17,14 +17,9 @@ import (
 	"time"
 )
 
-// ExitNever is the exit code after which a supervisor does not start a process
-// again: systemd's RestartPreventExitStatus, as the provider's join script uses
-// it. After any other exit code the supervisor starts the process again, also
-// after a pre-start command exits with [ExitLater].
-const (
-	ExitLater = 75
-	ExitNever = 78
-)
+// exitNever is the exit code after which a supervisor does not start a process
+// again: systemd's RestartPreventExitStatus, as the provider's join script uses it.
+const exitNever = 78
 
 // stopTimeout is how long a process may take to end after SIGTERM before it is
 // killed.
@@ -189,7 +184,7 @@ func (p *Process) Start() {
 // Supervise starts the process and keeps it running like systemd's
 // Restart=always: delay after each exit of the process or its pre-start
 // command, the process is started again, until [Process.Stop],
-// [Process.PowerOff] or an exit with [ExitNever].
+// [Process.PowerOff] or an exit with [exitNever].
 func (p *Process) Supervise(delay time.Duration) {
 	p.tb.Helper()
 	p.launch(true, delay)

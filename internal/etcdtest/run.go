@@ -96,7 +96,7 @@ func (r *run) loop() {
 		if err != nil {
 			r.p.log.notef("%v", err)
 		}
-		if !r.supervised || code == ExitNever {
+		if !r.supervised || code == exitNever {
 			return
 		}
 		timer := time.NewTimer(r.delay)
