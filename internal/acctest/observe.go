@@ -151,7 +151,7 @@ func (f *Fleet) WaitList(from string, want ...string) {
 // follows the members.
 func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
 	f.TB.Helper()
-	return etcdtest.NewWriter(f.TB, f.clientConfig(names...), etcdtest.WriterOptions{Interval: 50 * time.Millisecond})
+	return etcdtest.NewWriter(f.TB, f.clientConfig(names...), 50*time.Millisecond)
 }
 
 // MustNotPause stops the writer. It fails the test if no write was acknowledged
@@ -159,7 +159,7 @@ func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
 func (f *Fleet) MustNotPause(w *etcdtest.Writer, limit time.Duration, names ...string) {
 	f.TB.Helper()
 	w.Stop()
-	if gap := w.LongestGap(); gap.Duration() > limit {
+	if gap := w.LongestGap(time.Time{}); gap.Duration() > limit {
 		n, err := w.Failures()
 		f.TB.Errorf("writes paused: %v (%d failed, the last with: %v)", gap, n, err)
 	}

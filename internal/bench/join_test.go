@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -89,9 +90,9 @@ func joinEach(t *testing.T, stores []store) []bench.Row {
 
 // joinAt measures joins to three members with this store.
 func joinAt(t *testing.T, s store) []bench.Row {
-	o := etcdtest.Options{Version: s.version, QuotaBytes: 8 << 30}
+	o := etcdtest.Options{Version: s.version, Env: map[string]string{"ETCD_QUOTA_BACKEND_BYTES": strconv.Itoa(8 << 30)}}
 	if s.old {
-		o.Env = map[string]string{"ETCD_SNAPSHOT_COUNT": "100", "ETCD_SNAPSHOT_CATCHUP_ENTRIES": "10"}
+		maps.Copy(o.Env, map[string]string{"ETCD_SNAPSHOT_COUNT": "100", "ETCD_SNAPSHOT_CATCHUP_ENTRIES": "10"})
 	}
 	cl := etcdtest.Start(t, 3, o)
 	fill(t, cl, s.bytes)
@@ -181,9 +182,7 @@ func removeDead(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 		}
 		return nil
 	})
-	if err := c.WaitHealthy(within(t, limit)); err != nil {
-		t.Fatal(err)
-	}
+	c.WaitHealthy(t)
 	pause(t, time.Second)
 }
 
@@ -206,9 +205,7 @@ func fill(t *testing.T, c *etcdtest.Cluster, bytes int) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.WaitHealthy(ctx); err != nil {
-		t.Fatal(err)
-	}
+	c.WaitHealthy(t)
 }
 
 // healthInterval is how long peers must be connected before etcd considers them

@@ -150,7 +150,7 @@ func TestContractReal(t *testing.T) {
 				t.Parallel()
 				at := time.Now()
 				// A leader must not change because the machine is busy.
-				c := etcdtest.Start(t, g.members, etcdtest.Options{Version: minor, Links: g.links, Heartbeat: 300 * time.Millisecond, Election: 3 * time.Second})
+				c := etcdtest.Start(t, g.members, etcdtest.Options{Version: minor, Links: g.links, Env: map[string]string{"ETCD_HEARTBEAT_INTERVAL": "300", "ETCD_ELECTION_TIMEOUT": "3000"}})
 				for _, k := range g.cases {
 					t.Run(k.name, func(t *testing.T) { k.run(t, realSystem{c, at, version}) })
 				}

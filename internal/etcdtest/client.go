@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -71,71 +70,43 @@ func (p *Process) Client(tb TB) *clientv3.Client {
 // when it returns its status. If the process ends in the meantime and no
 // supervisor restarts it, WaitReady returns at once.
 func (p *Process) WaitReady(ctx context.Context) error {
-	dialer := net.Dialer{Timeout: probeTimeout}
-	err := poll(ctx, 10*time.Millisecond, func(ctx context.Context) error {
-		if err := p.gone(); err != nil {
-			return finalError{err}
-		}
-		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", p.client))
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
-	if err == nil {
-		err = p.waitServing(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("%s (etcd %s, %s) is not ready: %w", p.Name, p.Version, p.ClientURL(), err)
-	}
-	return nil
-}
-
-func (p *Process) waitServing(ctx context.Context) error {
-	plain, err := clientv3.New(p.opts.clientConfig(false, p.ClientURL()))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = plain.Close() }()
-	reader := plain
-	if p.opts.Password != "" {
-		reader = nil // created when the process answers: it requests a token
-	}
+	var client *clientv3.Client // nil until it has logged in
 	defer func() {
-		if reader != nil && reader != plain {
-			_ = reader.Close()
+		if client != nil {
+			_ = client.Close()
 		}
 	}()
-	return poll(ctx, 20*time.Millisecond, func(ctx context.Context) error {
+	err := poll(ctx, 20*time.Millisecond, func(ctx context.Context) (err error) {
 		if err := p.gone(); err != nil {
 			return finalError{err}
+		}
+		if client == nil {
+			client, err = clientv3.New(p.opts.clientConfig(true, p.ClientURL()))
+		}
+		if errors.Is(err, errNotForLearners) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("login: %w", err)
 		}
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
-		status, err := plain.Status(ctx, p.ClientURL())
-		// With authentication on, newer versions refuse status requests, but a
-		// learner reports that it does not allow logins.
-		if err != nil && !errors.Is(err, rpctypes.ErrUserEmpty) {
+		status, err := client.Status(ctx, p.ClientURL())
+		if err != nil {
 			return fmt.Errorf("status: %w", err)
 		}
-		if err == nil && status.IsLearner {
+		if status.IsLearner {
 			return nil
 		}
-		if reader == nil {
-			reader, err = clientv3.New(p.opts.clientConfig(true, p.ClientURL()))
-			if errors.Is(err, errNotForLearners) {
-				return nil
-			}
-			if err != nil {
-				reader = nil
-				return fmt.Errorf("login: %w", err)
-			}
-		}
-		if _, err := reader.Get(ctx, "etcdtest/ready"); err != nil {
+		if _, err := client.Get(ctx, "etcdtest/ready"); err != nil {
 			return fmt.Errorf("linearizable read: %w", err)
 		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("%s (etcd %s, %s) is not ready: %w", p.Name, p.Version, p.ClientURL(), err)
+	}
+	return nil
 }
 
 // gone returns an error if the process has ended and will not be restarted.

@@ -4,6 +4,7 @@
 package etcdtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,17 @@ type Cluster struct {
 // password, authentication is on.
 func Start(tb TB, n int, opts Options) *Cluster {
 	tb.Helper()
-	c := newCluster(tb, opts)
+	opts.Version = cmp.Or(opts.Version, DefaultVersion)
+	c := &Cluster{tb: tb, opts: opts, token: "etcdtest-" + randomHex()}
+	if opts.Links {
+		c.links = &partition{}
+	}
 	for i := range n {
 		name := fmt.Sprintf("infra%d", i+1)
 		if i < len(opts.Names) {
 			name = opts.Names[i]
 		}
-		c.members = append(c.members, c.newProcess(tb, name, c.opts.version(i)))
+		c.members = append(c.members, c.newProcess(tb, name))
 	}
 	initial := make([]string, n)
 	for i, p := range c.members {
@@ -57,22 +62,11 @@ func Start(tb TB, n int, opts Options) *Cluster {
 	return c
 }
 
-func newCluster(tb TB, opts Options) *Cluster {
-	c := &Cluster{tb: tb, opts: opts, token: "etcdtest-" + randomHex()}
-	if opts.Links {
-		c.links = &partition{}
-	}
-	return c
-}
-
 // newProcess prepares a process with the cluster's options.
-func (c *Cluster) newProcess(tb TB, name string, v Version) *Process {
+func (c *Cluster) newProcess(tb TB, name string) *Process {
 	tb.Helper()
 	opts := c.opts
-	opts.Name, opts.Version, opts.Versions = name, v, nil
-	if opts.V2 && !v.servesV2() {
-		opts.V2 = false // this version of a mixed cluster does not serve it
-	}
+	opts.Name = name
 	p := NewProcess(tb, opts)
 	setDefault(p.Env, "ETCD_INITIAL_CLUSTER_TOKEN", c.token)
 	if c.links != nil {
@@ -117,18 +111,6 @@ func (c *Cluster) Members() []*Process {
 	return slices.Clone(c.members)
 }
 
-// Member returns the process with that name. It fails the test if there is none.
-func (c *Cluster) Member(name string) *Process {
-	c.tb.Helper()
-	for _, p := range c.Members() {
-		if p.Name == name {
-			return p
-		}
-	}
-	c.tb.Fatalf("etcdtest: no member %s", name)
-	return nil
-}
-
 // Untrack deletes p, a removed member, from the members of c. It does not
 // change etcd.
 func (c *Cluster) Untrack(p *Process) {
@@ -146,17 +128,11 @@ func (c *Cluster) Endpoints() []string {
 	return urls
 }
 
-// ClientConfig returns the configuration that [Cluster.Client] uses.
-func (c *Cluster) ClientConfig() clientv3.Config {
-	return c.opts.clientConfig(true, c.Endpoints()...)
-}
-
 // Client returns a client of all members, with TLS and password if the
 // options have them. It is closed when the test ends.
-func (c *Cluster) Client(tb TB) *clientv3.Client {
-	tb.Helper()
-	return newClient(tb, c.ClientConfig())
-}
+func (c *Cluster) Client(tb TB) *clientv3.Client { tb.Helper(); return newClient(tb, c.config()) }
+
+func (c *Cluster) config() clientv3.Config { return c.opts.clientConfig(true, c.Endpoints()...) }
 
 // waitReady waits for all members concurrently.
 func (c *Cluster) waitReady(ctx context.Context) error {

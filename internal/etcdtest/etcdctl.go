@@ -5,7 +5,6 @@ package etcdtest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -17,7 +16,7 @@ import (
 func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	c.tb.Helper()
 	ctx := WaitContext(c.tb)
-	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.version(0)), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
+	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.Version), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
 	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
 	if c.opts.TLS != nil {
 		cert := c.opts.TLS.Client(clientName)
@@ -34,23 +33,20 @@ func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// SnapshotStatus is the output of etcdutl snapshot status.
-type SnapshotStatus struct{ Revision int64 }
-
-// EtcdutlStatus runs etcdutl snapshot status on the file at path. etcdutl reads
-// the whole database; the test fails unless it is consistent.
-func EtcdutlStatus(tb TB, path string) (out SnapshotStatus) {
+// EtcdutlStatus runs etcdutl snapshot status on the file at path, and returns its
+// revision. etcdutl reads the whole database; the test fails unless it is consistent.
+func EtcdutlStatus(tb TB, path string) (revision int64) {
 	tb.Helper()
-	ctx := WaitContext(tb)
-	text, err := exec.CommandContext(ctx, EtcdutlBinary(tb, V36), "snapshot", "status", path, "--write-out=json").Output()
+	var out struct{ Revision int64 }
+	var stderr strings.Builder
+	cmd := exec.CommandContext(WaitContext(tb), EtcdutlBinary(tb, V36), "snapshot", "status", path, "--write-out=json")
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
 	if err != nil {
-		if ended, ok := errors.AsType[*exec.ExitError](err); ok {
-			text = ended.Stderr
-		}
-		tb.Fatalf("etcdtest: etcdutl snapshot status %s: %v\n%s", path, err, text)
+		tb.Fatalf("etcdtest: etcdutl snapshot status %s: %v\n%s", path, err, stderr.String())
 	}
-	return out
+	return out.Revision
 }

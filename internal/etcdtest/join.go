@@ -21,7 +21,7 @@ import (
 // the member to the cluster, and neither starts nor tracks the process.
 func (c *Cluster) NewJoiner(tb TB, name string) *Process {
 	tb.Helper()
-	p := c.newProcess(tb, name, c.opts.version(len(c.opts.Versions)))
+	p := c.newProcess(tb, name)
 	initial := map[string]string{p.PeerURL(): name}
 	for _, m := range c.list(tb).Members {
 		for _, url := range m.PeerURLs {
@@ -89,30 +89,18 @@ func (c *Cluster) list(tb TB) (list *clientv3.MemberListResponse) {
 	return list
 }
 
-func (c *Cluster) change(tb TB, what string, do func(context.Context, *clientv3.Client) error, again ...error) {
+// change calls do until it succeeds or returns an error that is not again.
+func (c *Cluster) change(tb TB, what string, do func(context.Context, *clientv3.Client) error, again error) {
 	tb.Helper()
-	c.changeThrough(tb, c.ClientConfig(), what, do, again...)
-}
-
-// changeThrough calls do until it succeeds or returns an error that is not one
-// of again.
-func (c *Cluster) changeThrough(tb TB, cfg clientv3.Config, what string, do func(context.Context, *clientv3.Client) error, again ...error) {
-	tb.Helper()
-	client, err := clientv3.New(cfg)
+	client, err := clientv3.New(c.config())
 	if err != nil {
 		tb.Fatalf("etcdtest: %s: %v", what, err)
 	}
 	defer func() { _ = client.Close() }()
-	ctx := WaitContext(tb)
-	err = poll(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+	err = poll(WaitContext(tb), 100*time.Millisecond, func(ctx context.Context) error {
 		err := do(ctx, client)
-		if err == nil {
-			return nil
-		}
-		for _, a := range again {
-			if errors.Is(err, a) {
-				return err
-			}
+		if err == nil || errors.Is(err, again) {
+			return err
 		}
 		return finalError{err}
 	})

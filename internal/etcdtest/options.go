@@ -3,8 +3,6 @@
 
 package etcdtest
 
-import "time"
-
 // Options select the etcd version and its configuration. The zero value is an
 // etcd of [DefaultVersion] without TLS, with etcd's own timing.
 type Options struct {
@@ -15,9 +13,6 @@ type Options struct {
 	Names []string
 	// Version is the version of etcd. Empty means [DefaultVersion].
 	Version Version
-	// Versions are the versions of the members for [Start], in the order of
-	// Names. Members without one have Version.
-	Versions []Version
 	// TLS enables mutual TLS on client and peer ports.
 	TLS *PKI
 	// Password enables authentication with the user root after the cluster has
@@ -31,14 +26,6 @@ type Options struct {
 	// Args are flags for every process. etcd refuses a flag whose variable is
 	// set as well.
 	Args []string
-	// Advertise are client URLs that every process advertises in addition to its own.
-	Advertise []string
-	// QuotaBytes limits the size of the store. 0 means etcd's own limit.
-	QuotaBytes int64
-	// Heartbeat and Election are the intervals of raft. 0 means etcd's own (100
-	// ms and 1 s). Election must be at least five times Heartbeat.
-	Heartbeat time.Duration
-	Election  time.Duration
 	// Links puts a [Link] in front of the peer port of every member, so that
 	// [Cluster.Split] can cut members off from each other. Linux only.
 	Links bool
@@ -46,17 +33,6 @@ type Options struct {
 
 // user is the user to which Options.Password belongs.
 const user = "root"
-
-func (o Options) version(i int) Version {
-	v := o.Version
-	if i < len(o.Versions) && o.Versions[i] != "" {
-		v = o.Versions[i]
-	}
-	if v == "" {
-		v = DefaultVersion
-	}
-	return v
-}
 
 func (o Options) scheme() string {
 	if o.TLS != nil {

@@ -4,14 +4,12 @@
 package etcdtest
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,18 +19,14 @@ import (
 // again: systemd's RestartPreventExitStatus, as the provider's join script uses it.
 const exitNever = 78
 
-// stopTimeout is how long a process may take to end after SIGTERM before it is
-// killed.
-const stopTimeout = 10 * time.Second
-
 // Process is an etcd process, running or not, with two ports and its own data
 // directory, which exist until the test ends. Create it with [NewProcess],
 // [Start] or [Cluster.NewJoiner].
 //
 // The exported fields may be changed while the process does not run;
 // [Process.Start] and [Process.Supervise] read them. The methods may be called
-// from any goroutine, except those that can fail the test: NewProcess, Start,
-// Supervise, Freeze, Thaw and Wipe.
+// from any goroutine, except those that can fail the test: Start, Supervise,
+// Freeze, Thaw and Wipe.
 type Process struct {
 	// Name is the member's name.
 	Name string
@@ -45,8 +39,8 @@ type Process struct {
 	Args []string
 	// PreStart, if not empty, is a command that runs with the same environment
 	// before each start of etcd, like systemd's ExecStartPre. Its standard
-	// output consists of assignments (NAME=value, one per line) that are added
-	// to the environment of that start. If its exit code is not 0, etcd is not
+	// output consists of assignments (NAME=value, one per line, without quotes) that
+	// are added to the environment of that start. If its exit code is not 0, etcd is not
 	// started, and this code becomes the exit code of the process.
 	PreStart []string
 
@@ -71,22 +65,11 @@ type Process struct {
 // if the test failed, the end of its log is shown.
 func NewProcess(tb TB, opts Options) *Process {
 	tb.Helper()
-	v := opts.version(0)
+	v := cmp.Or(opts.Version, DefaultVersion)
 	if opts.V2 && !v.servesV2() {
 		tb.Fatalf("etcdtest: etcd %s does not serve the v2 API", v)
 	}
-	p := &Process{
-		Name:     opts.Name,
-		Version:  v,
-		Args:     opts.Args,
-		tb:       tb,
-		opts:     opts,
-		log:      &logBuffer{},
-		exitCode: -1,
-	}
-	if p.Name == "" {
-		p.Name = "infra1"
-	}
+	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, Args: opts.Args, tb: tb, opts: opts, log: &logBuffer{}, exitCode: -1}
 	// TempDir before Cleanup: directories are removed after the processes end.
 	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
 	p.client, p.peer = ReservePort(tb), ReservePort(tb)
@@ -128,7 +111,7 @@ func (p *Process) environment() map[string]string {
 		"ETCD_NAME":                        p.Name,
 		"ETCD_DATA_DIR":                    p.dir,
 		"ETCD_LISTEN_CLIENT_URLS":          p.ClientURL(),
-		"ETCD_ADVERTISE_CLIENT_URLS":       strings.Join(append([]string{p.ClientURL()}, o.Advertise...), ","),
+		"ETCD_ADVERTISE_CLIENT_URLS":       p.ClientURL(),
 		"ETCD_LISTEN_PEER_URLS":            p.listenPeerURL(),
 		"ETCD_INITIAL_ADVERTISE_PEER_URLS": p.peerURL,
 	}
@@ -143,15 +126,6 @@ func (p *Process) environment() map[string]string {
 	}
 	if o.V2 {
 		env["ETCD_ENABLE_V2"] = "true"
-	}
-	if o.QuotaBytes != 0 {
-		env["ETCD_QUOTA_BACKEND_BYTES"] = strconv.FormatInt(o.QuotaBytes, 10)
-	}
-	if o.Heartbeat != 0 {
-		env["ETCD_HEARTBEAT_INTERVAL"] = strconv.FormatInt(o.Heartbeat.Milliseconds(), 10)
-	}
-	if o.Election != 0 {
-		env["ETCD_ELECTION_TIMEOUT"] = strconv.FormatInt(o.Election.Milliseconds(), 10)
 	}
 	maps.Copy(env, o.Env)
 	return env
@@ -183,41 +157,18 @@ func (p *Process) Start() {
 
 // Supervise starts the process and keeps it running like systemd's
 // Restart=always: delay after each exit of the process or its pre-start
-// command, the process is started again, until [Process.Stop],
-// [Process.PowerOff] or an exit with [exitNever].
+// command, the process is started again, until [Process.PowerOff] or an exit with
+// [exitNever].
 func (p *Process) Supervise(delay time.Duration) {
 	p.tb.Helper()
 	p.launch(true, delay)
-}
-
-// Stop ends the process with SIGTERM, ends its supervision and waits for the
-// exit. After 10 s it kills the process. Stop does nothing if the process does
-// not run.
-func (p *Process) Stop() {
-	r := p.currentRun()
-	if r == nil {
-		return
-	}
-	r.end(syscall.SIGTERM)
-	// A frozen process handles the signal only when it continues.
-	_, _ = r.signal(syscall.SIGCONT)
-	timer := time.NewTimer(stopTimeout)
-	defer timer.Stop()
-	select {
-	case <-r.done:
-		return
-	case <-timer.C:
-	}
-	p.log.notef("did not end within %v of SIGTERM: killed", stopTimeout)
-	_, _ = r.signal(syscall.SIGKILL)
-	<-r.done
 }
 
 // PowerOff ends the process with SIGKILL, ends its supervision and waits for
 // the exit, as if the machine were gone.
 func (p *Process) PowerOff() {
 	if r := p.currentRun(); r != nil {
-		r.end(syscall.SIGKILL)
+		r.end()
 		<-r.done
 	}
 }
@@ -226,16 +177,9 @@ func (p *Process) PowerOff() {
 // a supervised process starts it again, as after a crash; see
 // [Process.PowerOff].
 func (p *Process) Kill() {
-	r := p.currentRun()
-	if r == nil {
-		return
-	}
-	if !r.supervised {
-		r.end(syscall.SIGKILL)
-		<-r.done
-		return
-	}
-	if c, _ := r.signal(syscall.SIGKILL); c != nil {
+	if r := p.currentRun(); r == nil || !r.supervised {
+		p.PowerOff()
+	} else if c, _ := r.signal(syscall.SIGKILL); c != nil {
 		<-c.done
 	}
 }
@@ -246,17 +190,7 @@ func (p *Process) Kill() {
 func (p *Process) Freeze() {
 	p.tb.Helper()
 	p.mustSignal("freeze", syscall.SIGSTOP)
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	err := poll(ctx, time.Millisecond, func(context.Context) error {
-		if pid := p.PID(); pid != 0 && !Frozen(pid) {
-			return errors.New("it still runs")
-		}
-		return nil
-	})
-	if err != nil {
-		p.tb.Fatalf("etcdtest: cannot freeze %s: %v", p.Name, err)
-	}
+	Until(p.tb, p.Name+" has stopped", func() bool { return Frozen(p.PID()) })
 }
 
 // Thaw continues a frozen process.

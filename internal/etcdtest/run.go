@@ -6,9 +6,7 @@ package etcdtest
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"runtime"
@@ -25,10 +23,9 @@ type run struct {
 	p          *Process
 	supervised bool
 	delay      time.Duration
-	binary     string
-	args       []string
+	argv       []string // of etcd
 	preStart   []string
-	env        map[string]string
+	env        []string
 
 	began chan error    // receives one value: the error of the first start
 	stop  chan struct{} // closed when no further start is wanted
@@ -55,24 +52,25 @@ func (p *Process) launch(supervised bool, delay time.Duration) {
 		p:          p,
 		supervised: supervised,
 		delay:      delay,
-		binary:     Binary(p.tb, p.Version),
-		args:       slices.Clone(p.Args),
+		argv:       append([]string{Binary(p.tb, p.Version)}, p.Args...),
 		preStart:   slices.Clone(p.PreStart),
-		env:        maps.Clone(p.Env),
+		env:        inheritedEnvironment(),
 		began:      make(chan error, 1),
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
 	}
+	for key, value := range p.Env {
+		r.env = append(r.env, key+"="+value)
+	}
 	if p.Version.skipsFsync() {
-		r.args = append(r.args, "--unsafe-no-fsync")
+		r.argv = append(r.argv, "--unsafe-no-fsync")
 	}
 	p.mu.Lock()
 	p.run = r
 	p.mu.Unlock()
 	go r.loop()
 	if err := <-r.began; err != nil {
-		r.end(syscall.SIGKILL)
-		<-r.done
+		p.PowerOff()
 		p.tb.Fatalf("etcdtest: cannot start %s: %v", p.Name, err)
 	}
 }
@@ -86,10 +84,7 @@ func (r *run) loop() {
 	defer close(r.done)
 	for {
 		code, err := r.once()
-		select {
-		case r.began <- err:
-		default:
-		}
+		r.begun(err)
 		r.p.mu.Lock()
 		r.p.exitCode = code
 		r.p.mu.Unlock()
@@ -99,13 +94,19 @@ func (r *run) loop() {
 		if !r.supervised || code == exitNever {
 			return
 		}
-		timer := time.NewTimer(r.delay)
 		select {
-		case <-timer.C:
+		case <-time.After(r.delay):
 		case <-r.stop:
-			timer.Stop()
 			return
 		}
+	}
+}
+
+// begun tells the first caller whether the first start has succeeded.
+func (r *run) begun(err error) {
+	select {
+	case r.began <- err:
+	default:
 	}
 }
 
@@ -115,32 +116,14 @@ func (r *run) once() (exitCode int, err error) {
 	env := r.env
 	if len(r.preStart) > 0 {
 		var out bytes.Buffer
-		code, err := r.exec(r.command(env, r.preStart[0], r.preStart[1:], &out), false)
+		code, err := r.exec(r.preStart, env, &out, false)
 		_, _ = r.p.log.Write(out.Bytes())
 		if code != 0 || err != nil {
 			return code, err
 		}
-		added, err := parseAssignments(out.String())
-		if err != nil {
-			return 1, fmt.Errorf("the output of the pre-start command: %w", err)
-		}
-		env = maps.Clone(env)
-		maps.Copy(env, added)
+		env = slices.Concat(env, strings.FieldsFunc(out.String(), func(c rune) bool { return c == '\n' }))
 	}
-	return r.exec(r.command(env, r.binary, r.args, r.p.log), true)
-}
-
-func (r *run) command(env map[string]string, name string, args []string, stdout io.Writer) *exec.Cmd {
-	cmd := exec.Command(name, args...)
-	cmd.Env = inheritedEnvironment()
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		cmd.Env = append(cmd.Env, key+"="+env[key])
-	}
-	cmd.Stdout, cmd.Stderr = stdout, r.p.log
-	// Children that a killed script leaves behind can hold the pipes open.
-	cmd.WaitDelay = time.Second
-	prepareCommand(cmd)
-	return cmd
+	return r.exec(r.argv, env, r.p.log, true)
 }
 
 // inheritedEnvironment omits the variables that configure etcd or etcdctl.
@@ -148,28 +131,25 @@ func inheritedEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ETCD") })
 }
 
-// exec runs cmd until it exits. It does not start cmd if the run is stopping.
-func (r *run) exec(cmd *exec.Cmd, etcd bool) (exitCode int, err error) {
+// exec runs a command until it exits. It does not start it if the run is stopping.
+func (r *run) exec(argv, env []string, stdout io.Writer, etcd bool) (exitCode int, err error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, stdout, r.p.log
+	// Children that a killed script leaves behind can hold the pipes open.
+	cmd.WaitDelay = time.Second
+	prepareCommand(cmd)
 	c := &child{cmd: cmd, etcd: etcd, done: make(chan struct{})}
 	if started, err := r.begin(c); !started {
 		return -1, err
 	}
-	select {
-	case r.began <- nil:
-	default:
-	}
-	err = cmd.Wait()
+	r.begun(nil)
+	_ = cmd.Wait() // the exit code says it
 	r.mu.Lock()
 	r.child = nil
 	r.mu.Unlock()
-	code := cmd.ProcessState.ExitCode()
 	r.p.log.notef("%s, pid %d, ended: %v", cmd.Path, cmd.Process.Pid, cmd.ProcessState)
 	close(c.done)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		return code, err
-	}
-	return code, nil
+	return cmd.ProcessState.ExitCode(), nil
 }
 
 func (r *run) begin(c *child) (started bool, err error) {
@@ -191,15 +171,15 @@ func (r *run) begin(c *child) (started bool, err error) {
 	return true, nil
 }
 
-// end prevents further starts and sends sig to the current child.
-func (r *run) end(sig syscall.Signal) {
+// end prevents further starts and kills the current child.
+func (r *run) end() {
 	r.mu.Lock()
 	if !r.stopping {
 		r.stopping = true
 		close(r.stop)
 	}
 	r.mu.Unlock()
-	_, _ = r.signal(sig)
+	_, _ = r.signal(syscall.SIGKILL)
 }
 
 // signal sends sig to the current child and returns it. It returns an error if
@@ -232,43 +212,4 @@ func (r *run) ended() bool {
 	default:
 		return false
 	}
-}
-
-// parseAssignments parses lines of the form NAME=value as systemd does for
-// EnvironmentFile=. It ignores empty lines and comments. A value may be in
-// single quotes (taken literally) or in double quotes (where a backslash
-// escapes the next character).
-func parseAssignments(text string) (map[string]string, error) {
-	env := map[string]string{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if !ok || name == "" || strings.ContainsAny(name, " \t'\"") {
-			return nil, fmt.Errorf("%q is no assignment", line)
-		}
-		if n := len(value); n >= 2 && value[0] == value[n-1] {
-			switch value[0] {
-			case '\'':
-				value = value[1 : n-1]
-			case '"':
-				value = unescape(value[1 : n-1])
-			}
-		}
-		env[name] = value
-	}
-	return env, nil
-}
-
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

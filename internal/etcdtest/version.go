@@ -35,9 +35,6 @@ func Versions() []Version {
 	return []Version{V35, V37}
 }
 
-// Runs reports whether v is one of [Versions].
-func Runs(v Version) bool { return slices.Contains(Versions(), v) }
-
 // Maintained is [Versions] without 3.4, which is not maintained.
 func Maintained() []Version {
 	return slices.DeleteFunc(Versions(), func(v Version) bool { return v == V34 })

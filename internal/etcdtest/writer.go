@@ -6,7 +6,6 @@ package etcdtest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,14 +16,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
-// WriterOptions configure a [Writer].
-type WriterOptions struct {
-	// Interval is the time between two writes through the same member. It grows
-	// if many writes wait for their answers. 0 means 10 ms.
-	Interval time.Duration
-	// Timeout is how long a write waits for its acknowledgement. 0 means 2 s.
-	Timeout time.Duration
-}
+// writeTimeout is how long a write waits for its acknowledgement.
+const writeTimeout = 2 * time.Second
 
 // Writer writes to a cluster steadily to measure the cost of a change: how long
 // no member acknowledged a write, and whether an acknowledged write was lost.
@@ -34,16 +27,15 @@ type WriterOptions struct {
 // write that hangs (because it was sent to a leader that died) is not mistaken
 // for a cluster that accepts no writes.
 type Writer struct {
-	cfg    clientv3.Config
-	opts   WriterOptions
-	prefix string // of all keys
+	cfg      clientv3.Config
+	interval time.Duration
+	prefix   string // of all keys
 
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu        sync.Mutex
 	acks      []Write
-	lanes     int
 	failures  int
 	lastError error
 	end       time.Time // zero until Stop
@@ -52,8 +44,6 @@ type Writer struct {
 // Write is an acknowledged write.
 type Write struct {
 	Key, Value string
-	Revision   int64
-	Sent       time.Time
 	Acked      time.Time
 }
 
@@ -68,38 +58,28 @@ func (g Gap) String() string {
 	return fmt.Sprintf("%v from %s", g.Duration().Round(time.Millisecond), g.From.Format("15:04:05.000"))
 }
 
-// NewWriter starts a writer through the voters of the cluster and returns after the
-// first acknowledged write. The writer runs until [Writer.Stop] or the end of the test.
-func (c *Cluster) NewWriter(tb TB, opts WriterOptions) *Writer {
+// NewWriter starts a writer to the cluster; see [NewWriter].
+func (c *Cluster) NewWriter(tb TB, interval time.Duration) *Writer {
 	tb.Helper()
-	return NewWriter(tb, c.ClientConfig(), opts)
+	return NewWriter(tb, c.config(), interval)
 }
 
-// NewWriter starts a writer for the cluster that cfg reaches. It dials the
-// voters at the client URLs that they advertise. See [Cluster.NewWriter].
-func NewWriter(tb TB, cfg clientv3.Config, opts WriterOptions) *Writer {
+// NewWriter starts a writer through the voters of the cluster that cfg reaches, at the
+// client URLs that they advertise. It returns after the first acknowledged write. interval
+// is the time between two writes through the same member, which grows if many writes wait
+// for their answers. The writer runs until [Writer.Stop] or the end of the test.
+func NewWriter(tb TB, cfg clientv3.Config, interval time.Duration) *Writer {
 	tb.Helper()
-	if opts.Interval == 0 {
-		opts.Interval = 10 * time.Millisecond
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = 2 * time.Second
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Writer{cfg: cfg, opts: opts, prefix: "/etcdtest/writer/" + randomHex() + "/", cancel: cancel}
+	w := &Writer{cfg: cfg, interval: interval, prefix: "/etcdtest/writer/" + randomHex() + "/", cancel: cancel}
 	tb.Cleanup(w.Stop)
 	w.wg.Go(func() { w.follow(ctx) })
-	ready, cancelReady := context.WithTimeout(ctx, WaitLimit)
-	defer cancelReady()
-	err := poll(ready, 5*time.Millisecond, func(context.Context) error {
-		if failures, last := w.Failures(); len(w.Acknowledged()) == 0 {
+	Eventually(tb, "an acknowledged write", func() error {
+		if failures, last := w.Failures(); len(w.acknowledged()) == 0 {
 			return fmt.Errorf("%d writes failed, the last one: %w", failures, last)
 		}
 		return nil
 	})
-	if err != nil {
-		tb.Fatalf("etcdtest: no write was acknowledged: %v", err)
-	}
 	return w
 }
 
@@ -115,7 +95,7 @@ func (w *Writer) follow(ctx context.Context) {
 		voters, err := w.voters(ctx, client)
 		if err != nil {
 			w.failed(err) // the lanes do not change
-		} else if !slices.Equal(voters, slices.Sorted(maps.Keys(lanes))) {
+		} else {
 			for _, url := range voters {
 				if lanes[url] == nil {
 					laneCtx, cancel := context.WithCancel(ctx)
@@ -135,9 +115,9 @@ func (w *Writer) follow(ctx context.Context) {
 	}
 }
 
-// voters returns the sorted client URLs of the voters, one for each.
+// voters returns the client URLs of the voters, one for each.
 func (w *Writer) voters(ctx context.Context, client *clientv3.Client) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.opts.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	list, err := client.MemberList(ctx)
 	if err != nil {
@@ -149,7 +129,6 @@ func (w *Writer) voters(ctx context.Context, client *clientv3.Client) ([]string,
 			urls = append(urls, m.ClientURLs[0])
 		}
 	}
-	slices.Sort(urls)
 	return urls, nil
 }
 
@@ -176,38 +155,31 @@ func (w *Writer) lane(ctx context.Context, url string) {
 		return
 	}
 	defer func() { _ = client.Close() }()
-	w.mu.Lock()
-	w.lanes++
-	lane := w.lanes
-	w.mu.Unlock()
-
 	var begun sync.WaitGroup
 	defer begun.Wait()
 	var inFlight atomic.Int64
-	for n := 1; ctx.Err() == nil; n++ {
+	for ctx.Err() == nil {
 		inFlight.Add(1)
 		begun.Go(func() {
 			defer inFlight.Add(-1)
-			w.put(ctx, client, fmt.Sprintf("%s%d/%08d", w.prefix, lane, n))
+			w.put(ctx, client)
 		})
 		// The more writes wait for an answer, the slower the lane: a member
 		// that comes back, and with a password requires all of them to log in
 		// again, must not be overloaded.
-		_ = clock.System{}.Sleep(ctx, w.opts.Interval*time.Duration(1+inFlight.Load()/8))
+		_ = clock.System{}.Sleep(ctx, w.interval*time.Duration(1+inFlight.Load()/8))
 	}
 }
 
-func (w *Writer) put(ctx context.Context, client *clientv3.Client, key string) {
-	ctx, cancel := context.WithTimeout(ctx, w.opts.Timeout)
+func (w *Writer) put(ctx context.Context, client *clientv3.Client) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	write := Write{Key: key, Value: randomHex(), Sent: time.Now()}
-	resp, err := client.Put(ctx, key, write.Value)
-	write.Acked = time.Now()
-	if err != nil {
+	write := Write{Key: w.prefix + randomHex(), Value: randomHex()}
+	if _, err := client.Put(ctx, write.Key, write.Value); err != nil {
 		w.failed(err)
 		return
 	}
-	write.Revision = resp.Header.Revision
+	write.Acked = time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.end.IsZero() {
@@ -235,9 +207,8 @@ func (w *Writer) Stop() {
 	w.wg.Wait()
 }
 
-// Acknowledged returns the acknowledged writes, roughly in the order of
-// acknowledgement.
-func (w *Writer) Acknowledged() []Write {
+// acknowledged returns the acknowledged writes, roughly in the order of acknowledgement.
+func (w *Writer) acknowledged() []Write {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.acks)
@@ -251,66 +222,46 @@ func (w *Writer) Failures() (int, error) {
 	return w.failures, w.lastError
 }
 
-// LongestGap returns the longest period without an acknowledged write, from the
-// first acknowledgement until Stop, or until now.
-func (w *Writer) LongestGap() Gap { return w.LongestGapSince(time.Time{}) }
-
-// LongestGapSince is LongestGap starting at from.
-func (w *Writer) LongestGapSince(from time.Time) Gap {
+// LongestGap returns the longest period without an acknowledged write until Stop, or
+// until now. It begins at from, or if that is zero at the first acknowledgement.
+func (w *Writer) LongestGap(from time.Time) Gap {
 	w.mu.Lock()
 	end := w.end
 	w.mu.Unlock()
 	if end.IsZero() {
 		end = time.Now()
 	}
-	return longestGap(w.Acknowledged(), from, end)
+	return longestGap(w.acknowledged(), from, end)
 }
 
-// longestGap starts at the first acknowledgement if from is zero.
 func longestGap(acks []Write, from, end time.Time) Gap {
-	times := make([]time.Time, 0, len(acks)+1)
-	for _, a := range acks {
-		times = append(times, a.Acked)
-	}
-	slices.SortFunc(times, time.Time.Compare)
-	if from.IsZero() && len(times) > 0 {
-		from = times[0]
+	acks = slices.SortedFunc(slices.Values(acks), func(a, b Write) int { return a.Acked.Compare(b.Acked) })
+	if from.IsZero() && len(acks) > 0 {
+		from = acks[0].Acked
 	}
 	var longest Gap
-	for _, t := range append(times, end) {
-		if t.Before(from) {
+	for _, a := range append(acks, Write{Acked: end}) {
+		if a.Acked.Before(from) {
 			continue
 		}
-		if gap := (Gap{From: from, To: t}); gap.Duration() > longest.Duration() {
+		if gap := (Gap{From: from, To: a.Acked}); gap.Duration() > longest.Duration() {
 			longest = gap
 		}
-		from = t
+		from = a.Acked
 	}
 	return longest
 }
 
-// Lost reads all keys, by linearizable reads of one revision, and returns the
-// acknowledged writes that are missing.
+// Lost reads all keys by a linearizable read, and returns the acknowledged writes that
+// are missing.
 func (w *Writer) Lost(ctx context.Context, client *clientv3.Client) ([]Write, error) {
-	acks := w.Acknowledged()
-	found := map[string]string{}
-	start, end := w.prefix, clientv3.GetPrefixRangeEnd(w.prefix)
-	var revision int64
-	for {
-		page, err := client.Get(ctx, start, clientv3.WithRange(end), clientv3.WithLimit(5000), clientv3.WithRev(revision))
-		if err != nil {
-			return nil, fmt.Errorf("reading back what was written: %w", err)
-		}
-		if revision == 0 {
-			revision = page.Header.Revision
-		}
-		for _, kv := range page.Kvs {
-			found[string(kv.Key)] = string(kv.Value)
-			start = string(kv.Key) + "\x00"
-		}
-		if !page.More {
-			break
-		}
+	acks, found := w.acknowledged(), map[string]string{}
+	kept, err := client.Get(ctx, w.prefix, clientv3.WithPrefix())
+	if err != nil {
+		return nil, fmt.Errorf("reading back what was written: %w", err)
+	}
+	for _, kv := range kept.Kvs {
+		found[string(kv.Key)] = string(kv.Value)
 	}
 	return slices.DeleteFunc(acks, func(a Write) bool {
 		value, ok := found[a.Key]

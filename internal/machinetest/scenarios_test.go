@@ -287,11 +287,11 @@ func (c *cluster) scenario(name string, do func() (gap string)) {
 // The test fails if an acknowledged write is lost.
 func (c *cluster) underWriter(name string, do func()) {
 	c.t.Helper()
-	writer := etcdtest.NewWriter(c.t, c.clientConfig(), etcdtest.WriterOptions{Interval: 25 * time.Millisecond})
+	writer := etcdtest.NewWriter(c.t, c.clientConfig(), 25*time.Millisecond)
 	c.scenario(name, func() string {
 		do()
 		writer.Stop()
-		return fmt.Sprintf("%.2f s", writer.LongestGap().Duration().Seconds())
+		return fmt.Sprintf("%.2f s", writer.LongestGap(time.Time{}).Duration().Seconds())
 	})
 	lost, err := writer.Lost(etcdtest.WaitContext(c.t), c.client())
 	if err != nil {

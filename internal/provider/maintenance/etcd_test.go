@@ -27,7 +27,7 @@ func TestDefragmentWhenFull(t *testing.T) {
 	for _, v := range etcdtest.Versions() {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
-			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, QuotaBytes: 4 << 20, Password: "Tr0ub4dor"})
+			b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Env: map[string]string{"ETCD_QUOTA_BACKEND_BYTES": "4194304"}, Password: "Tr0ub4dor"})
 			for _, command := range [][]string{
 				{"role", "add", "app"}, {"role", "grant-permission", "app", "--prefix=true", "readwrite", ""},
 				{"user", "add", "app:pw"}, {"user", "grant-role", "app", "app"}, {"user", "add", "viewer:pw"},
