@@ -22,11 +22,11 @@ func TestServiceFormsACluster(t *testing.T) {
 	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
-			service := etcdtest.NewDiscoveryService(t, nil)
+			service := etcdtest.NewDiscoveryService(t)
 			r := NewService(settings(), service.URL, &connection.Pool{})
 			place := mustCreate(t, r, "not used", 3)
-			if place.URL != service.URL+"/"+place.Token || service.Minted() != 1 {
-				t.Fatalf("place %+v, minted %d", place, service.Minted())
+			if place.URL != service.URL+"/"+place.Token || service.Minted.Load() != 1 {
+				t.Fatalf("place %+v, minted %d", place, service.Minted.Load())
 			}
 			if got := mustStatus(t, r, place.Token); got.Size != 3 || len(got.Members) != 0 {
 				t.Errorf("status: got %+v", got)

@@ -23,7 +23,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	members []*Process
-	links   *partition // nil without Options.Links
+	linked  []*Process // with Options.Links, the members and those that were prepared since
 }
 
 // Start forms a cluster of n members by static bootstrap. It returns when a
@@ -33,9 +33,6 @@ func Start(tb TB, n int, opts Options) *Cluster {
 	tb.Helper()
 	opts.Version = cmp.Or(opts.Version, DefaultVersion)
 	c := &Cluster{tb: tb, opts: opts, token: "etcdtest-" + randomHex()}
-	if opts.Links {
-		c.links = &partition{}
-	}
 	for i := range n {
 		name := fmt.Sprintf("infra%d", i+1)
 		if i < len(opts.Names) {
@@ -69,8 +66,11 @@ func (c *Cluster) newProcess(tb TB, name string) *Process {
 	opts.Name = name
 	p := NewProcess(tb, opts)
 	setDefault(p.Env, "ETCD_INITIAL_CLUSTER_TOKEN", c.token)
-	if c.links != nil {
-		c.links.add(p)
+	if p.link != nil {
+		p.link.change(func() { p.link.source = c.source })
+		c.mu.Lock()
+		c.linked = append(c.linked, p)
+		c.mu.Unlock()
 	}
 	return p
 }

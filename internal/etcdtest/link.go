@@ -27,13 +27,6 @@ type Link struct {
 	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
 }
 
-// linkConn is an accepted connection together with the one to the target.
-type linkConn struct {
-	ctx   context.Context // until it is closed
-	close func()
-	from  *Process // nil if unknown
-}
-
 // Proxy starts a link to targets ("host:port") on a loopback port. Like a load balancer,
 // it uses the next target for each connection. The link ends with the test.
 func Proxy(tb TB, targets ...string) *Link {
@@ -41,13 +34,7 @@ func Proxy(tb TB, targets ...string) *Link {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	must(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &Link{
-		targets:  targets,
-		listener: listener,
-		ctx:      ctx,
-		cutFrom:  map[*Process]bool{},
-		changed:  make(chan struct{}),
-	}
+	l := &Link{targets: targets, listener: listener, ctx: ctx, cutFrom: map[*Process]bool{}, changed: make(chan struct{})}
 	l.wg.Go(l.accept)
 	tb.Cleanup(func() {
 		cancel()
@@ -76,15 +63,7 @@ func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 func (l *Link) Heal() { l.change(func() { l.cut = false }) }
 
 // setCutFrom cuts or heals the link for the connections of one process.
-func (l *Link) setCutFrom(p *Process, cut bool) {
-	l.change(func() {
-		if cut {
-			l.cutFrom[p] = true
-		} else {
-			delete(l.cutFrom, p)
-		}
-	})
-}
+func (l *Link) setCutFrom(p *Process, cut bool) { l.change(func() { l.cutFrom[p] = cut }) }
 
 func (l *Link) change(how func()) {
 	l.mu.Lock()
@@ -94,11 +73,12 @@ func (l *Link) change(how func()) {
 	l.changed = make(chan struct{})
 }
 
-// wait returns when stalls returns false or ctx is done.
-func (l *Link) wait(ctx context.Context, stalls func() bool) error {
+// wait returns when the link is not cut for that process, nil if it is unknown, or ctx
+// is done.
+func (l *Link) wait(ctx context.Context, from *Process) error {
 	for {
 		l.mu.Lock()
-		stalled, changed := stalls(), l.changed
+		stalled, changed := l.cut || l.cutFrom[from], l.changed
 		l.mu.Unlock()
 		if !stalled {
 			return ctx.Err()
@@ -112,7 +92,7 @@ func (l *Link) wait(ctx context.Context, stalls func() bool) error {
 }
 
 func (l *Link) accept() {
-	for l.wait(l.ctx, func() bool { return l.cut }) == nil {
+	for l.wait(l.ctx, nil) == nil {
 		conn, err := l.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
@@ -127,7 +107,6 @@ func (l *Link) accept() {
 // serve connects in to the target until either side ends or the link is closed.
 func (l *Link) serve(in net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
-	c := &linkConn{ctx: ctx, close: cancel}
 	defer abort(in)
 	defer cancel()
 	l.mu.Lock()
@@ -135,10 +114,11 @@ func (l *Link) serve(in net.Conn) {
 	l.count++
 	source := l.source
 	l.mu.Unlock()
+	var from *Process
 	if source != nil {
-		c.from = source(in)
+		from = source(in)
 	}
-	if l.wait(ctx, func() bool { return l.cut || l.cutFrom[c.from] }) != nil {
+	if l.wait(ctx, from) != nil {
 		return
 	}
 	var dialer net.Dialer
@@ -150,35 +130,39 @@ func (l *Link) serve(in net.Conn) {
 	stop := context.AfterFunc(ctx, func() { abort(in); abort(out) })
 	defer stop()
 	var pumps sync.WaitGroup
-	pumps.Go(func() { l.pump(c, out, in) })
-	pumps.Go(func() { l.pump(c, in, out) })
+	pump := func(dst, src net.Conn) {
+		if !l.pump(ctx, from, dst, src) {
+			cancel()
+		}
+	}
+	pumps.Go(func() { pump(out, in) })
+	pumps.Go(func() { pump(in, out) })
 	pumps.Wait()
 	if ctx.Err() == nil { // both sides are done; a reset would discard data
 		_, _ = in.Close(), out.Close()
 	}
 }
 
-// pump copies data from src to dst until src has sent all or the connection breaks.
-func (l *Link) pump(c *linkConn, dst, src net.Conn) {
+// pump copies data from src to dst until src has sent all. It returns false if the
+// connection breaks.
+func (l *Link) pump(ctx context.Context, from *Process, dst, src net.Conn) bool {
 	buf := make([]byte, 32<<10)
 	for {
 		n, readErr := src.Read(buf)
-		if l.wait(c.ctx, func() bool { return l.cut || l.cutFrom[c.from] }) != nil {
-			return
+		if l.wait(ctx, from) != nil {
+			return false
 		}
 		if _, err := dst.Write(buf[:n]); err != nil {
-			c.close()
-			return
+			return false
 		}
 		if errors.Is(readErr, io.EOF) {
 			if half, ok := dst.(interface{ CloseWrite() error }); ok {
 				_ = half.CloseWrite() // errors show in the other pump
 			}
-			return
+			return true
 		}
 		if readErr != nil {
-			c.close()
-			return
+			return false
 		}
 	}
 }

@@ -121,8 +121,8 @@ func (k *PKI) ClientConfig(cert Cert) *tls.Config {
 	return cfg
 }
 
-// environment returns the variables that enable mutual TLS on both ports.
-func (k *PKI) environment() map[string]string {
+// Environment returns the variables that enable mutual TLS on both ports.
+func (k *PKI) Environment() map[string]string {
 	return map[string]string{
 		"ETCD_CERT_FILE":             k.Server.CertFile,
 		"ETCD_KEY_FILE":              k.Server.KeyFile,

@@ -117,7 +117,7 @@ func (p *Process) environment() map[string]string {
 	}
 	maps.Copy(env, Frugal())
 	if o.TLS != nil {
-		maps.Copy(env, o.TLS.environment())
+		maps.Copy(env, o.TLS.Environment())
 	}
 	if o.Password != "" {
 		// The minimum: otherwise a login costs 50 ms of processor time, and a

@@ -4,10 +4,14 @@
 package etcdtest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync/atomic"
 )
@@ -17,24 +21,27 @@ import (
 type DiscoveryService struct {
 	// URL is the URL of the service, without a trailing slash.
 	URL string
-	// Registry is the base URL of the tokens in the v2 API of the backend.
-	Registry string
+	// Minted is the number of tokens that the service has created.
+	Minted atomic.Int32
 
-	minted atomic.Int32
+	proxy http.Handler
 }
 
-// NewDiscoveryService starts a service, with TLS if pki is not nil. It stops
-// when the test ends.
-func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
+// NewDiscoveryService starts a service. It stops when the test ends.
+func NewDiscoveryService(tb TB) *DiscoveryService {
 	tb.Helper()
 	c := Start(tb, 1, Options{Names: []string{"backend"}, Version: V35, V2: true})
-	s := &DiscoveryService{Registry: c.Endpoints()[0] + "/v2/keys/_etcd/registry"}
-	var server *httptest.Server
-	if pki != nil {
-		server = pki.WebServer(s)
-	} else {
-		server = httptest.NewServer(s)
-	}
+	registry, err := url.Parse(c.Endpoints()[0] + "/v2/keys/_etcd/registry")
+	must(tb, err)
+	s := &DiscoveryService{proxy: &httputil.ReverseProxy{
+		Transport:      &http.Transport{DisableKeepAlives: true},
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(registry) },
+		ModifyResponse: shorten,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			http.Error(w, "unable to GET token", http.StatusBadRequest)
+		},
+	}}
+	server := httptest.NewServer(s)
 	tb.Cleanup(func() {
 		// Members that wait for other members hold a request open. Close the
 		_ = server.Config.Close() // listener first: Close would wait for clients that dial again
@@ -44,54 +51,35 @@ func NewDiscoveryService(tb TB, pki *PKI) *DiscoveryService {
 	return s
 }
 
-// Minted returns the number of tokens that the service has created.
-func (s *DiscoveryService) Minted() int { return int(s.minted.Load()) }
+// shorten makes the keys of an answer those of the service.
+func shorten(resp *http.Response) error {
+	if resp.StatusCode == http.StatusNotFound {
+		return errors.New("no token")
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte(`"/_etcd/registry/`), []byte(`"/`))))
+	resp.Header.Del("Content-Length")
+	return err
+}
 
 // ServeHTTP answers as the real server of discovery.etcd.io was observed to.
 func (s *DiscoveryService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/new" {
-		token := fmt.Sprintf("%032x", s.minted.Add(1))
-		resp, err := s.pass(r, http.MethodPut, "/"+token+"/_config/size?prevExist=false", "value="+r.URL.Query().Get("size"))
-		if err != nil || resp.StatusCode != http.StatusCreated {
+	switch {
+	case r.URL.Path == "/new":
+		token := fmt.Sprintf("%032x", s.Minted.Add(1))
+		size := strings.NewReader("value=" + r.URL.Query().Get("size"))
+		put := httptest.NewRequest(http.MethodPut, "/"+token+"/_config/size?prevExist=false", size)
+		put.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		minted := httptest.NewRecorder()
+		if s.proxy.ServeHTTP(minted, put); minted.Code != http.StatusCreated {
 			http.Error(w, "unable to generate token", http.StatusBadRequest)
 			return
 		}
-		_ = resp.Body.Close()
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, s.URL+"/"+token)
-		return
-	}
-	if r.Method == http.MethodDelete {
+	case r.Method == http.MethodDelete:
 		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
+	default:
+		s.proxy.ServeHTTP(w, r)
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	resp, err := s.pass(r, r.Method, r.URL.RequestURI(), string(body))
-	if err != nil || resp.StatusCode == http.StatusNotFound {
-		http.Error(w, "unable to GET token", http.StatusBadRequest)
-		return
-	}
-	defer func() { _ = resp.Body.Close() }()
-	for name, values := range resp.Header {
-		w.Header()[name] = values
-	}
-	w.Header().Del("Content-Length") // the keys become shorter
-	w.WriteHeader(resp.StatusCode)
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return
-	}
-	_, _ = io.WriteString(w, strings.ReplaceAll(string(answer), `"/_etcd/registry/`, `"/`))
-}
-
-func (s *DiscoveryService) pass(r *http.Request, method, uri, body string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(r.Context(), method, s.Registry+uri, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 }
