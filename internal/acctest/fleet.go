@@ -146,12 +146,7 @@ func (f *Fleet) discover() {
 // secure sets the certificates of the machines.
 func (f *Fleet) secure() {
 	if t := f.Options.TLS; t != nil {
-		maps.Copy(f.MachineEnv, map[string]string{
-			"ETCD_CERT_FILE": t.Server.CertFile, "ETCD_KEY_FILE": t.Server.KeyFile,
-			"ETCD_TRUSTED_CA_FILE": t.CAFile, "ETCD_CLIENT_CERT_AUTH": "true",
-			"ETCD_PEER_CERT_FILE": t.Peer.CertFile, "ETCD_PEER_KEY_FILE": t.Peer.KeyFile,
-			"ETCD_PEER_TRUSTED_CA_FILE": t.CAFile, "ETCD_PEER_CLIENT_CERT_AUTH": "true",
-		})
+		maps.Copy(f.MachineEnv, t.Environment())
 	}
 	if f.Options.Password != "" {
 		f.MachineEnv["ETCD_BCRYPT_COST"] = "4" // the minimum

@@ -36,7 +36,7 @@ type Metrics struct {
 }
 
 // Traffic counts the bytes received from a member, and the bytes and failed sends to it.
-type Traffic struct{ Received, Sent float64 }
+type Traffic struct{ Received, sent float64 }
 
 // metric matches a line of a member's metrics: its name, the member itself, another
 // member, and the value. The start time of the process is in seconds since 1970 by the
@@ -71,9 +71,9 @@ func metricsFrom(body []byte, of membership.MemberID) Metrics {
 				m.Connected[id] = value != 0
 			}
 		case "etcd_network_peer_received_bytes_total":
-			m.Traffic[id] = Traffic{t.Received + value, t.Sent}
+			m.Traffic[id] = Traffic{t.Received + value, t.sent}
 		case "etcd_network_peer_sent_bytes_total", "etcd_network_peer_sent_failures_total":
-			m.Traffic[id] = Traffic{t.Received, t.Sent + value}
+			m.Traffic[id] = Traffic{t.Received, t.sent + value}
 		case "etcd_network_snapshot_send_inflights_total":
 			m.Sending[id] = value != 0
 		}
@@ -169,11 +169,11 @@ type peerCheck struct {
 // next evaluates the next values of the counters.
 func (d *peerCheck) next(t Traffic, now time.Time) (active, settled bool) {
 	switch {
-	case t.Received < d.last.Received || t.Sent < d.last.Sent:
+	case t.Received < d.last.Received || t.sent < d.last.sent:
 		*d = peerCheck{last: t} // the process was restarted, and its counters begin at 0
 	case t.Received > d.last.Received:
 		return true, true
-	case d.since.IsZero() && t.Sent > d.last.Sent:
+	case d.since.IsZero() && t.sent > d.last.sent:
 		d.since = now
 	}
 	return false, !d.since.IsZero() && now.Sub(d.since) >= peerSilence

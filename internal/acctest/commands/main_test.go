@@ -14,19 +14,10 @@ import (
 
 func TestMain(m *testing.M) { acctest.Main(m) }
 
-const required = `terraform {
-  required_providers {
-    etcd = {
-      source = "terraform-provider-etcd/etcd"
-    }
-  }
-}
-`
-
 // configuration returns a workspace with that access and these resources.
 func configuration(t *testing.T, access acctest.Access, resources string) *acctest.Workspace {
 	t.Helper()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	w.Write("main.tf", required+access.ProviderConfig()+resources)
+	w.Write("main.tf", acctest.Required +access.ProviderConfig()+resources)
 	return w
 }

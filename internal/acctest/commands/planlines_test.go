@@ -14,7 +14,7 @@ import (
 
 // fiveNodes is what a user writes, with a machine as those of clouds, which prints its
 // user data.
-const fiveNodes = required + `
+const fiveNodes = acctest.Required + `
 provider "etcd" {}
 
 locals {

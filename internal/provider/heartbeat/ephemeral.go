@@ -51,16 +51,16 @@ func orDefault(v types.String, standard string) types.String {
 	return v
 }
 
-// Heartbeat implements ephemeral "etcd_heartbeat".
-type Heartbeat struct{ backend *backend.Backend }
+// ephemeralHeartbeat implements ephemeral "etcd_heartbeat".
+type ephemeralHeartbeat struct{ backend *backend.Backend }
 
 // NewEphemeral returns the ephemeral resource etcd_heartbeat.
-func NewEphemeral() ephemeral.EphemeralResource { return &Heartbeat{} }
+func NewEphemeral() ephemeral.EphemeralResource { return &ephemeralHeartbeat{} }
 
 var (
-	_ ephemeral.EphemeralResourceWithConfigure      = (*Heartbeat)(nil)
-	_ ephemeral.EphemeralResourceWithValidateConfig = (*Heartbeat)(nil)
-	_ ephemeral.EphemeralResourceWithClose          = (*Heartbeat)(nil)
+	_ ephemeral.EphemeralResourceWithConfigure      = (*ephemeralHeartbeat)(nil)
+	_ ephemeral.EphemeralResourceWithValidateConfig = (*ephemeralHeartbeat)(nil)
+	_ ephemeral.EphemeralResourceWithClose          = (*ephemeralHeartbeat)(nil)
 )
 
 // model is the ephemeral resource in Terraform's form.
@@ -76,12 +76,12 @@ type model struct {
 }
 
 // Metadata implements [ephemeral.EphemeralResource].
-func (h *Heartbeat) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
+func (h *ephemeralHeartbeat) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_heartbeat"
 }
 
 // Schema implements [ephemeral.EphemeralResource].
-func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
+func (h *ephemeralHeartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Publishes a heartbeat while Terraform runs: a key with a time to live, which is deleted at the end.",
 		Attributes: map[string]schema.Attribute{
@@ -118,12 +118,12 @@ func (h *Heartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *e
 }
 
 // Configure implements [ephemeral.EphemeralResourceWithConfigure].
-func (h *Heartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
+func (h *ephemeralHeartbeat) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
 	h.backend = backend.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].
-func (h *Heartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateConfigRequest, resp *ephemeral.ValidateConfigResponse) {
+func (h *ephemeralHeartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateConfigRequest, resp *ephemeral.ValidateConfigResponse) {
 	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -181,7 +181,7 @@ const keptKey = "claim"
 // Open implements [ephemeral.EphemeralResource]. If the provider's
 // configuration is not known yet, Open sets the values as they will be, but
 // does not start a claim.
-func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
+func (h *ephemeralHeartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -199,7 +199,7 @@ func (h *Heartbeat) Open(ctx context.Context, req ephemeral.OpenRequest, resp *e
 }
 
 // start starts the claim and stores it under the ID.
-func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
+func (h *ephemeralHeartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
 	if len(h.backend.Settings.Endpoints) == 0 {
 		return new(text.NoEndpoints)
 	}
@@ -221,7 +221,7 @@ func (h *Heartbeat) start(ctx context.Context, m model, o claim.Options, id stri
 const closeTimeout = 5 * time.Second
 
 // Close implements [ephemeral.EphemeralResourceWithClose].
-func (h *Heartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp *ephemeral.CloseResponse) {
+func (h *ephemeralHeartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp *ephemeral.CloseResponse) {
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
 	c := h.backend.Release(was.ID)
 	if c == nil {
