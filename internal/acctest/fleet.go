@@ -97,9 +97,11 @@ type Fleet struct {
 	Options    FleetOptions
 	MachineEnv map[string]string
 
-	machineScript string // the path of machine.sh
-	binaries      map[string]string
-	authEnabled   bool // clients of the test need the password
+	// MachineScript is the path of the script that boots machines and shuts them down.
+	MachineScript string
+
+	binaries    map[string]string
+	authEnabled bool // clients of the test need the password
 }
 
 // NewFleet writes the configuration and starts only the discovery cluster. The
@@ -109,7 +111,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{CLI: o.CLI}),
 		Nodes:     map[string]*Node{}, Options: o, Image: "one",
-		machineScript: filepath.Join(etcdtest.ModuleRoot(tb), "examples", "local-cluster", "machine.sh"),
+		MachineScript: filepath.Join(etcdtest.ModuleRoot(tb), "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
 	maps.Copy(f.MachineEnv, etcdtest.Frugal())
@@ -235,7 +237,7 @@ func (f *Fleet) Save() {
 		cluster["version"] = f.Release
 	}
 	vars := map[string]any{
-		"nodes": f.Nodes, "cluster": cluster, "machines": f.Machines, "machine_sh": f.machineScript, "environment": f.MachineEnv, "binaries": f.binaries,
+		"nodes": f.Nodes, "cluster": cluster, "machines": f.Machines, "machine_sh": f.MachineScript, "environment": f.MachineEnv, "binaries": f.binaries,
 	}
 	configuration := f.Read("main.tf") + f.Read("discovery.tf")
 	maps.DeleteFunc(vars, func(name string, _ any) bool { return !strings.Contains(configuration, "variable \""+name+"\"") })

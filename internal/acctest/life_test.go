@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -45,7 +46,7 @@ func TestAccLife(t *testing.T) {
 		f.Settled()
 
 		f.Release = releases[1]
-		writer := f.Writer(f.names()...)
+		writer := f.Writer(50 * time.Millisecond)
 		f.roll(3)
 		f.MustNotPause(writer, Pause, f.names()...)
 		f.mustRun(releases[1])

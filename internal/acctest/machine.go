@@ -102,17 +102,17 @@ func (f *Fleet) Repair(names ...string) {
 			f.TB.Fatal(err)
 		}
 		join, _ := os.ReadFile(filepath.Join(dir, "join.sh")) // not every machine has one
-		f.boot(name, etcd, string(env), string(join))
+		f.Boot(name, etcd, string(env), string(join))
 	}
 }
 
-// boot starts the supervisor of a machine with its etcd.
-func (f *Fleet) boot(name, etcd, env, join string) {
+// Boot starts the supervisor of a machine with its etcd, its etcd.env and its join script.
+func (f *Fleet) Boot(name, etcd, env, join string) {
 	f.TB.Helper()
 	if join != "" {
 		join = joinscript.Encode(join)
 	}
-	cmd := exec.Command("sh", f.machineScript, "up", filepath.Join(f.Machines, name))
+	cmd := exec.Command("sh", f.MachineScript, "up", filepath.Join(f.Machines, name))
 	cmd.Env = append(CleanEnvironment(), "ETCD_BIN="+etcd, "MACHINE_ENV="+env, "MACHINE_JOIN="+join)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		f.TB.Fatalf("machine.sh up %s: %v\n%s", name, err, out)
@@ -135,7 +135,7 @@ func (f *Fleet) BootByHand() {
 		for key, value := range f.MachineEnv {
 			env = append(env, key+"="+value)
 		}
-		f.boot(name, n.Etcd, strings.Join(env, "\n"), "")
+		f.Boot(name, n.Etcd, strings.Join(env, "\n"), "")
 	}
 	f.WaitList(f.names()[0], f.names()...)
 }

@@ -147,11 +147,11 @@ func (f *Fleet) WaitList(from string, want ...string) {
 	})
 }
 
-// Writer starts a writer to the cluster, which begins with these nodes and
+// Writer starts a writer to the cluster, which begins with the nodes that there are and
 // follows the members.
-func (f *Fleet) Writer(names ...string) *etcdtest.Writer {
+func (f *Fleet) Writer(interval time.Duration) *etcdtest.Writer {
 	f.TB.Helper()
-	return etcdtest.NewWriter(f.TB, f.clientConfig(names...), 50*time.Millisecond)
+	return etcdtest.NewWriter(f.TB, f.clientConfig(), interval)
 }
 
 // MustNotPause stops the writer. It fails the test if no write was acknowledged

@@ -40,7 +40,7 @@ func TestAccRollIsKilled(t *testing.T) {
 			f.Form()
 			random := rand.New(rand.NewPCG(uint64(len(names)), 1))
 			watch := watchVoters(t, f.Client(), f.names()...)
-			writer := f.Writer(f.names()...)
+			writer := f.Writer(50 * time.Millisecond)
 			f.Image = "two"
 			for range kills {
 				step := 1 + random.IntN(replacementSteps)

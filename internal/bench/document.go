@@ -42,39 +42,28 @@ func Lines(document string) []Line {
 	return lines
 }
 
-// Find returns the row with this measure and case, and with a rival whose name
-// contains the text.
-func Find(lines []Line, measure, what, rival string) (Line, error) {
+// Find returns the first row with this measure and case.
+func Find(lines []Line, measure, what string) (Line, error) {
 	for _, l := range lines {
-		if l.Measure == measure && l.Case == what && strings.Contains(l.Rival, rival) {
+		if l.Measure == measure && l.Case == what {
 			return l, nil
 		}
 	}
-	return Line{}, fmt.Errorf("the tables have no row %q, %q against %q", measure, what, rival)
+	return Line{}, fmt.Errorf("the tables have no row %q, %q", measure, what)
 }
 
-// These are the blocks that Renew computes from the tables.
-const (
-	summaryBlock = "summary"
-	missedBlock  = "missed"
-)
-
 // Renew replaces one block of a document, such as a part of the campaign, and updates the
-// blocks that follow from the tables of all parts: the summary and the missed goals.
+// summary, which follows from the tables of all parts.
 func Renew(document, name, text string) (string, error) {
 	document, err := replaceBlock(document, name, text)
 	if err != nil {
 		return "", err
 	}
-	lines := Lines(document)
-	summary, err := summarise(lines)
+	summary, err := summarise(Lines(document))
 	if err != nil {
 		return "", err
 	}
-	if document, err = replaceBlock(document, summaryBlock, summary); err != nil {
-		return "", err
-	}
-	return replaceBlock(document, missedBlock, missed(lines))
+	return replaceBlock(document, "summary", summary)
 }
 
 // replaceBlock replaces the text between the comments of a block.
@@ -88,8 +77,14 @@ func replaceBlock(document, name, text string) (string, error) {
 	return before + begin + text + end + after, nil
 }
 
-// LongestGap is a measure that the chart also shows.
-const LongestGap = "longest gap between acknowledged writes"
+// These are measures that the summary or the chart also shows.
+const (
+	LongestGap = "longest gap between acknowledged writes"
+	Refresh    = "refresh"
+)
+
+// Members returns the case of the refresh of n nodes.
+func Members(n int) string { return fmt.Sprintf("etcd_cluster with %d nodes and their members", n) }
 
 // Replacement returns the measure of a rollout of n of three members.
 func Replacement(n int) string { return fmt.Sprintf("replacement of %d of 3 members", n) }
@@ -98,13 +93,13 @@ func Replacement(n int) string { return fmt.Sprintf("replacement of %d of 3 memb
 func summarise(lines []Line) (string, error) {
 	var b strings.Builder
 	b.WriteString("| | provider | without it |\n|---|--:|---|\n")
-	for _, n := range []struct{ title, measure, what, rival, without string }{
-		{"Longest time without an acknowledged write, while the leader is removed", LongestGap, "the leader is removed", "", "`etcdctl member remove`"},
-		{"Acknowledged writes lost, while all three members are replaced", Replacement(3), "acknowledged writes lost", "", "by hand with etcdctl"},
-		{"Time to replace all three members", Replacement(3), "total time", "", "by hand with etcdctl"},
-		{"Time to refresh nine members", "refresh", "9 members", "terraform_data", "nine `terraform_data`"},
+	for _, n := range []struct{ title, measure, what, without string }{
+		{"Longest time without an acknowledged write, while the leader is removed", LongestGap, "the leader is removed", "`etcdctl member remove`"},
+		{"Acknowledged writes lost, while all three members are replaced", Replacement(3), "acknowledged writes lost", "by hand with etcdctl"},
+		{"Time to replace all three members", Replacement(3), "total time", "by hand with etcdctl"},
+		{"Time to refresh nine nodes and their members", Refresh, Members(9), "nine `terraform_data`"},
 	} {
-		l, err := Find(lines, n.measure, n.what, n.rival)
+		l, err := Find(lines, n.measure, n.what)
 		if err != nil {
 			return "", err
 		}
@@ -117,57 +112,3 @@ var quartiles = regexp.MustCompile(` \([^)]*\)`)
 
 // median returns the figure without its quartiles.
 func median(cell string) string { return quartiles.ReplaceAllString(cell, "") }
-
-// missed writes a row for each missed goal.
-func missed(lines []Line) string {
-	var b strings.Builder
-	b.WriteString("| measure | provider | goal | why |\n|---|--:|---|---|\n")
-	rows := 0
-	for _, l := range lines {
-		if !strings.Contains(l.Verdict, "missed") {
-			continue
-		}
-		rows++
-		goal := l.Goal
-		if strings.HasSuffix(goal, "×") || goal == "below" {
-			goal += fmt.Sprintf(" %s (%s)", median(l.Against), l.Rival)
-		}
-		what := l.Measure
-		if l.Case != "" {
-			what += ", " + l.Case
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", what, median(l.Here), goal, reasonOf(l))
-	}
-	if rows == 0 {
-		return "No goal is missed.\n"
-	}
-	return b.String()
-}
-
-// NoReason is the text for a missed goal without an explanation.
-const NoReason = "not explained yet"
-
-// reasons explain missed goals. The first entry whose measure and part of a
-// case match applies.
-var reasons = []struct{ measure, part, text string }{
-	{Joining, "by snapshot", "After a snapshot, etcd often serves clients only after a timeout of 7 s. The provider waits for it."},
-	{Joining, "", "The provider waits until the learner itself has answered twice: about 50 ms."},
-	{Waiting, "", "Terraform cannot tell when the machine boots. The member has no vote in the meantime."},
-	{"refresh", "", "`terraform_data` is built into the CLI. Other resources cost a process and calls to it."},
-	{"replacement of", "", "Each join may meet the timeout of 7 s."},
-}
-
-// These are the measures whose goals have explanations.
-const (
-	Joining = "new member, from added to voting"
-	Waiting = "member added, etcd not started"
-)
-
-func reasonOf(l Line) string {
-	for _, r := range reasons {
-		if strings.HasPrefix(l.Measure, r.measure) && strings.Contains(l.Case, r.part) {
-			return r.text
-		}
-	}
-	return NoReason
-}

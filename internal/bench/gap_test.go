@@ -4,15 +4,15 @@
 package bench_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
@@ -25,73 +25,53 @@ import (
 // members: the shortest gap that can be measured.
 const writeInterval = 5 * time.Millisecond
 
-// replacing is a way to remove the leader and to add another member.
-type replacing struct {
-	name   string
-	remove func(*testing.T, *etcdtest.Cluster, *etcdtest.Process)
-	join   func(*testing.T, *etcdtest.Cluster, *etcdtest.Process)
-}
-
 // measureGap measures the longest time without an acknowledged write while the
 // leader is removed, and while it is replaced.
 func measureGap(t *testing.T, c campaign) []bench.Row {
 	removed, replaced := map[string]bench.Sample{}, map[string]bench.Sample{}
-	failed := map[string]bench.Sample{}
-	var sides []side
-	for _, r := range []replacing{
-		{here, engineRemoves, engineJoins},
-		{"etcdctl", plainRemove, tightLoop},
-	} {
-		sides = append(sides, side{r.name, func(t *testing.T) {
+	replacing := func(name string, remove, join func(*testing.T, *etcdtest.Cluster, *etcdtest.Process)) side {
+		return side{name, func(t *testing.T) {
 			cl := etcdtest.Start(t, 3, etcdtest.Options{})
-			pause(t, healthInterval+time.Second)
+			time.Sleep(healthInterval + time.Second)
 			leader := cl.Leader(t)
 			w := cl.NewWriter(t, writeInterval)
-			pause(t, 500*time.Millisecond)
-			if gap := w.LongestGap(time.Time{}); gap.Duration() > time.Second {
-				t.Fatalf("nothing has happened yet, and there is a gap: %v", gap)
-			}
+			time.Sleep(500 * time.Millisecond)
 			from := time.Now()
-			r.remove(t, cl, leader)
+			remove(t, cl, leader)
 			cl.Untrack(leader)
 			// The consequences of the removal count too: measure until writes
 			// continue and there is a leader.
 			cl.WaitHealthy(t)
-			pause(t, 500*time.Millisecond)
-			removed[r.name] = append(removed[r.name], 1000*seconds(w.LongestGap(from).Duration()))
+			time.Sleep(500 * time.Millisecond)
+			removed[name] = append(removed[name], 1000*w.LongestGap(from).Duration().Seconds())
 			leader.PowerOff() // like the loss of its machine
 			p := cl.NewJoiner(t, "d")
-			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL())
-			startOnceListed(t, seen, p)
-			r.join(t, cl, p)
-			wait(t, "the vote", seen.voting)
-			pause(t, time.Second)
+			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL(), p.Start)
+			join(t, cl, p)
+			seen()
+			time.Sleep(time.Second)
 			w.Stop()
-			gap := w.LongestGap(from)
-			replaced[r.name] = append(replaced[r.name], 1000*seconds(gap.Duration()))
-			n, last := w.Failures()
-			failed[r.name] = append(failed[r.name], float64(n))
-			t.Logf("longest gap %v; %d writes failed, the last with: %v", gap, n, last)
-			lost, err := w.Lost(within(t, limit), cl.Client(t))
+			replaced[name] = append(replaced[name], 1000*w.LongestGap(from).Duration().Seconds())
+			lost, err := w.Lost(etcdtest.WaitContext(t), cl.Client(t))
 			if err != nil || len(lost) > 0 {
 				t.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
 			}
-		}})
+		}}
 	}
-	turns(t, c.rounds(9), sides...)
-	const measure = bench.LongestGap
-	goal := bench.Goal{Bound: bench.Ratio, Limit: 0.1}
+	turns(t, c.rounds(9), replacing(here, engineRemoves, engineJoins), replacing("etcdctl", plainRemove, tightLoop))
+	row := func(what, rival string, of map[string]bench.Sample) bench.Row {
+		return bench.Row{Measure: bench.LongestGap, Case: what, Unit: "ms", Here: of[here], Rival: rival, Against: of["etcdctl"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 0.1}}
+	}
 	return []bench.Row{
-		{Measure: measure, Case: "the leader is removed", Unit: "ms", Here: removed[here], Rival: "plain member remove", Against: removed["etcdctl"], Goal: goal},
-		{Measure: measure, Case: "the leader is replaced", Unit: "ms", Here: replaced[here], Rival: "member remove, member add --learner, promote", Against: replaced["etcdctl"], Goal: goal},
-		{Measure: measure, Case: "failed calls of the writers", Unit: "calls", Here: failed[here], Rival: "member remove, member add --learner, promote", Against: failed["etcdctl"]},
+		row("the leader is removed", "plain member remove", removed),
+		row("the leader is replaced", "member remove, member add --learner, promote", replaced),
 	}
 }
 
 // engineRemoves removes a member as the provider does.
 func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
-	ctx := within(t, limit)
+	ctx := etcdtest.WaitContext(t)
 	e := engineFor(t, c.Endpoints())
 	_, id, err := e.Cluster.Members(ctx)
 	if err != nil {
@@ -115,89 +95,79 @@ func plainRemove(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 
 // measureRollout replaces every machine of a cluster of three, one after the other.
 func measureRollout(t *testing.T, c campaign) []bench.Row {
-	n := 1
-	if c.whole {
-		n = 3
-	}
+	n := c.rounds(3)
 	took, gaps, failed, lost := map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}
 	rolling := func(name string, replace func(*testing.T, *acctest.Fleet, string)) side {
 		return side{name, func(t *testing.T) {
 			f := acctest.NewFleet(t, acctest.FleetOptions{})
 			f.Form()
-			pause(t, healthInterval)
-			cfg := clientv3.Config{Endpoints: []string{f.Nodes["a"].Client, f.Nodes["b"].Client, f.Nodes["c"].Client}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}
-			w := etcdtest.NewWriter(t, cfg, 4*writeInterval)
-			before := f.Members()
+			time.Sleep(healthInterval)
+			w := f.Writer(4 * writeInterval)
+			before := f.MemberIDs()
 			begin := time.Now()
 			f.Image = "two"
 			for _, node := range []string{"a", "b", "c"}[:n] {
 				replace(t, f, node)
 			}
-			took[name] = append(took[name], seconds(time.Since(begin)))
-			pause(t, time.Second)
+			took[name] = append(took[name], time.Since(begin).Seconds())
+			time.Sleep(time.Second)
 			w.Stop()
-			gaps[name] = append(gaps[name], 1000*seconds(w.LongestGap(begin).Duration()))
-			failures, last := w.Failures()
+			gaps[name] = append(gaps[name], 1000*w.LongestGap(begin).Duration().Seconds())
+			failures, _ := w.Failures()
 			failed[name] = append(failed[name], float64(failures))
-			t.Logf("%v; longest gap %v; %d calls failed, the last with: %v", time.Since(begin).Round(time.Millisecond), w.LongestGap(begin), failures, last)
-			gone, err := w.Lost(within(t, limit), f.Client())
+			gone, err := w.Lost(etcdtest.WaitContext(t), f.Client())
 			if err != nil {
 				t.Fatal(err)
 			}
 			lost[name] = append(lost[name], float64(len(gone)))
 			f.MustVote("a", "b", "c")
-			after := map[uint64]bool{}
-			for _, m := range f.Members() {
-				after[m.ID] = true
-			}
-			for _, m := range before {
-				if replaced := !after[m.ID]; replaced != (m.Name[0] < 'a'+byte(n)) {
-					t.Errorf("%s was replaced: %v", m.Name, replaced)
-				}
-			}
+			f.MustHaveReplaced(before, []string{"a", "b", "c"}[:n]...)
 		}}
 	}
-	turns(t, c.rounds(7), rolling(here, func(_ *testing.T, f *acctest.Fleet, _ string) { f.Apply().MustSucceed() }), rolling("by hand", replaceByHand))
-	measure := bench.Replacement(n)
-	const rival = "by hand with etcdctl: remove, machine, add --learner, promote, health"
+	const byHand = "by hand"
+	turns(t, c.rounds(7), rolling(here, func(_ *testing.T, f *acctest.Fleet, _ string) { f.Apply().MustSucceed() }), rolling(byHand, replaceByHand))
+	row := func(what, unit string, of map[string]bench.Sample, bound bench.Bound, limit float64) bench.Row {
+		return bench.Row{Measure: bench.Replacement(n), Case: what, Unit: unit, Here: of[here], Rival: "by hand with etcdctl: remove, machine, add --learner, promote, health", Against: of[byHand], Goal: bench.Goal{Bound: bound, Limit: limit}}
+	}
 	return []bench.Row{
-		{Measure: measure, Case: "total time", Unit: "s", Here: took[here], Rival: rival, Against: took["by hand"], Goal: bench.Goal{Bound: bench.Ratio, Limit: 1}},
-		{Measure: measure, Case: "failed calls of the writers", Unit: "calls", Here: failed[here], Rival: rival, Against: failed["by hand"], Goal: bench.Goal{Bound: bench.Below}},
-		{Measure: measure, Case: bench.LongestGap, Unit: "ms", Here: gaps[here], Rival: rival, Against: gaps["by hand"], Goal: bench.Goal{Bound: bench.Below}},
-		{Measure: measure, Case: "acknowledged writes lost", Unit: "writes", Here: lost[here], Rival: rival, Against: lost["by hand"], Goal: bench.Goal{Bound: bench.Value, Limit: 0}},
+		row("total time", "s", took, bench.Ratio, 1),
+		row("failed calls of the writers", "calls", failed, bench.Ratio, 1),
+		row(bench.LongestGap, "ms", gaps, bench.Ratio, 1),
+		row("acknowledged writes lost", "writes", lost, bench.Value, 0),
 	}
 }
 
 // replaceByHand follows the manual's procedure for one member: remove it,
-// rebuild its machine, add it as a learner, start it with the output of
-// etcdctl, promote it, and wait until all members are healthy.
+// rebuild its machine, add it as a learner, start it with the initial cluster that
+// etcdctl prints, promote it, and wait until all members are healthy.
 func replaceByHand(t *testing.T, f *acctest.Fleet, node string) {
-	etcdctl := etcdctlOf(t, f)
-	id := uint64(0)
-	for _, m := range f.Members() {
-		if m.Name == node {
-			id = m.ID
-		}
+	var endpoints, initial []string
+	for name, n := range f.Nodes {
+		endpoints, initial = append(endpoints, n.Client), append(initial, name+"="+n.Peer)
 	}
+	var run etcdctl = func(args ...string) (string, error) {
+		return etcdtest.Etcdctl(t, etcdtest.DefaultVersion, []string{"ETCDCTL_ENDPOINTS=" + strings.Join(endpoints, ",")}, args...)
+	}
+	id := f.MemberIDs()[node]
 	// A retry after the member was removed would never succeed.
-	until(t, 20*time.Millisecond, func(context.Context) error {
-		_, err := etcdctl("member", "remove", fmt.Sprintf("%x", id))
-		for _, m := range f.Members() {
-			if m.ID == id {
-				return err
-			}
+	etcdtest.Eventually(t, "the member is removed", func() error {
+		_, err := run("member", "remove", fmt.Sprintf("%x", id))
+		if f.MemberIDs()[node] != id {
+			return nil
 		}
-		return nil
+		return errors.Join(err, errors.New("it is listed"))
 	})
 	dir := filepath.Join(f.Machines, node)
 	env, err := os.ReadFile(filepath.Join(dir, "etcd.env"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	machineScript(t, "down", dir)
-	printed, added := etcdctlAdds(t, etcdctl, node, f.Nodes[node].Peer)
-	machine := string(env) + "\nETCD_INITIAL_CLUSTER=" + printedValue(t, printed, "ETCD_INITIAL_CLUSTER") + "\nETCD_INITIAL_CLUSTER_STATE=existing\n"
-	machineScript(t, "up", dir, "ETCD_BIN="+f.Nodes[node].Etcd, "MACHINE_ENV="+machine, "MACHINE_JOIN=")
-	etcdctlPromotes(t, etcdctl, added)
-	until(t, 20*time.Millisecond, func(context.Context) error { _, err := etcdctl("endpoint", "health"); return err })
+	if out, err := exec.Command("sh", f.MachineScript, "down", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	added := run.adds(t, node, f.Nodes[node].Peer)
+	slices.Sort(initial)
+	f.Boot(node, f.Nodes[node].Etcd, string(env)+"\nETCD_INITIAL_CLUSTER="+strings.Join(initial, ",")+"\nETCD_INITIAL_CLUSTER_STATE=existing\n", "")
+	run.promotes(t, added)
+	etcdtest.Eventually(t, "all members are healthy", func() error { _, err := run("endpoint", "health"); return err })
 }

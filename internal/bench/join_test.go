@@ -4,7 +4,6 @@
 package bench_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -38,48 +38,29 @@ type store struct {
 	// version is empty for the newest version.
 	version etcdtest.Version
 	rounds  int
-	rivals  []joiner
 }
 
 // measureJoin measures the time from the addition of a member to its promotion.
 // For all rivals, the machine starts when the member is listed.
 func measureJoin(t *testing.T, c campaign) []bench.Row {
-	few := closest()
-	stores := []store{{name: "empty", rounds: 1, rivals: few}}
+	stores := []store{{name: "empty", rounds: c.rounds(5)}}
 	if c.whole {
-		all := slices.Clone(few)
-		for _, other := range []struct {
-			who   string
-			every time.Duration
-		}{{"Talos", 2 * time.Second}, {"etcd-operator", 10 * time.Second}, {"k3s", 15 * time.Second}} {
-			all = append(all, joiner{fmt.Sprintf("every %v, as %s does", other.every, other.who), bench.Goal{Bound: bench.Below}, pollEvery(other.every)})
-		}
-		stores = []store{
-			{name: "empty", rounds: 5, rivals: all},
-			{name: "empty, by snapshot", old: true, rounds: 9, rivals: few},
-			{name: "100 MB, by snapshot", bytes: 100 << 20, old: true, rounds: 3, rivals: all},
-			{name: "1 GB, by snapshot", bytes: 1 << 30, old: true, rounds: 3, rivals: all},
-		}
+		stores = append(stores,
+			store{name: "empty, by snapshot", old: true, rounds: 9},
+			store{name: "100 MB, by snapshot", bytes: 100 << 20, old: true, rounds: 3},
+			store{name: "1 GB, by snapshot", bytes: 1 << 30, old: true, rounds: 3},
+		)
 	}
-	return joinEach(t, stores)
+	return joinEach(t, stores...)
 }
 
 // measureJoinByLog measures the same on etcd 3.5, which sends its log to a new
 // member for the first 100,000 entries. 3.6 and 3.7 send a snapshot after 100.
 func measureJoinByLog(t *testing.T, c campaign) []bench.Row {
-	return joinEach(t, []store{{name: "etcd 3.5, empty, by log", version: etcdtest.V35, rounds: c.rounds(9), rivals: closest()}})
+	return joinEach(t, store{name: "etcd 3.5, empty, by log", version: etcdtest.V35, rounds: c.rounds(9)})
 }
 
-// closest returns the rivals that poll most often.
-func closest() []joiner {
-	return []joiner{
-		{"etcdctl member promote every 20 ms", bench.Goal{Bound: bench.Ratio, Limit: 1.2}, tightLoop},
-		{"every 500 ms, as kubeadm does", bench.Goal{Bound: bench.Below}, pollEvery(500 * time.Millisecond)},
-	}
-}
-
-func joinEach(t *testing.T, stores []store) []bench.Row {
-	var rows []bench.Row
+func joinEach(t *testing.T, stores ...store) (rows []bench.Row) {
 	for _, s := range stores {
 		if !t.Run(s.name, func(t *testing.T) { rows = append(rows, joinAt(t, s)...) }) {
 			break
@@ -88,85 +69,56 @@ func joinEach(t *testing.T, stores []store) []bench.Row {
 	return rows
 }
 
+// joiner adds the member of p to the cluster and promotes it.
+type joiner struct {
+	name string
+	join func(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process)
+}
+
+const (
+	tight  = "etcdctl member promote every 20 ms"
+	slower = "every 500 ms, as kubeadm does"
+)
+
 // joinAt measures joins to three members with this store.
 func joinAt(t *testing.T, s store) []bench.Row {
-	o := etcdtest.Options{Version: s.version, Env: map[string]string{"ETCD_QUOTA_BACKEND_BYTES": strconv.Itoa(8 << 30)}}
+	env := map[string]string{"ETCD_QUOTA_BACKEND_BYTES": strconv.Itoa(8 << 30)}
 	if s.old {
-		maps.Copy(o.Env, map[string]string{"ETCD_SNAPSHOT_COUNT": "100", "ETCD_SNAPSHOT_CATCHUP_ENTRIES": "10"})
+		maps.Copy(env, map[string]string{"ETCD_SNAPSHOT_COUNT": "100", "ETCD_SNAPSHOT_CATCHUP_ENTRIES": "10"})
 	}
-	cl := etcdtest.Start(t, 3, o)
-	fill(t, cl, s.bytes)
-	if s.old {
-		outlive(t, cl, 100)
-	}
-	pause(t, healthInterval)
+	cl := etcdtest.Start(t, 3, etcdtest.Options{Version: s.version, Env: env})
+	fill(t, cl, s)
+	time.Sleep(healthInterval)
 	vote, serving, call := map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}
 	var sides []side
-	for _, j := range append([]joiner{{name: here, join: engineJoins}}, s.rivals...) {
-		n := 0
+	for _, j := range []joiner{{here, engineJoins}, {tight, tightLoop}, {slower, everyHalfSecond}} {
 		sides = append(sides, side{j.name, func(t *testing.T) {
-			n++
-			p := cl.NewJoiner(t, fmt.Sprintf("d%d", n))
-			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL())
-			listed := startOnceListed(t, seen, p)
+			p := cl.NewJoiner(t, fmt.Sprintf("d%d", len(vote[j.name])))
+			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL(), p.Start)
 			begin := time.Now()
 			j.join(t, cl, p)
-			took := time.Since(begin)
-			from, to := wait(t, "the addition", listed), wait(t, "the vote", seen.voting)
-			if err := p.WaitReady(within(t, limit)); err != nil {
+			took, m := time.Since(begin), seen()
+			if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
 				t.Fatal(err)
 			}
-			serves := time.Since(from)
-			vote[j.name] = append(vote[j.name], seconds(to.Sub(from)))
-			serving[j.name] = append(serving[j.name], seconds(serves))
-			call[j.name] = append(call[j.name], seconds(took))
-			t.Logf("listed to voting %v, to serving clients %v; asked to done %v", to.Sub(from).Round(time.Millisecond),
-				serves.Round(time.Millisecond), took.Round(time.Millisecond))
+			vote[j.name] = append(vote[j.name], m.voting.Sub(m.listed).Seconds())
+			serving[j.name] = append(serving[j.name], time.Since(m.listed).Seconds())
+			call[j.name] = append(call[j.name], took.Seconds())
 			removeDead(t, cl, p)
 		}})
 	}
 	turns(t, s.rounds, sides...)
-	const measure = bench.Joining
-	var rows []bench.Row
-	for _, r := range s.rivals {
-		rows = append(rows, bench.Row{Measure: measure, Case: s.name, Unit: "s", Here: vote[here], Rival: r.name, Against: vote[r.name], Goal: r.goal})
+	row := func(what, rival string, of map[string]bench.Sample, limit float64) bench.Row {
+		return bench.Row{Measure: "new member, from added to voting", Case: s.name + what, Unit: "s", Here: of[here], Rival: rival, Against: of[rival], Goal: bench.Goal{Bound: bench.Ratio, Limit: limit}}
 	}
-	// A promoted member may not serve clients yet: etcdctl promotes such a
-	// member, the provider does not.
-	tight := s.rivals[0]
-	return append(rows,
-		bench.Row{Measure: measure, Case: s.name + ": until it serves clients", Unit: "s", Here: serving[here], Rival: tight.name, Against: serving[tight.name], Goal: tight.goal},
-		bench.Row{Measure: measure, Case: s.name + ": the whole operation", Unit: "s", Here: call[here], Rival: tight.name, Against: call[tight.name]})
-}
-
-// outlive writes more entries than the cluster keeps in its log.
-func outlive(t *testing.T, c *etcdtest.Cluster, entries int) {
-	t.Helper()
-	client := c.Client(t)
-	ctx := within(t, limit)
-	for range 2 * entries {
-		if _, err := client.Put(ctx, "/bench/life", "x"); err != nil {
-			t.Fatal(err)
-		}
+	return []bench.Row{
+		row("", tight, vote, 1.2),
+		row("", slower, vote, 1),
+		// A promoted member may not serve clients yet: etcdctl promotes such a
+		// member, the provider does not.
+		row(": until it serves clients", tight, serving, 1.2),
+		{Measure: "new member, from added to voting", Case: s.name + ": the whole operation", Unit: "s", Here: call[here], Rival: tight, Against: call[tight]},
 	}
-}
-
-// startOnceListed starts the machine when its member is listed, and sends that
-// time to the returned channel.
-func startOnceListed(t *testing.T, seen *spectator, p *etcdtest.Process) chan time.Time {
-	t.Helper()
-	listed, over, done := make(chan time.Time, 1), make(chan struct{}), make(chan struct{})
-	t.Cleanup(func() { close(over); <-done })
-	go func() {
-		defer close(done)
-		select {
-		case at := <-seen.listed:
-			p.Start()
-			listed <- at
-		case <-over:
-		}
-	}()
-	return listed
 }
 
 // removeDead ends the process of a member, removes the member, and waits until
@@ -176,24 +128,31 @@ func removeDead(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	id := c.MemberID(t, p)
 	p.PowerOff()
 	client := c.Client(t)
-	until(t, 50*time.Millisecond, func(ctx context.Context) error {
-		if _, err := client.MemberRemove(ctx, id); err != nil && !errors.Is(err, rpctypes.ErrMemberNotFound) {
-			return err
+	etcdtest.Eventually(t, "the member is removed", func() error {
+		_, err := client.MemberRemove(etcdtest.WaitContext(t), id)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil
 		}
-		return nil
+		return err
 	})
 	c.WaitHealthy(t)
-	pause(t, time.Second)
+	time.Sleep(time.Second)
 }
 
-// fill writes this many bytes, in values of 16 KiB under different keys.
-func fill(t *testing.T, c *etcdtest.Cluster, bytes int) {
+// fill writes what the store has, in values of 16 KiB under different keys. To an old
+// one it then writes more entries than the cluster keeps in its log.
+func fill(t *testing.T, c *etcdtest.Cluster, s store) {
 	t.Helper()
 	const value, perTxn = 16 << 10, 32
-	client := c.Client(t)
-	ctx := within(t, limit)
+	client, ctx := c.Client(t), etcdtest.WaitContext(t)
 	random := rand.NewChaCha8([32]byte{}) // values that cannot be compressed
-	for key := 0; key*value < bytes; {
+	put := func(ops ...clientv3.Op) {
+		t.Helper()
+		if _, err := client.Txn(ctx).Then(ops...).Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key := 0; key*value < s.bytes; {
 		var ops []clientv3.Op
 		for range perTxn {
 			text := make([]byte, value)
@@ -201,8 +160,11 @@ func fill(t *testing.T, c *etcdtest.Cluster, bytes int) {
 			ops = append(ops, clientv3.OpPut("/bench/"+strconv.Itoa(key), string(text)))
 			key++
 		}
-		if _, err := client.Txn(ctx).Then(ops...).Commit(); err != nil {
-			t.Fatal(err)
+		put(ops...)
+	}
+	if s.old {
+		for range 200 {
+			put(clientv3.OpPut("/bench/life", "x"))
 		}
 	}
 	c.WaitHealthy(t)
@@ -232,17 +194,10 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	}
 }
 
-// joiner adds the member of p to the cluster and promotes it.
-type joiner struct {
-	name string
-	goal bench.Goal
-	join func(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process)
-}
-
 // engineJoins adds a member as the provider does.
 func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
-	_, err := engineFor(t, c.Endpoints()).Join(within(t, limit), reconfigure.JoinRequest{
+	_, err := engineFor(t, c.Endpoints()).Join(etcdtest.WaitContext(t), reconfigure.JoinRequest{
 		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()},
 		Goal: reconfigure.Voting,
 	})
@@ -251,20 +206,22 @@ func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	}
 }
 
+// etcdctl runs etcdctl, as [etcdtest.Cluster.Etcdctl] does.
+type etcdctl func(args ...string) (string, error)
+
 var addedMember = regexp.MustCompile(`Member +([0-9a-f]+) added`)
 
 // tightLoop adds a member as a person's etcdctl script does.
 func tightLoop(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
-	_, id := etcdctlAdds(t, c.Etcdctl, p.Name, p.PeerURL())
-	etcdctlPromotes(t, c.Etcdctl, id)
+	etcdctl(c.Etcdctl).promotes(t, etcdctl(c.Etcdctl).adds(t, p.Name, p.PeerURL()))
 }
 
-// etcdctlPromotes requests the promotion until the member is a voter.
-func etcdctlPromotes(t *testing.T, etcdctl func(...string) (string, error), id string) {
+// promotes requests the promotion until the member is a voter.
+func (run etcdctl) promotes(t *testing.T, id string) {
 	t.Helper()
-	until(t, 20*time.Millisecond, func(context.Context) error {
-		_, err := etcdctl("member", "promote", id)
+	etcdtest.Eventually(t, "the member is promoted", func() error {
+		_, err := run("member", "promote", id)
 		if err != nil && strings.HasSuffix(strings.TrimSpace(err.Error()), "can only promote a learner member") {
 			return nil // an earlier call succeeded although its answer was an error
 		}
@@ -272,116 +229,85 @@ func etcdctlPromotes(t *testing.T, etcdctl func(...string) (string, error), id s
 	})
 }
 
-// etcdctlAdds adds a learner. Like a person, it tries again until the cluster
+// adds adds a learner and returns its ID. Like a person, it tries again until the cluster
 // considers itself healthy enough.
-func etcdctlAdds(t *testing.T, etcdctl func(...string) (string, error), name, peerURL string) (printed, id string) {
+func (run etcdctl) adds(t *testing.T, name, peerURL string) (id string) {
 	t.Helper()
-	until(t, 20*time.Millisecond, func(context.Context) (err error) {
-		printed, err = etcdctl("member", "add", name, "--learner", "--peer-urls="+peerURL)
+	etcdtest.Eventually(t, "the member is added", func() error {
+		printed, err := run("member", "add", name, "--learner", "--peer-urls="+peerURL)
+		if found := addedMember.FindStringSubmatch(printed); found != nil {
+			id = found[1]
+		}
 		return err
 	})
-	found := addedMember.FindStringSubmatch(printed)
-	if found == nil {
-		t.Fatalf("etcdctl member add printed %q", printed)
-	}
-	return printed, found[1]
+	return id
 }
 
-// pollEvery is a program that requests the promotion at that interval, starting
+// everyHalfSecond is a program that requests the promotion at that interval, starting
 // right after the addition, over a persistent connection.
-func pollEvery(interval time.Duration) func(*testing.T, *etcdtest.Cluster, *etcdtest.Process) {
-	return func(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
-		t.Helper()
-		client := c.Client(t)
-		var added *clientv3.MemberAddResponse
-		until(t, 20*time.Millisecond, func(ctx context.Context) (err error) {
-			added, err = client.MemberAddAsLearner(ctx, []string{p.PeerURL()})
-			return err
-		})
-		until(t, interval, func(ctx context.Context) error {
-			_, err := client.MemberPromote(ctx, added.Member.ID)
-			if errors.Is(err, rpctypes.ErrMemberNotLearner) {
-				return nil
-			}
-			return err
-		})
-	}
-}
-
-// until calls do until it succeeds.
-func until(t *testing.T, interval time.Duration, do func(context.Context) error) {
+func everyHalfSecond(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
-	ctx := within(t, limit)
+	client, ctx := c.Client(t), etcdtest.WaitContext(t)
+	var added *clientv3.MemberAddResponse
+	etcdtest.Eventually(t, "the member is added", func() (err error) {
+		added, err = client.MemberAddAsLearner(ctx, []string{p.PeerURL()})
+		return err
+	})
 	for {
-		call, cancel := context.WithTimeout(ctx, 10*time.Second)
-		err := do(call)
-		cancel()
-		if err == nil {
+		_, err := client.MemberPromote(ctx, added.Member.ID)
+		if err == nil || errors.Is(err, rpctypes.ErrMemberNotLearner) {
 			return
 		}
-		select {
-		case <-time.After(interval):
-		case <-ctx.Done():
-			t.Fatalf("not within %v: %v", limit, err)
+		if ctx.Err() != nil {
+			t.Fatal(err)
 		}
+		time.Sleep(500 * time.Millisecond)
 	}
 }
 
-// spectator records when a member appears in the list of a remaining member.
-type spectator struct {
-	listed, started, voting chan time.Time
-}
+// moments are when a remaining member listed another one, knew that it had started, and
+// listed it as a voter.
+type moments struct{ listed, started, voting time.Time }
 
-// watch polls every 3 ms until the member is a voter.
-func watch(t *testing.T, client *clientv3.Client, peerURL string) *spectator {
+// watch polls every 3 ms until the member is a voter, and calls listed when it is listed.
+// What it returns waits for the end of that.
+func watch(t *testing.T, client *clientv3.Client, peerURL string, listed func()) func() moments {
 	t.Helper()
-	s := &spectator{make(chan time.Time, 1), make(chan time.Time, 1), make(chan time.Time, 1)}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	done := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-done })
+	ctx, seen := etcdtest.WaitContext(t), make(chan moments, 1)
 	go func() {
-		defer close(done)
-		var listed, started bool
-		tick := time.NewTicker(3 * time.Millisecond)
-		defer tick.Stop()
+		defer close(seen)
+		var m moments
 		for ctx.Err() == nil {
-			if list, err := client.MemberList(ctx, clientv3.WithSerializable()); err == nil {
-				now := time.Now()
-				for _, m := range list.Members {
-					if !slices.Contains(m.PeerURLs, peerURL) {
-						continue
-					}
-					if !listed {
-						listed = true
-						s.listed <- now
-					}
-					if !started && m.Name != "" {
-						started = true
-						s.started <- now
-					}
-					if !m.IsLearner {
-						s.voting <- now
-						return
-					}
-				}
+			time.Sleep(3 * time.Millisecond)
+			list, err := client.MemberList(ctx, clientv3.WithSerializable())
+			if err != nil {
+				continue
 			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
+			now := time.Now()
+			i := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+			if i < 0 {
+				continue
+			}
+			if m.listed.IsZero() {
+				m.listed = now
+				listed()
+			}
+			if m.started.IsZero() && list.Members[i].Name != "" {
+				m.started = now
+			}
+			if !list.Members[i].IsLearner {
+				m.voting = now
+				seen <- m
+				return
 			}
 		}
 	}()
-	return s
-}
-
-// wait returns the time at which the event was seen.
-func wait(t *testing.T, what string, seen chan time.Time) time.Time {
-	t.Helper()
-	select {
-	case at := <-seen:
-		return at
-	case <-time.After(limit):
-		t.Fatalf("never seen: %s", what)
-		return time.Time{}
+	return func() moments {
+		t.Helper()
+		m, ok := <-seen
+		if !ok {
+			t.Fatal("the member was never a voter")
+		}
+		return m
 	}
 }

@@ -67,10 +67,6 @@ type Bound string
 const (
 	// Ratio limits the provider's value to a multiple of the rival's.
 	Ratio Bound = "×"
-	// Excess limits the provider's value minus the rival's, in the row's unit.
-	Excess Bound = "+"
-	// Below requires a value below the rival's.
-	Below Bound = "<"
 	// Value limits the provider's value, independently of the rival's.
 	Value Bound = "="
 	// None is for a row without a goal.
@@ -99,14 +95,9 @@ type Row struct {
 
 // Met reports whether the goal is reached. It is true for a row without a goal.
 func (r Row) Met() bool {
-	here, there := r.Here.Median(), r.Against.Median()
-	switch r.Goal.Bound {
+	switch here := r.Here.Median(); r.Goal.Bound {
 	case Ratio:
-		return here <= r.Goal.Limit*there
-	case Excess:
-		return here-there <= r.Goal.Limit
-	case Below:
-		return here < there
+		return here <= r.Goal.Limit*r.Against.Median()
 	case Value:
 		return here <= r.Goal.Limit
 	default:
@@ -118,10 +109,6 @@ func (r Row) goal() string {
 	switch r.Goal.Bound {
 	case Ratio:
 		return "≤ " + figure(r.Goal.Limit) + " ×"
-	case Excess:
-		return "≤ + " + figure(r.Goal.Limit) + " " + r.Unit
-	case Below:
-		return "below"
 	case Value:
 		return "≤ " + figure(r.Goal.Limit) + " " + r.Unit
 	default:

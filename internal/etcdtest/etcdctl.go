@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -15,16 +16,22 @@ import (
 // error contains the standard error. etcdctl gives up after a fifth of [WaitLimit].
 func (c *Cluster) Etcdctl(args ...string) (string, error) {
 	c.tb.Helper()
-	ctx := WaitContext(c.tb)
-	cmd := exec.CommandContext(ctx, EtcdctlBinary(c.tb, c.opts.Version), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
-	cmd.Env = append(inheritedEnvironment(), "ETCDCTL_API=3", "ETCDCTL_ENDPOINTS="+strings.Join(c.Endpoints(), ","))
+	env := []string{"ETCDCTL_ENDPOINTS=" + strings.Join(c.Endpoints(), ",")}
 	if c.opts.TLS != nil {
 		cert := c.opts.TLS.Client(clientName)
-		cmd.Env = append(cmd.Env, "ETCDCTL_CACERT="+c.opts.TLS.CAFile, "ETCDCTL_CERT="+cert.CertFile, "ETCDCTL_KEY="+cert.KeyFile)
+		env = append(env, "ETCDCTL_CACERT="+c.opts.TLS.CAFile, "ETCDCTL_CERT="+cert.CertFile, "ETCDCTL_KEY="+cert.KeyFile)
 	}
 	if c.opts.Password != "" {
-		cmd.Env = append(cmd.Env, "ETCDCTL_USER="+user+":"+c.opts.Password)
+		env = append(env, "ETCDCTL_USER="+user+":"+c.opts.Password)
 	}
+	return Etcdctl(c.tb, c.opts.Version, env, args...)
+}
+
+// Etcdctl runs etcdctl with these variables; see [Cluster.Etcdctl].
+func Etcdctl(tb TB, v Version, env []string, args ...string) (string, error) {
+	tb.Helper()
+	cmd := exec.CommandContext(WaitContext(tb), EtcdctlBinary(tb, v), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
+	cmd.Env = slices.Concat(inheritedEnvironment(), []string{"ETCDCTL_API=3"}, env)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -27,7 +27,7 @@ func gaps(document string) ([]bars, error) {
 		{"The leader is replaced", bench.LongestGap, "the leader is replaced", "etcdctl member remove, add, promote"},
 		{"All three members are replaced", bench.Replacement(3), bench.LongestGap, "etcdctl, by hand"},
 	} {
-		l, err := bench.Find(lines, g.measure, g.what, "")
+		l, err := bench.Find(lines, g.measure, g.what)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -70,7 +71,7 @@ func TestAccImport(t *testing.T) {
 	}
 
 	f.Rebuild = map[string]string{"b": "1"}
-	writer := f.Writer("a", "c")
+	writer := f.Writer(50 * time.Millisecond)
 	f.Form()
 	f.MustNotPause(writer, acctest.Pause, "a", "c")
 	f.MustHaveReplaced(before, "b")

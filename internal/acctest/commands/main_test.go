@@ -18,6 +18,6 @@ func TestMain(m *testing.M) { acctest.Main(m) }
 func configuration(t *testing.T, access acctest.Access, resources string) *acctest.Workspace {
 	t.Helper()
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	w.Write("main.tf", acctest.Required +access.ProviderConfig()+resources)
+	w.Write("main.tf", acctest.Required+access.ProviderConfig()+resources)
 	return w
 }

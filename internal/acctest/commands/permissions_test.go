@@ -125,7 +125,7 @@ func (b *secured) as(name string) {
 	b.t.Helper()
 	a := b.login.access(b, name)
 	a.Endpoints = b.Endpoints()
-	b.Write("provider.tf", acctest.Required +a.ProviderConfig())
+	b.Write("provider.tf", acctest.Required+a.ProviderConfig())
 }
 
 // members returns the number of members of the cluster.
