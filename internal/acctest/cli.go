@@ -80,8 +80,7 @@ var built struct {
 }
 
 // ProviderBinary builds the provider, once for each test binary, and returns
-// its path. The provider can record its connections; see [Workspace.Record].
-// [Main] removes it.
+// its path. [Main] removes it.
 func ProviderBinary(tb testing.TB) string {
 	tb.Helper()
 	built.once.Do(func() {
@@ -90,7 +89,7 @@ func ProviderBinary(tb testing.TB) string {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), etcdtest.WaitLimit)
 		defer cancel()
-		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-tags", RecordTag, "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
+		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
 		if underRace {
 			args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 			if built.err = watchRaces(built.dir); built.err != nil {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +56,8 @@ func TestAccLife(t *testing.T) {
 
 		f.Image = "two"
 		f.Add("d")
+		f.prints(225, `# etcd_cluster\.this will be updated in-place`, regexp.QuoteMeta(f.Nodes["d"].Client), `~ "a" += \{`, `"image" = "one" -> "two"`,
+			`~ pending +=`, `\+ "b"`, `\+ "c"`, `# etcd_member\.node\["a"\] must be replaced`, `# etcd_member\.node\["d"\] will be created`)
 		o := f.Form()
 		inOrder(o, replacement("a")...)
 		inOrder(o, append([]step{done(machine("a"), "delete")}, growth("d")...)...)
@@ -69,6 +73,26 @@ func TestAccLife(t *testing.T) {
 		f.Destroy().MustSucceed()
 		f.MustBeGone()
 	})
+}
+
+// prints fails the test unless the human-readable output of a plan has at most so many
+// lines, and lines that match the expressions, in this order: it shows names, addresses
+// and what is next in the queue, but no long text for each node.
+func (f *Fleet) prints(limit int, expressions ...string) {
+	f.TB.Helper()
+	f.Save()
+	text := string(f.Run("plan", "-no-color", "-input=false").MustSucceed().Stdout)
+	lines := strings.Split(text, "\n")
+	if len(lines) > limit {
+		f.TB.Errorf("the plan has %d lines, want at most %d:\n%s", len(lines), limit, text)
+	}
+	for _, e := range expressions {
+		i := slices.IndexFunc(lines, regexp.MustCompile(e).MatchString)
+		if i < 0 {
+			f.TB.Fatalf("no line matches %q where it should:\n%s", e, text)
+		}
+		lines = lines[i+1:]
+	}
 }
 
 // manyURLs gives a node IPv6 addresses and host names, and several URLs of each kind, of

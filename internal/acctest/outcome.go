@@ -119,15 +119,6 @@ func (o *Outcome) MustSucceed() *Outcome {
 	return o
 }
 
-// MustFail fails the test unless the exit code is 1.
-func (o *Outcome) MustFail() *Outcome {
-	o.TB.Helper()
-	if o.ExitCode != 1 {
-		o.TB.Fatalf("%s: exit code %d, want 1\n%s", strings.Join(o.Args, " "), o.ExitCode, o.Report())
-	}
-	return o
-}
-
 // MustBeQuiet fails the test if there is any diagnostic.
 func (o *Outcome) MustBeQuiet() *Outcome {
 	o.TB.Helper()
@@ -156,31 +147,20 @@ func (o *Outcome) Errors() (errors []Diagnostic) {
 	return errors
 }
 
-// MustSay fails the test unless there is exactly one error, with that summary.
-// It returns the error.
-func (o *Outcome) MustSay(summary string) Diagnostic {
+// MustSay fails the test unless the run failed with exactly one error, with that summary
+// and a detail that contains the texts in this order.
+func (o *Outcome) MustSay(summary string, texts ...string) {
 	o.TB.Helper()
-	errors := o.MustFail().Errors()
-	if len(errors) != 1 || errors[0].Summary != summary {
-		o.TB.Fatalf("%s: want one error, %q, got:\n%s", strings.Join(o.Args, " "), summary, o.Report())
+	errors := o.Errors()
+	if o.ExitCode != 1 || len(errors) != 1 || errors[0].Summary != summary {
+		o.TB.Fatalf("%s: exit code %d, want one error, %q, got:\n%s", strings.Join(o.Args, " "), o.ExitCode, summary, o.Report())
 	}
-	return errors[0]
-}
-
-// MustContain fails the test unless the summary equals summary and the detail
-// contains the texts in this order.
-func (d Diagnostic) MustContain(tb testing.TB, summary string, texts ...string) {
-	tb.Helper()
-	rest := d.Detail
+	rest := errors[0].Detail
 	for _, text := range texts {
 		_, after, found := strings.Cut(rest, text)
 		if !found {
-			tb.Errorf("no %q in what follows:\n%s", text, rest)
-			return
+			o.TB.Fatalf("no %q in what follows:\n%s", text, rest)
 		}
 		rest = after
-	}
-	if d.Summary != summary {
-		tb.Errorf("the summary is %q, want %q", d.Summary, summary)
 	}
 }

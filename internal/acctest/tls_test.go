@@ -10,17 +10,19 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // A life with mutual TLS and a password, which is configured before authentication is on
-// and required afterwards. Credentials go to the members only, and even the trace log
-// contains no secrets.
+// and required afterwards. Even the trace log contains no secrets. The cluster forms by a
+// token, grows, and rolls without the token, which the destroy removes.
 func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	t.Parallel()
 	const password = "Wq9zLkT4-not-to-be-seen"
 	pki := etcdtest.NewPKI(t)
-	f := NewFleet(t, FleetOptions{TLS: pki, Password: password})
+	f := NewFleet(t, FleetOptions{TLS: pki, Password: password, Registry: etcdtest.V35})
 	trace := filepath.Join(filepath.Dir(f.Dir), "trace.log")
 	f.Env = append(f.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+trace)
 	f.Form().MustBeQuiet()
@@ -35,6 +37,10 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	states := f.Read("terraform.tfstate") + f.Read("terraform.tfstate.backup")
 	f.Destroy().MustSucceed()
 	f.MustBeGone()
+	left, err := f.Registry.Client(t).Get(etcdtest.WaitContext(t), "/_etcd/registry/", clientv3.WithPrefix())
+	if err != nil || len(left.Kvs) > 0 {
+		t.Errorf("left in the discovery cluster: %v, %v", left, err)
+	}
 
 	log, err := os.ReadFile(trace)
 	if err != nil {

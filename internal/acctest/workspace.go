@@ -37,13 +37,8 @@ type Workspace struct {
 	// CLIConfig is the file of the CLI's own settings.
 	CLIConfig string
 
-	// Trusted are the addresses that the configuration has named so far.
-	Trusted map[string]bool
-
 	cli   string
 	limit time.Duration
-	// recordAt is the file for recorded connections, or empty.
-	recordAt string
 
 	mu   sync.Mutex
 	runs []*Running
@@ -70,7 +65,7 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
 	o.CLI = cmp.Or(o.CLI, CLI(tb))
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, etcdtest.WaitLimit), Trusted: map[string]bool{}}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, etcdtest.WaitLimit)}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -135,7 +130,6 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.TB.Helper()
-	w.trust(text)
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
 		w.TB.Fatal(err)
 	}
@@ -216,9 +210,6 @@ func (w *Workspace) launch(args []string) *Running {
 	// The CLI starts the provider three or four times, and each time creates
 	// keys and certificates for the connection: half of the cost of a run.
 	r.Cmd.Env = append(r.Cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
-	if w.recordAt != "" {
-		r.Cmd.Env = append(r.Cmd.Env, recordVariable+"="+w.recordAt)
-	}
 	r.Cmd.Env = append(r.Cmd.Env, w.Env...)
 	r.Cmd.Stdout, r.Cmd.Stderr = &r.stdout, &r.stderr
 	// A provider whose CLI was killed holds the pipes open.

@@ -217,7 +217,6 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 		defer stop()
 	}
 	if token := c.token.current(); token != "" {
-		c.to.record(sentToken)
 		call = metadata.AppendToOutgoingContext(call, rpctypes.TokenFieldNameGRPC, token)
 	}
 	if err := f(call); err != nil {

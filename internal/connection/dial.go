@@ -58,7 +58,7 @@ type dialer struct {
 func newDialer(s Settings, endpoint string, to wire) *dialer {
 	d := &dialer{endpoint: endpoint, to: to, timeout: s.dialTimeout(), security: insecure.NewCredentials()}
 	if isHTTPS(endpoint) {
-		config := to.recordCertificate(s.TLS)
+		config := s.TLS
 		if config == nil {
 			config = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
@@ -79,7 +79,6 @@ func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
 }
 
 func (d *dialer) open(ctx context.Context) (net.Conn, error) {
-	d.to.record(sentNothing)
 	return open(ctx, 0, d.to.address)
 }
 
@@ -199,9 +198,6 @@ var errNoHeader = errors.New("its answer has no header, which etcd's answers hav
 // unary sends a request, and limits what a server may answer: the size of a message,
 // and that it has a header.
 func (d *dialer) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	if method == "/etcdserverpb.Auth/Authenticate" {
-		d.to.record(sentPassword) // later requests carry a token, if the password is right
-	}
 	err := d.request(ctx, cc, func(how ...grpc.CallOption) error {
 		return invoke(ctx, method, req, reply, cc, limited(method, opts, how)...)
 	})
@@ -277,14 +273,6 @@ func wireOf(endpoint string) wire {
 	}
 	return wire{u.Scheme, u.Host}
 }
-
-// The kinds that [wire.record] records.
-const (
-	sentNothing     = "none"
-	sentPassword    = "password"
-	sentToken       = "token"
-	sentCertificate = "certificate"
-)
 
 // World takes the place of the network in tests; see [Pool]. It simulates no TLS.
 type World interface {

@@ -50,9 +50,6 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Response != nil { // that redirected
 		t.settings = t.settings.withoutCertificate()
 	}
-	if req.Header.Get("Authorization") != "" {
-		t.wire(req.URL).record(sentPassword)
-	}
 	if t.world != nil {
 		return t.world.Web(t.wire(req.URL).url()).RoundTrip(req)
 	}
@@ -70,9 +67,8 @@ func (t transport) to(u *url.URL) webTransport {
 	return &http.Transport{
 		IdleConnTimeout: keepaliveTime,
 		Proxy:           t.proxy,
-		TLSClientConfig: w.recordCertificate(t.settings.TLS.Clone()),
+		TLSClientConfig: t.settings.TLS.Clone(),
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			w.record(sentNothing)
 			if address == wireOf(withPort(u.String())).address {
 				address = w.address
 			}

@@ -45,9 +45,9 @@ func useTunnels(f *acctest.Fleet, ways map[string]string) {
 	f.Write("provider.tf", b.String())
 }
 
-// The client URLs of the cluster are unreachable from here. With a proxy for
-// each member everything works. With the same proxy for all, the errors name
-// the members that cannot be asked, and nothing is changed.
+// The client URLs of the cluster are unreachable from here. With a proxy for each member
+// everything works. With the proxy of one for all, the error names the member that cannot
+// be asked.
 func TestAccTunnels(t *testing.T) {
 	t.Parallel()
 	f := acctest.NewFleet(t, acctest.FleetOptions{})
@@ -55,37 +55,12 @@ func TestAccTunnels(t *testing.T) {
 	useTunnels(f, ways)
 	f.Form().MustBeQuiet()
 	f.Settled()
-
-	shared := func(way string) {
-		all := map[string]string{}
-		for advertised := range ways {
-			all[advertised] = way
-		}
-		useTunnels(f, all)
+	shared := map[string]string{}
+	for advertised := range ways {
+		shared[advertised] = ways[f.Nodes["a"].Client]
 	}
-	var behind []string
-	for _, way := range slices.Sorted(maps.Values(ways)) {
-		behind = append(behind, strings.TrimPrefix(way, "http://"))
-	}
-	balancer := etcdtest.Proxy(t, behind...)
-	shared("http://" + balancer.Addr())
-	for range 3 { // whichever member answers for another one
-		f.Plan().MustBeEmpty()
-	}
-	if balancer.Accepted() == 0 {
-		t.Error("nothing came through the load balancer")
-	}
-
-	t.Log("a load balancer that leads to a only")
-	shared(ways[f.Nodes["a"].Client])
-	f.Plan().MustDo(map[string]string{})
-	c := f.Nodes["c"]
+	useTunnels(f, shared)
+	f.Plan().MustBeEmpty()
 	f.Drop("c")
-	e := f.Apply().MustSay("Cannot remove member c")
-	e.MustContain(t, e.Summary, f.Nodes["b"].Client, "address_map")
-
-	f.Nodes["c"] = c
-	useTunnels(f, ways)
-	f.MustVote("a", "b", "c")
-	f.Settled()
+	f.Apply().MustSay("Cannot remove member c", f.Nodes["b"].Client, "address_map")
 }

@@ -13,11 +13,3 @@ import (
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
-
-// configuration returns a workspace with that access and these resources.
-func configuration(t *testing.T, access acctest.Access, resources string) *acctest.Workspace {
-	t.Helper()
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	w.Write("main.tf", acctest.Required+access.ProviderConfig()+resources)
-	return w
-}

@@ -20,7 +20,6 @@ variable "nodes" {
     etcd = string
     # "member" or "learner".
     joins   = optional(string, "member")
-    promote = optional(bool, false)
   }))
 }
 
@@ -118,7 +117,6 @@ resource "etcd_learner" "node" {
   for_each   = { for name, node in var.nodes : name => node if node.joins == "learner" }
   config     = etcd_cluster.this.node[each.key]
   machine_id = terraform_data.machine[each.key].id
-  promote    = each.value.promote
   timeouts = {
     create = "90s"
   }
