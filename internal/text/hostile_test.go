@@ -222,28 +222,6 @@ func (f *filler) value(v reflect.Value, depth int) {
 	}
 }
 
-// Test that every text is formatted by sprintf, which cleans what comes from outside.
-func TestTextsAreFormattedBySprintf(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || file == "clean.go" {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, i := range parsed.Imports {
-			if i.Path.Value == `"fmt"` {
-				t.Errorf("%s imports fmt", file)
-			}
-		}
-	}
-}
-
 // constants returns the values of all constants of a type in files.
 func constants(t *testing.T, pattern, typ string) (out []string) {
 	t.Helper()

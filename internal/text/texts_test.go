@@ -176,19 +176,6 @@ func TestEveryTextIsRendered(t *testing.T) {
 	}
 }
 
-// Test that every refusal of a replaced token that advises untaint explains the address
-// during a pending move.
-func TestEveryRefusalLeadsToUntaint(t *testing.T) {
-	golden, err := os.ReadFile(filepath.Join("testdata", "bootstrap.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := strings.Count(string(golden), "untaint 'ADDRESS'")
-	if found < 5 || found != strings.Count(string(golden), untaint) {
-		t.Errorf("%d refusals advise untaint, and %d explain the address", found, strings.Count(string(golden), untaint))
-	}
-}
-
 // Test that a shell parses any key as one word.
 func TestShellWord(t *testing.T) {
 	bash, err := exec.LookPath("bash")
