@@ -17,6 +17,14 @@ type named struct {
 	text Message
 }
 
+// unnamed are texts that need no name.
+func unnamed(texts ...Message) (all []named) {
+	for _, text := range texts {
+		all = append(all, named{text: text})
+	}
+	return all
+}
+
 // mustBeTexts compares texts with a file under testdata, where they can be read like a
 // user sees them.
 func mustBeTexts(t *testing.T, file string, texts []named) {
@@ -24,53 +32,30 @@ func mustBeTexts(t *testing.T, file string, texts []named) {
 	var b strings.Builder
 	for _, c := range texts {
 		mustFollowPattern(t, c.text)
-		mustBeShort(t, c.text)
+		if n := len(strings.Fields(c.text.Summary)); n > 8 {
+			t.Errorf("a summary has at most eight words, this one %d: %q", n, c.text.Summary)
+		}
 		b.WriteString(strings.TrimSpace("== "+c.name) + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
 	}
 	mustBeGolden(t, file, b.String())
 }
 
-// mustBeMessages is [mustBeTexts] of texts that need no name.
-func mustBeMessages(t *testing.T, file string, texts []Message) {
-	t.Helper()
-	var all []named
-	for _, text := range texts {
-		all = append(all, named{text: text})
-	}
-	mustBeTexts(t, file, all)
-}
+var (
+	// summaries are one line that begins with a capital or an argument.
+	summaries = regexp.MustCompile(`^([A-Z]|size\b|desired\b)\S*( \S+)*$`)
+	// unfilled is what no text holds, apart from the characters of names.
+	unfilled = regexp.MustCompile(`%!|  |\.\.| \.|\(\)|<nil>|secret|` + inBraces.String())
+)
 
-// arguments match texts that may begin with a small letter.
-var arguments = regexp.MustCompile(`^(size|desired)\b`)
-
-// mustFollowPattern fails the test unless the summary is one line without a
-// full stop and the detail is whole sentences without unfilled placeholders.
+// mustFollowPattern fails the test unless the detail of a text is whole sentences, in which
+// nothing is left to fill.
 func mustFollowPattern(t *testing.T, text Message) {
 	t.Helper()
-	if s := text.Summary; s == "" || strings.HasSuffix(s, ".") || strings.ContainsAny(s, "\n") || s[:1] != strings.ToUpper(s[:1]) && !arguments.MatchString(s) {
-		t.Errorf("a summary is one line, without a full stop, and begins with a capital or an argument: %q", s)
-	}
-	paragraphs := strings.Split(text.Detail, "\n\n")
-	if first := paragraphs[0]; !strings.HasSuffix(first, ".") && !strings.HasSuffix(first, ":") {
-		t.Errorf("%q: the detail is not whole sentences: %q", text.Summary, first)
-	}
-	if field := inBraces.FindString(text.Summary + text.Detail); field != "" {
-		t.Errorf("%q: nothing stands for %s", text.Summary, field)
-	}
-	line, _, _ := strings.Cut(paragraphs[0], "\n")         // before a list
-	listed := strings.ReplaceAll(line, "and . _", "and _") // characters of names
-	for _, odd := range []string{"%!", "  ", "..", " .", "()", "<nil>"} {
-		if strings.Contains(text.Summary+listed, odd) {
-			t.Errorf("%q has %q in it: %q", text.Summary, odd, paragraphs[0])
-		}
-	}
-}
-
-// mustBeShort fails the test if a summary has more than eight words.
-func mustBeShort(t *testing.T, text Message) {
-	t.Helper()
-	if n := len(strings.Fields(text.Summary)); n > 8 {
-		t.Errorf("a summary has at most eight words, this one %d: %q", n, text.Summary)
+	first, _, _ := strings.Cut(text.Detail, "\n\n")
+	line, _, _ := strings.Cut(first, "\n") // before a list
+	odd := unfilled.FindString(strings.ReplaceAll(text.Summary+" · "+line, "and . _", "and _"))
+	if !summaries.MatchString(text.Summary) || strings.HasSuffix(text.Summary, ".") || !strings.HasSuffix(first, ".") && !strings.HasSuffix(first, ":") || odd != "" {
+		t.Errorf("not a summary and whole sentences, or it has %q in it: %q: %q", odd, text.Summary, first)
 	}
 }
 

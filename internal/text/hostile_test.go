@@ -112,18 +112,14 @@ func mustBeHarmless(t *testing.T, seed uint64, got, want []string) {
 	}
 }
 
-// errorShapes are the errors that the texts distinguish.
-func errorShapes() []reflect.Type {
-	return []reflect.Type{
-		nil, // a plain error
-		reflect.TypeFor[*connection.Error](), reflect.TypeFor[*connection.EndpointError](), reflect.TypeFor[*connection.TLSError](),
-		reflect.TypeFor[*connection.Unreachable](), reflect.TypeFor[*cluster.Malformed](), reflect.TypeFor[*cluster.NotDeleted](),
-		reflect.TypeFor[*claim.BusyError](), reflect.TypeFor[*claim.LostError](), reflect.TypeFor[*claim.HeldError](), reflect.TypeFor[*claim.AlarmError](),
-		reflect.TypeFor[*reconfigure.Refusal](), reflect.TypeFor[*reconfigure.Unidentified](), reflect.TypeFor[*reconfigure.OtherCluster](), reflect.TypeFor[*reconfigure.NoCluster](),
-		reflect.TypeFor[*reconfigure.Incomplete](), reflect.TypeFor[*reconfigure.LockLost](), reflect.TypeFor[*reconfigure.Queued](), reflect.TypeFor[*reconfigure.HeldUp](),
-		reflect.TypeFor[*reconfigure.Unfinished](), reflect.TypeFor[*reconfigure.NotGivenUp](), reflect.TypeFor[*reconfigure.BadSnapshot](), reflect.TypeFor[*reconfigure.NoDirectory](), reflect.TypeFor[*reconfigure.IsDirectory](),
-		reflect.TypeFor[*discovery.ServiceError](),
-	}
+// errorShapes are the errors that the texts distinguish, and none, for a plain error.
+var errorShapes = []any{
+	nil,
+	&connection.Error{}, &connection.EndpointError{}, &connection.TLSError{}, &connection.Unreachable{}, &cluster.Malformed{}, &cluster.NotDeleted{},
+	&claim.BusyError{}, &claim.LostError{}, &claim.HeldError{}, &claim.AlarmError{},
+	&reconfigure.Refusal{}, &reconfigure.Unidentified{}, &reconfigure.OtherCluster{}, &reconfigure.NoCluster{}, &reconfigure.Incomplete{}, &reconfigure.LockLost{},
+	&reconfigure.Queued{}, &reconfigure.HeldUp{}, &reconfigure.Unfinished{}, &reconfigure.NotGivenUp{}, &reconfigure.BadSnapshot{}, &reconfigure.NoDirectory{},
+	&reconfigure.IsDirectory{}, &discovery.ServiceError{},
 }
 
 // rendered calls a text with arguments made of words. ok is false if it panics.
@@ -175,9 +171,8 @@ func (f *filler) value(v reflect.Value, depth int) {
 		v.Set(reflect.ValueOf(time.Unix(1e9, 0).UTC()))
 		return
 	case t == reflect.TypeFor[error]():
-		shapes := errorShapes()
-		if shape := shapes[f.IntN(len(shapes))]; shape != nil && depth < 3 {
-			e := reflect.New(shape.Elem())
+		if shape := errorShapes[f.IntN(len(errorShapes))]; shape != nil && depth < 3 {
+			e := reflect.New(reflect.TypeOf(shape).Elem())
 			f.value(e.Elem(), depth+1)
 			v.Set(e)
 			return
