@@ -5,13 +5,12 @@ package joinscript
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,66 +19,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
-
-// realRegistry is a discovery cluster on a real etcd.
-type realRegistry struct {
-	process  *etcdtest.Process
-	protocol string
-}
-
-func newRealRegistry(t *testing.T, protocol string, v etcdtest.Version) *realRegistry {
-	t.Helper()
-	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, V2: protocol == "v2"})
-	return &realRegistry{process: c.Members()[0], protocol: protocol}
-}
-
-// token creates a token of size three.
-func (g *realRegistry) token(t *testing.T, token string) map[string]string {
-	t.Helper()
-	if g.protocol == "v3" {
-		if _, err := g.process.Client(t).Put(t.Context(), "/_etcd/registry/"+token+"/_config/size", "3"); err != nil {
-			t.Fatal(err)
-		}
-		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
-	}
-	g.v2(t, http.MethodPut, "/_etcd/registry/"+token+"/_config/size", "3")
-	return map[string]string{"ETCD_DISCOVERY": g.process.ClientURL() + "/v2/keys/_etcd/registry/" + token, "ETCD_DISCOVERY_FALLBACK": "exit"}
-}
-
-// v2 changes a key of v2, which exists or does not.
-func (g *realRegistry) v2(t *testing.T, method, key, value string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), method, g.process.ClientURL()+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if response.StatusCode >= 300 && response.StatusCode != http.StatusNotFound {
-		t.Fatalf("the registry answers %s", response.Status)
-	}
-}
-
-// founders returns three machines with the environment of a token, and with
-// etcd where the script expects it.
-func founders(t *testing.T, sh shell, v etcdtest.Version, env map[string]string) (a, b, c *etcdtest.Process) {
-	t.Helper()
-	var all []*etcdtest.Process
-	for _, name := range []string{"a", "b", "c"} {
-		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: v, Env: env})
-		p.Env["ETCD_JOIN_BIN"] = t.TempDir()
-		if err := os.Symlink(etcdtest.Binary(t, v), filepath.Join(p.Env["ETCD_JOIN_BIN"], "etcd")); err != nil {
-			t.Fatal(err)
-		}
-		sh.before(t, p)
-		all = append(all, p)
-	}
-	return all[0], all[1], all[2]
-}
 
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
@@ -94,21 +33,13 @@ func TestDiscovery(t *testing.T) {
 		{"v3", etcdtest.V35, etcdtest.V37},
 		{"v3", etcdtest.V37, etcdtest.V35},
 	}
-	for _, sh := range shells(t) {
-		for i, one := range combinations {
-			// Each under one shell, or all under dash and two under the others.
-			if !sh.due(i) || sh.index > 0 && etcdtest.Full() && i != 0 && i != 4 {
-				continue
-			}
-			name := fmt.Sprintf("%s registry %s members %s %s", one.protocol, one.registry, one.members, sh.name)
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				sh.must(t)
-				g := newRealRegistry(t, one.protocol, one.registry)
-				t.Run("life", func(t *testing.T) { discoveryLife(t, g, sh, one.members) })
-				t.Run("rescue", func(t *testing.T) { discoveryRescue(t, g, sh, one.members) })
-			})
-		}
+	for i, one := range combinations {
+		t.Run(fmt.Sprintf("%s registry %s members %s", one.protocol, one.registry, one.members), func(t *testing.T) {
+			t.Parallel()
+			sh, g := nth(t, i), newRegistry(t, one.protocol, one.registry)
+			t.Run("life", func(t *testing.T) { discoveryLife(t, g, sh, one.members) })
+			t.Run("rescue", func(t *testing.T) { discoveryRescue(t, g, sh, one.members) })
+		})
 	}
 }
 
@@ -128,9 +59,11 @@ func listening(t *testing.T, all ...*etcdtest.Process) {
 
 // discoveryLife forms a cluster of three. One member is wiped, refused, removed
 // and added again, always with the environment of the token, which is retired.
-func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
-	env := g.token(t, "life")
-	a, b, c := founders(t, sh, v, env)
+func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
+	g.set(t, "life", "3")
+	env := g.env("life")
+	all := machines(t, sh, v, 3, env)
+	a, b, c := all[0], all[1], all[2]
 	a.Supervise(supervised)
 	b.Supervise(supervised)
 	// The last one knows the others, whose etcd waits for it.
@@ -162,7 +95,7 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	remove(t, client, c)
 	c.Supervise(supervised)
 	logged(t, c, "etcd-join: not added yet")
-	t.Logf("announced and not started: %v", admit(t, client, c))
+	admit(t, client, c)
 	oneCluster(t, 3, client, a, b, c)
 	c.Kill()
 	ready(t, c)
@@ -170,47 +103,27 @@ func discoveryLife(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) 
 	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
 }
 
-// mustBeFounded expects that the initial members of a token have formed the
-// cluster, with the same IDs for any versions and any way of starting, and that
-// the discovery cluster has one entry for each.
-func mustBeFounded(t *testing.T, g *realRegistry, token string, founders ...*etcdtest.Process) {
+// mustBeFounded expects that the members of a cluster have the IDs that follow from the
+// token, for any versions and any way of starting, and one registration each.
+func mustBeFounded(t *testing.T, g *registry, token string, founders ...*etcdtest.Process) {
 	t.Helper()
-	client := founders[0].Client(t)
-	oneCluster(t, len(founders), client, founders...)
-	var ids []membership.MemberID
-	want := map[string]string{}
+	var want []string
 	for _, p := range founders {
 		id := membership.ComputeMemberID([]string{p.PeerURL()}, token, nil)
-		if got, _ := listed(t, client, p); got != uint64(id) {
+		if got, _ := listed(t, founders[0].Client(t), p); got != uint64(id) {
 			t.Errorf("%s is member %x, want %s", p.Name, got, id)
 		}
-		ids = append(ids, id)
-		want[fmt.Sprintf("/_etcd/registry/%s/members/%x", token, uint64(id))] = p.Name + "=" + p.PeerURL()
+		want = append(want, fmt.Sprintf("%s%s/members/%x %s=%s", prefix, token, uint64(id), p.Name, p.PeerURL()))
 	}
-	list, err := client.MemberList(etcdtest.WaitContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := membership.ComputeClusterID(ids); list.Header.ClusterId != uint64(want) {
-		t.Errorf("the cluster is %x, want %s", list.Header.ClusterId, want)
-	}
-	registered, err := g.process.Client(t).Get(etcdtest.WaitContext(t), "/_etcd/registry/"+token+"/members/", clientv3.WithPrefix())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, kv := range registered.Kvs {
-		got[string(kv.Key)] = string(kv.Value)
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("registered are %v, want %v", got, want)
+	if got := g.members(t, token); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("registered are %q, want %q", got, want)
 	}
 }
 
 // discoveryJoiner starts a fourth member without known addresses. It reads the
 // initial members from the discovery cluster and does not modify it, whatever
 // other discovery variables it has.
-func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client, formed ...*etcdtest.Process) {
+func discoveryJoiner(t *testing.T, g *registry, sh shell, v etcdtest.Version, env map[string]string, client *clientv3.Client, formed ...*etcdtest.Process) {
 	joins := map[string]string{
 		"ETCD_INITIAL_CLUSTER_STATE": "existing", "ETCD_DISCOVERY_CACERT": "/nowhere", "ETCD_DISCOVERY_USER": "nobody:nothing",
 	}
@@ -231,7 +144,7 @@ func discoveryJoiner(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version
 }
 
 // waiting returns the log line of an initial member that has registered.
-func waiting(g *realRegistry, v etcdtest.Version) string {
+func waiting(g *registry, v etcdtest.Version) string {
 	switch {
 	case g.protocol == "v2":
 		return "waiting for more"
@@ -245,9 +158,11 @@ func waiting(g *realRegistry, v etcdtest.Version) string {
 // discoveryRescue kills two initial members while they wait for the third. etcd
 // would reject them as duplicates (v2), but the script admits them, before and
 // after the third has formed a cluster.
-func discoveryRescue(t *testing.T, g *realRegistry, sh shell, v etcdtest.Version) {
-	env := g.token(t, "rescue")
-	a, b, c := founders(t, sh, v, env)
+func discoveryRescue(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
+	g.set(t, "rescue", "3")
+	env := g.env("rescue")
+	all := machines(t, sh, v, 3, env)
+	a, b, c := all[0], all[1], all[2]
 	for _, p := range []*etcdtest.Process{b, c} {
 		p.Start()
 		logged(t, p, waiting(g, v))
@@ -294,78 +209,45 @@ func TestRegistryWithAuthentication(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			sh := nth(t, i)
+			sh.script = Discovery()
 			pki := etcdtest.NewPKI(t)
-			registry := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, TLS: pki, Password: "the-root",
+			c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, TLS: pki, Password: "the-root",
 				Env: map[string]string{"ETCD_BCRYPT_COST": "4"}})
-			g := &realRegistry{process: registry.Members()[0], protocol: "v3"}
-			const password = "pass'\"\\w:rd"
-			client := registry.Client(t)
+			g := &registry{process: c.Members()[0], protocol: "v3", client: c.Client(t)}
+			const password = "secret'\"\\w:rd"
 			// Without a password, the user is the common name of a certificate.
 			for user, secret := range map[string]string{"by-password": "--new-user-password=" + password, "by-certificate": "--no-password"} {
 				for _, args := range [][]string{
-					{"role", "add", user}, {"role", "grant-permission", user, "--prefix=true", "readwrite", "/_etcd/registry/"}, {"user", "add", user, secret}, {"user", "grant-role", user, user},
+					{"role", "add", user}, {"role", "grant-permission", user, "--prefix=true", "readwrite", prefix}, {"user", "add", user, secret}, {"user", "grant-role", user, user},
 				} {
-					if _, err := registry.Etcdctl(args...); err != nil {
+					if _, err := c.Etcdctl(args...); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
-
-			try := func(token string, cert etcdtest.Cert, env ...string) (result, string) {
+			try := func(sh shell, cert etcdtest.Cert, words, outcome string) {
 				t.Helper()
-				p := etcdtest.NewProcess(t, etcdtest.Options{Name: "us", Version: etcdtest.V35, Env: map[string]string{
-					"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL(),
-					"ETCD_DISCOVERY_CACERT": pki.CAFile, "ETCD_DISCOVERY_CERT": cert.CertFile, "ETCD_DISCOVERY_KEY": cert.KeyFile,
-				}})
-				if _, err := client.Put(t.Context(), "/_etcd/registry/"+token+"/_config/size", "1"); err != nil {
-					t.Fatal(err)
-				}
-				r := asks(t, sh, p, append([]string{patience}, env...)...)
-				if strings.Contains(r.stdout+r.stderr, password) {
-					t.Error("the script prints the password")
-				}
-				id := membership.ComputeMemberID([]string{p.PeerURL()}, token, nil)
-				got, err := client.Get(t.Context(), "/_etcd/registry/"+token+"/members/", clientv3.WithPrefix())
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := 0
-				if r.code == 0 {
-					want = 1
-				}
-				if len(got.Kvs) != want || want == 1 && (string(got.Kvs[0].Key) != fmt.Sprintf("/_etcd/registry/%s/members/%x", token, uint64(id)) || string(got.Kvs[0].Value) != "us="+p.PeerURL()) {
-					t.Errorf("%s: registered are %v", token, got.Kvs)
-				}
-				return r, strings.ReplaceAll(started(token, "us="+p.PeerURL()), own, p.PeerURL())
+				newScene(t, sh, g, "v3", rowOf(fmt.Sprintf("%s|initial T=1: ETCD_DISCOVERY_ENDPOINTS=$registry ETCD_DISCOVERY_CACERT=%s ETCD_DISCOVERY_CERT=%s ETCD_DISCOVERY_KEY=%s %s| | %s",
+					words, pki.CAFile, cert.CertFile, cert.KeyFile, words, outcome))).play()
 			}
-			const starts, refuses = "starting with the initial members of the token", "its HTTP gateway refuses a client certificate with a common name. Install etcdctl"
-			named, unnamed := pki.Client("by-certificate"), pki.Peer
-			user := []string{"ETCD_DISCOVERY_USER=by-password", "ETCD_DISCOVERY_PASSWORD=" + password}
-
-			r, want := try("no-name", unnamed, user...)
-			r.want(t, 0, want, starts)
-			r, want = try("one-variable", unnamed, "ETCD_DISCOVERY_USER=by-password:"+password)
-			r.want(t, 0, want, starts)
-			r, _ = try("wrong", unnamed, user[0], "ETCD_DISCOVERY_PASSWORD=wrong")
-			r.want(t, exitRetry, "", "the discovery cluster does not answer: ")
-			r, _ = try("no-user", unnamed)
-			r.want(t, exitRetry, "", "the discovery cluster does not answer: "+g.process.ClientURL()+": HTTP status ")
-			r, _ = try("name", named)
-			r.want(t, exitRetry, "", refuses)
-			r, _ = try("name-and-user", named, user...)
-			r.want(t, exitRetry, "", refuses)
+			const starts = "start new | starting with the initial members of the token | prints us=$own; registered us=$own"
+			const refuses = "wait | its HTTP gateway refuses a client certificate with a common name. Install etcdctl"
+			const user, silent = "ETCD_DISCOVERY_USER=by-password ETCD_DISCOVERY_PASSWORD=", "wait | the discovery cluster does not answer: $registry: "
+			named, unnamed, nobody := pki.Client("by-certificate"), pki.Peer, pki.Client("nobody")
+			try(sh, unnamed, user+password, starts)
+			try(sh, unnamed, "ETCD_DISCOVERY_USER=by-password:"+password, starts)
+			try(sh, unnamed, user+"wrong", silent+"| registered")
+			try(sh, unnamed, "", silent+"HTTP status | registered")
+			try(sh, named, "", refuses+"| registered")
+			try(sh, named, user+password, refuses+"| registered")
 			for k, ctl := range etcdtest.Versions() {
 				if k%2 != i && !etcdtest.Full() {
 					continue
 				}
 				bin, args := withEtcdctl(t, ctl)
-				token := "etcdctl-" + string(ctl)
-				r, want := try(token, named, "ETCD_JOIN_BIN="+bin)
-				r.want(t, 0, want, starts)
-				r, want = try(token+"-and-user", pki.Client("nobody"), append(user, "ETCD_JOIN_BIN="+bin)...)
-				r.want(t, 0, want, starts)
-				r, _ = try(token+"-for-nobody", pki.Client("nobody"), "ETCD_JOIN_BIN="+bin)
-				r.want(t, exitRetry, "", refuses+"; etcdctl: etcdserver: permission denied")
+				try(sh, named, "ETCD_JOIN_BIN="+bin, starts)
+				try(sh, nobody, user+password+" ETCD_JOIN_BIN="+bin, starts)
+				try(sh, nobody, "ETCD_JOIN_BIN="+bin, refuses+"; etcdctl: etcdserver: permission denied | registered")
 				if said, err := os.ReadFile(args); err != nil || strings.Contains(string(said), password) {
 					t.Errorf("etcdctl is called with the password, or not at all: %q, %v", said, err)
 				}
@@ -373,8 +255,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 			// etcdctl may also be on PATH.
 			bin, _ := withEtcdctl(t, v)
 			sh.path = strings.TrimPrefix(bin+":"+sh.path, ":")
-			r, want = try("on-path", named)
-			r.want(t, 0, want, starts)
+			try(sh, named, "", starts)
 		})
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,10 +23,12 @@ import (
 )
 
 // program simulates etcd as far as the script uses it.
-const program = "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: 3.6.0' ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
+func program(version string) string {
+	return "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: " + version + "' ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
+}
 
 // archive returns a release with some programs, and its SHA-256.
-func archive(t *testing.T, programs map[string]string) (text []byte, sum string) {
+func archive(t *testing.T, programs map[string]string) (text, sum string) {
 	t.Helper()
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)
@@ -39,34 +41,10 @@ func archive(t *testing.T, programs map[string]string) (text []byte, sum string)
 			t.Fatal(err)
 		}
 	}
-	if err := tape.Close(); err != nil {
+	if err := errors.Join(tape.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
-	digest := sha256.Sum256(b.Bytes())
-	return b.Bytes(), hex.EncodeToString(digest[:])
-}
-
-// machine returns the name of this machine's architecture in the names of archives.
-func machine(t *testing.T) string {
-	t.Helper()
-	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("the archives of the test are for amd64 and arm64")
-	}
-	return runtime.GOARCH
-}
-
-// sums returns the SHA256SUMS of a release, in which the archive of this machine has
-// the given sum and each other one another.
-func sums(t *testing.T, sum string) string {
-	t.Helper()
-	other := strings.Repeat("ab", 32)
-	of := map[string]string{"amd64": other, "arm64": other}
-	of[machine(t)] = sum
-	return other + "  etcd-v3.6.0-darwin-amd64.zip\n" + of["amd64"] + "  etcd-v3.6.0-linux-amd64.tar.gz\n" + of["arm64"] + "  etcd-v3.6.0-linux-arm64.tar.gz\n" +
-		other + "  etcd-v3.6.0-linux-ppc64le.tar.gz\n" + other + "  etcd-v3.6.0-linux-s390x.tar.gz\n"
+	return b.String(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 }
 
 // calls runs the script with an argument.
@@ -81,30 +59,37 @@ func (sh shell) calls(t *testing.T, argument string, env ...string) (output stri
 // verified and tried. An empty program, as after a power failure, does not count.
 func TestInstall(t *testing.T) {
 	t.Parallel()
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("the archives of the test are for amd64 and arm64")
+	}
 	pki := etcdtest.NewPKI(t)
-	good, sum := archive(t, map[string]string{"etcd": program, "etcdctl": "ctl", "etcdutl": "utl", "README.md": "read me"})
-	old, oldSum := archive(t, map[string]string{"etcd": program, "etcdctl": "ctl"})
+	all := map[string]string{"etcd": program("3.6.0"), "etcdctl": "ctl", "etcdutl": "utl", "README.md": "read me"}
+	good, sum := archive(t, all)
+	old, oldSum := archive(t, map[string]string{"etcd": all["etcd"], "etcdctl": "ctl"})
 	broken, brokenSum := archive(t, map[string]string{"etcd": "#!/bin/sh\nexit 1\n", "etcdctl": "ctl"})
+	// The checksums of a release, in which each other archive has another one.
+	sums, other := "", strings.Repeat("ab", 32)
+	for _, file := range []string{"darwin-amd64.zip", "linux-amd64.tar.gz", "linux-arm64.tar.gz", "linux-ppc64le.tar.gz", "linux-s390x.tar.gz"} {
+		of := other
+		if strings.HasPrefix(file, "linux-"+runtime.GOARCH+".") {
+			of = sum
+		}
+		sums += of + "  etcd-v3.6.0-" + file + "\n"
+	}
+	of := func(version string) string {
+		return "/" + version + "/etcd-" + version + "-linux-" + runtime.GOARCH + ".tar.gz"
+	}
+	files := map[string]string{
+		"/good": good, "/old": old, "/broken": broken, of("v3.6.0"): good, "/v3.6.0/SHA256SUMS": sums,
+		of("v3.6.1"): good, "/v3.6.1/SHA256SUMS": sums /* which lack it */, of("v3.6.2"): good,
+	}
 	server := pki.WebServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/good":
-			_, _ = w.Write(good)
-		case "/old":
-			_, _ = w.Write(old)
-		case "/broken":
-			_, _ = w.Write(broken)
-		case "/v3.6.0/etcd-v3.6.0-linux-" + machine(t) + ".tar.gz":
-			_, _ = w.Write(good)
-		case "/v3.6.0/SHA256SUMS":
-			_, _ = io.WriteString(w, sums(t, sum))
-		case "/v3.6.1/etcd-v3.6.1-linux-" + machine(t) + ".tar.gz":
-			_, _ = w.Write(good)
-		case "/v3.6.1/SHA256SUMS": // it lacks the archive
-			_, _ = io.WriteString(w, sums(t, sum))
-		case "/v3.6.2/etcd-v3.6.2-linux-" + machine(t) + ".tar.gz":
-			_, _ = w.Write(good)
-		case "/away":
-			http.Redirect(w, r, "http://127.0.0.1:2/good", http.StatusFound)
+		text, found := files[r.URL.Path]
+		switch {
+		case r.URL.Path == "/away":
+			http.Redirect(w, r, dead+"/good", http.StatusFound)
+		case found:
+			_, _ = io.WriteString(w, text)
 		default:
 			http.NotFound(w, r)
 		}
@@ -114,13 +99,13 @@ func TestInstall(t *testing.T) {
 		for _, c := range []struct {
 			name, path, sum string
 			before          map[string]string
-			want            []string // nil if nothing is installed
+			want            string // "" if nothing is installed
 		}{
-			{name: "all", path: "/good", sum: sum, want: []string{"etcd", "etcdctl", "etcdutl"}},
-			{name: "a release without etcdutl", path: "/old", sum: oldSum, want: []string{"etcd", "etcdctl"}},
-			{name: "an empty program is there", path: "/good", sum: sum, before: map[string]string{"etcd": ""}, want: []string{"etcd", "etcdctl", "etcdutl"}},
-			{name: "it is there", path: "/none", sum: sum, before: map[string]string{"etcd": program}, want: []string{"etcd"}},
-			{name: "a directory of archives", path: "/v3.6.0", want: []string{"etcd", "etcdctl", "etcdutl"}},
+			{name: "all", path: "/good", sum: sum, want: "etcd etcdctl etcdutl"},
+			{name: "a release without etcdutl", path: "/old", sum: oldSum, want: "etcd etcdctl"},
+			{name: "an empty program is there", path: "/good", sum: sum, before: map[string]string{"etcd": ""}, want: "etcd etcdctl etcdutl"},
+			{name: "it is there", path: "/none", sum: sum, before: map[string]string{"etcd": all["etcd"]}, want: ".etcd-abcdef etcd"},
+			{name: "a directory of archives", path: "/v3.6.0", want: "etcd etcdctl etcdutl"},
 			{name: "a directory whose checksums lack the archive", path: "/v3.6.1"},
 			{name: "a directory without checksums", path: "/v3.6.2"},
 			{name: "a directory that does not exist", path: "/v3.6.3"},
@@ -133,28 +118,21 @@ func TestInstall(t *testing.T) {
 			// The remains after a power failure.
 			put(t, filepath.Join(dir, ".etcd-abcdef", "etcd"), "")
 			out, code := sh.calls(t, "install", "ETCD_JOIN_BIN="+dir, "ETCD_JOIN_RELEASE_URL="+server.URL+c.path, "ETCD_JOIN_RELEASE_SHA256="+c.sum, "CURL_CA_BUNDLE="+pki.CAFile)
-			if (code == 0) != (c.want != nil) || code == 0 && out != "" {
+			if (code == 0) != (c.want != "") || code == 0 && out != "" {
 				t.Errorf("%s: exit code %d\n%s", c.name, code, out)
 			}
-			var got []string
 			entries, err := os.ReadDir(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
+			var got []string
 			for _, e := range entries {
-				info, err := e.Info()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if e.IsDir() && c.before != nil && c.want != nil && len(c.want) == 1 {
-					continue // nothing was done
-				}
 				got = append(got, e.Name())
-				if c.path != "/none" && info.Mode() != 0o755 {
-					t.Errorf("%s: %s has the mode %s", c.name, e.Name(), info.Mode())
+				if info, err := e.Info(); err != nil || c.path != "/none" && info.Mode() != 0o755 {
+					t.Errorf("%s: %s is %v, %v", c.name, e.Name(), info, err)
 				}
 			}
-			if !slices.Equal(got, c.want) {
+			if strings.Join(got, " ") != c.want {
 				t.Errorf("%s: %q are installed, want %q", c.name, got, c.want)
 			}
 		}
@@ -189,11 +167,8 @@ func TestSilentServer(t *testing.T) {
 		if left, err := os.ReadDir(dir); code == 0 || !strings.Contains(out, "curl: (28) ") || err != nil || len(left) > 0 {
 			t.Errorf("exit code %d, %v, %v\n%s", code, left, err, out)
 		}
-		dir = filepath.Join(t.TempDir(), "data")
-		ask(t, sh, true, nil, hurry, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir,
-			RestoreVariable+"="+server.URL+"/x?secret", RestoreSHA256Variable+"="+strings.Repeat("ab", 32)).
-			want(t, exitRetry, "", "cannot restore the snapshot: cannot download it: Operation too slow")
-		wantNothing(t, dir)
+		newScene(t, sh, nil, "", rowOf("|initial window restore TEST_PATIENCE= ETCD_JOIN_RESTORE="+server.URL+"/x?secret"+
+			"| | wait | cannot restore the snapshot: cannot download it: Operation too slow | clean")).play()
 	}, "restore")
 }
 
@@ -222,13 +197,15 @@ func TestNoSecretIsAnArgument(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
 		called("--max-time ", "--speed-time ", "--max-filesize ")
-		sh.script = Restore()
-		ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, window, at(created), "ETCD_DATA_DIR="+t.TempDir(), RestoreVariable+"="+secret).
-			want(t, exitRetry, "", "cannot download it: The requested URL returned error: 404")
+		plays := func(v Variant, row string) {
+			sh.script = v
+			newScene(t, sh, nil, "", rowOf(row)).play()
+		}
+		plays(Restore(), "|initial window restore ETCD_JOIN_RESTORE="+secret+"| | wait | cannot download it: The requested URL returned error: 404")
 		called("=http,https ")
-		sh.script = Discovery()
-		ask(t, sh, true, nil, "ETCD_DISCOVERY="+server.URL+"/hidden", "ETCD_DISCOVERY_PROXY=http://u:hidden@127.0.0.1:2").want(t, exitRetry, "", "the discovery cluster does not answer")
-		ask(t, sh, true, nil, "ETCD_DISCOVERY="+server.URL+"/hidden").want(t, exitRetry, "", "the token cannot be used")
+		hidden := "|initial ETCD_DISCOVERY=" + server.URL + "/hidden "
+		plays(Discovery(), hidden+"ETCD_DISCOVERY_PROXY=http://u:hidden@127.0.0.1:2 peers=| | wait | the discovery cluster does not answer")
+		plays(Discovery(), hidden+"peers=| | wait | the token cannot be used")
 		called()
 	}, "restore")
 }
@@ -240,19 +217,13 @@ func TestStart(t *testing.T) {
 	each(t, func(t *testing.T, sh shell) {
 		// Without the pauses.
 		sh.path = strings.TrimSuffix(tools(t, map[string]string{"date": hurried["date"], "sleep": hurried["sleep"]})+":"+sh.path, ":")
-		a := newPeer(t)
-		members := []entry{ran(11, "a", a.url), {ID: 20, PeerURLs: []string{own}, IsLearner: true}}
-		start := func() (string, int) {
-			a.list(members...)
-			return sh.calls(t, "start", "ETCD_JOIN_BIN="+tools(t, map[string]string{"etcd": program}), "RUNTIME_DIRECTORY="+t.TempDir(), "ETCD_NAME=us", at(created),
-				"ETCD_INITIAL_ADVERTISE_PEER_URLS="+own, "ETCD_INITIAL_CLUSTER_STATE=existing", "ETCD_JOIN_PEERS="+a.url, "ETCD_DATA_DIR="+t.TempDir())
-		}
-		if out, code := start(); code != 0 || !strings.HasSuffix(out, "\nus, existing\n") {
-			t.Errorf("exit code %d\n%s", code, out)
-		}
-		members[1] = ran(20, "us", own)
-		if out, code := start(); code != exitRetry || strings.Contains(out, "us, existing") {
-			t.Errorf("exit code %d, want %d\n%s", code, exitRetry, out)
+		for answer, want := range map[string]string{"a: a! (c)": "\nus, existing\n", "a: a! c!": ""} {
+			s := newScene(t, sh, nil, "", rowOf("|etcd=3.6.0 TEST_NOW=1 RUNTIME_DIRECTORY=$dir peers=a|"+answer))
+			s.prepare(s.rows[0])
+			out, code := sh.calls(t, "start", s.environment()...)
+			if starts := want != ""; starts != strings.Contains(out, "us, existing") || starts != (code == 0) || !starts && code != exitRetry || !strings.HasSuffix(out, want) {
+				t.Errorf("%s: exit code %d\n%s", answer, code, out)
+			}
 		}
 	}, "static")
 }

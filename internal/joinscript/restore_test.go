@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,68 +74,63 @@ func save(t *testing.T, client *clientv3.Client) (file, sum string) {
 	return file, hex.EncodeToString(digest[:])
 }
 
-// programs returns a directory with etcd and etcdutl of a version.
-func programs(t *testing.T, v etcdtest.Version) string {
+// restores makes an initial member start from a snapshot, with an etcdutl of a version.
+func restores(t *testing.T, sh shell, p *etcdtest.Process, utl etcdtest.Version, file, sum string) {
 	t.Helper()
-	bin := t.TempDir()
-	for name, path := range map[string]string{"etcd": etcdtest.Binary(t, v), "etcdutl": etcdtest.EtcdutlBinary(t, v)} {
-		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return bin
-}
-
-// restoringFounders returns initial members of a cluster that starts from a snapshot.
-func restoringFounders(t *testing.T, sh shell, v etcdtest.Version, n int, file, sum string) []*etcdtest.Process {
-	t.Helper()
-	founders := staticFounders(t, sh, v, n)
-	for _, p := range founders {
-		restores(t, sh, p, file, sum)
-	}
-	return founders
-}
-
-// restores makes an initial member start from a snapshot.
-func restores(t *testing.T, sh shell, p *etcdtest.Process, file, sum string) {
-	t.Helper()
-	p.Env["ETCD_JOIN_BIN"], p.Env[RestoreVariable], p.Env[RestoreSHA256Variable] = programs(t, p.Version), file, sum
-	p.Env[RestoreBumpVariable] = "1000000"
+	link(t, p, "etcdutl", etcdtest.EtcdutlBinary(t, utl))
+	p.Env[RestoreVariable], p.Env[RestoreSHA256Variable], p.Env[RestoreBumpVariable] = file, sum, "1000000"
 	sh.before(t, p)
 }
 
-// Test that three members form a cluster with the data of a snapshot, that clients
-// can distinguish it from the old cluster, and that each member restores once.
+// Test that members form a cluster with the data of a snapshot, that clients can
+// distinguish it from the old cluster, and that each member restores once: with the
+// etcdutl of each version, and that of a later version under etcd 3.5.
 func TestRestoredCluster(t *testing.T) {
 	t.Parallel()
-	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
-		file, sum, revision := backup(t, v)
-		founders := restoringFounders(t, sh, v, 3, file, sum)
-		a, b, c := founders[0], founders[1], founders[2]
-		b.Supervise(supervised) // waits for the first member
-		a.Supervise(supervised)
-		ready(t, a, b)
-		c.Supervise(supervised)
-		ready(t, c)
-		client := a.Client(t)
-		oneCluster(t, 3, client, a, b, c)
-		ctx := etcdtest.WaitContext(t)
-		got, err := client.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
-		if err != nil || len(got.Kvs) != keys || got.Header.Revision < revision+1000000 {
-			t.Fatalf("%d keys at revision %d, %v; want %d at %d or later", len(got.Kvs), got.Header.Revision, err, keys, revision+1000000)
-		}
-		for _, p := range founders {
-			compacted(t, p.Client(t), revision)
-		}
-
-		// It keeps its data even if the snapshot is deleted.
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
-		a.Kill()
-		ready(t, a)
-		never(t, a)
-	})
+	for i, c := range []struct {
+		etcd, utl etcdtest.Version
+		members   int
+	}{
+		{etcdtest.V35, etcdtest.V35, 3}, {etcdtest.V36, etcdtest.V36, 3}, {etcdtest.V37, etcdtest.V37, 3}, {etcdtest.V35, etcdtest.V36, 1}, {etcdtest.V35, etcdtest.V37, 1},
+	} {
+		t.Run(fmt.Sprintf("etcd %s, etcdutl %s", c.etcd, c.utl), func(t *testing.T) {
+			t.Parallel()
+			sh := nth(t, i)
+			file, sum, revision := backup(t, c.etcd)
+			founders := staticFounders(t, sh, c.etcd, c.members)
+			// The first member is the last one to start.
+			for i, p := range slices.Backward(founders) {
+				restores(t, sh, p, c.utl, file, sum)
+				if i < 2 {
+					p.Supervise(supervised)
+				}
+			}
+			a, last := founders[0], founders[len(founders)-1]
+			ready(t, founders[:min(2, len(founders))]...)
+			if c.members > 2 {
+				last.Supervise(supervised)
+			}
+			ready(t, last)
+			client := a.Client(t)
+			oneCluster(t, c.members, client, founders...)
+			got, err := client.Get(etcdtest.WaitContext(t), "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+			if err != nil || len(got.Kvs) != keys || got.Header.Revision < revision+1000000 {
+				t.Fatalf("%d keys at revision %d, %v; want %d at %d or later", len(got.Kvs), got.Header.Revision, err, keys, revision+1000000)
+			}
+			for _, p := range founders {
+				compacted(t, p.Client(t), revision)
+			}
+			// It keeps its data even if the snapshot is deleted.
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			a.Kill()
+			ready(t, a)
+			if c.members > 1 {
+				never(t, a)
+			}
+		})
+	}
 }
 
 // compacted expects that a watch from a revision fails because the revision is
@@ -153,73 +149,35 @@ func compacted(t *testing.T, client *clientv3.Client, revision int64) {
 // not a snapshot, and data of a later version. Nothing is started, nothing remains.
 func TestFilesThatCannotBeRestored(t *testing.T) {
 	t.Parallel()
-	eachVersion(t, versions, func(t *testing.T, v etcdtest.Version, sh shell) {
+	eachVersion(t, func(t *testing.T, v etcdtest.Version, sh shell) {
 		file, _, _ := backup(t, v)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		later, _, _ := backup(t, etcdtest.V37)
-		newer, err := os.ReadFile(later)
-		if err != nil {
-			t.Fatal(err)
-		}
 		changed := bytes.Clone(text)
 		changed[len(changed)/2] ^= 1
-		cases := map[string]struct {
-			text []byte
-			says string
-		}{
-			"cut":         {text[:len(text)-1000], "etcdutl says: "},
-			"changed":     {changed, "etcdutl says: expected sha256"},
-			"empty":       {nil, "etcdutl says: "},
-			"no snapshot": {[]byte(strings.Repeat("not a snapshot, but long enough to be one.", 400)), "etcdutl says: "},
+		bad := map[string]string{
+			string(text[:len(text)-1000]): "etcdutl says: ", string(changed): "etcdutl says: expected sha256", "": "etcdutl says: ",
+			strings.Repeat("not a snapshot, but long enough to be one.", 400): "etcdutl says: ",
 		}
 		if v != etcdtest.V37 {
-			cases["newer"] = struct {
-				text []byte
-				says string
-			}{newer, "it is of etcd 3.7, and "}
-		}
-		bin := programs(t, v)
-		sh.script = Restore()
-		for name, c := range cases {
-			dir := filepath.Join(t.TempDir(), "data")
-			bad := filepath.Join(t.TempDir(), "bad.db")
-			put(t, bad, string(c.text))
-			digest := sha256.Sum256(c.text)
-			r := ask(t, sh, true, nil, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(created), "ETCD_DATA_DIR="+dir, "ETCD_JOIN_BIN="+bin,
-				RestoreVariable+"="+bad, RestoreSHA256Variable+"="+hex.EncodeToString(digest[:]))
-			if r.want(t, exitRetry, "", "cannot restore the snapshot: "+c.says); t.Failed() {
-				t.Fatalf("%s: %s", name, r.stderr)
-			}
-			t.Logf("%s: %s", name, r.stderr)
-			wantNothing(t, dir)
-		}
-	})
-}
-
-// Test that a snapshot restored by etcdutl 3.6 with an increased revision
-// starts under etcd 3.5, and that etcdutl 3.5 produces the same.
-func TestRestoredByALaterEtcdutl(t *testing.T) {
-	t.Parallel()
-	file, sum, revision := backup(t, etcdtest.V35)
-	for _, utl := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
-		t.Run(string(utl), func(t *testing.T) {
-			t.Parallel()
-			sh := nth(t, 0)
-			a := restoringFounders(t, sh, etcdtest.V35, 1, file, sum)[0]
-			link := filepath.Join(a.Env["ETCD_JOIN_BIN"], "etcdutl")
-			if err := errors.Join(os.Remove(link), os.Symlink(etcdtest.EtcdutlBinary(t, utl), link)); err != nil {
+			later, _, _ := backup(t, etcdtest.V37)
+			newer, err := os.ReadFile(later)
+			if err != nil {
 				t.Fatal(err)
 			}
-			a.Supervise(supervised)
-			ready(t, a)
-			got, err := a.Client(t).Get(etcdtest.WaitContext(t), "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
-			if err != nil || len(got.Kvs) != keys || got.Header.Revision < revision+1000000 {
-				t.Errorf("%v, %v", got, err)
-			}
-			compacted(t, a.Client(t), revision)
-		})
-	}
+			bad[string(newer)] = "it is of etcd 3.7, and "
+		}
+		p := machines(t, sh, v, 1, nil)[0]
+		link(t, p, "etcdutl", etcdtest.EtcdutlBinary(t, v))
+		sh.script = Restore()
+		for text, says := range bad {
+			file := filepath.Join(t.TempDir(), "bad.db")
+			put(t, file, text)
+			digest := sha256.Sum256([]byte(text))
+			run := fmt.Sprintf("a bad file|initial window %s=%s %s=%x ETCD_JOIN_BIN=%s", RestoreVariable, file, RestoreSHA256Variable, digest, p.Env["ETCD_JOIN_BIN"])
+			newScene(t, sh, nil, "", rowOf(run+"| | wait | cannot restore the snapshot: "+says+" | clean")).play()
+		}
+	})
 }

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +33,7 @@ func TestStarts(t *testing.T) {
 	each(t, func(t *testing.T, sh shell) {
 		for i, s := range rules.Starts() {
 			if sh.due(i) {
-				t.Run(s.Name, func(t *testing.T) { sh.decides(t, s) })
+				t.Run(s.Name, func(t *testing.T) { newScene(t, sh, nil, "", rowOf(s.Line)).play() })
 			}
 		}
 	}, "static", "discovery")
@@ -53,13 +50,11 @@ func TestRandomStates(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		made := map[rules.Decision]int{}
 		for i := range randomStates {
-			s := randomState(random)
-			_, s.Before = s.Decide()
-			s.Want, _ = s.Decide()
-			made[s.Want]++
+			r := randomState(random)
+			made[r.Want]++
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
-				sh.decides(t, s, "TEST_STEP=20") // more than two rounds: peers name others
+				newScene(t, sh, nil, "", r).play()
 			})
 		}
 		t.Log(made)
@@ -71,9 +66,10 @@ func TestRandomStates(t *testing.T) {
 	}, "static")
 }
 
-// randomState returns a case without a result, whose name is its line of starts.txt. Most
-// peers give the list of one cluster, and some one that differs in a member.
-func randomState(random *rand.Rand) rules.Start {
+// randomState returns a case whose name is its line of starts.txt, and in which the script
+// has more than two rounds: peers name others. Most peers give the list of one cluster, and
+// some one that differs in a member.
+func randomState(random *rand.Rand) row {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	names := strings.Split("a b d e f", " ")[:1+random.IntN(5)]
 	member := func(name string) string {
@@ -113,7 +109,6 @@ func randomState(random *rand.Rand) rules.Start {
 	}
 	name := machine + " | " + strings.Join(answers, "; ")
 	s := rules.Parse("|" + name)
-	s.Name = name
 	// Who is neither known nor named is not asked.
 	told := slices.Clone(s.Peers)
 	for _, peer := range s.Peers {
@@ -122,86 +117,9 @@ func randomState(random *rand.Rand) rules.Start {
 		}
 	}
 	maps.DeleteFunc(s.Answers, func(url string, _ rules.Answer) bool { return !slices.Contains(told, url) })
-	return s
-}
-
-// decides runs the script in a case of the rules.
-func (sh shell) decides(t *testing.T, s rules.Start, more ...string) {
-	t.Helper()
-	urls := startPeers(t, s)
-	data := filepath.Join(t.TempDir(), "data")
-	env := append([]string{"ETCD_DATA_DIR=" + data}, more...)
-	mark := data + ".etcd-join--"
-	if s.Initial {
-		now := created
-		if !s.Window {
-			now += 4000
-		}
-		env = append(env, "ETCD_INITIAL_CLUSTER=us="+own, "ETCD_INITIAL_CLUSTER_TOKEN=T", window, at(now))
-		mark = data + ".etcd-join-T-1800000000-1800003600"
-	}
-	if s.Mark {
-		put(t, filepath.Join(mark, "x"), "")
-	}
-	if s.Data != 0 {
-		put(t, filepath.Join(data, "member", "wal", "0.wal"), string(dataLog))
-	}
-	var peers []string
-	for _, name := range s.Peers {
-		peers = append(peers, urls[name])
-	}
-	r := ask(t, sh, s.Initial, peers, env...)
-	_, err := os.Stat(filepath.Join(data, "removed-"+dataID))
-	if want := map[rules.Decision]int{rules.Wait: exitRetry, rules.Never: exitNever}[s.Want]; r.code != want || !strings.Contains(r.stderr, s.Words) ||
-		strings.Contains(r.stdout, "_STATE=existing") != (s.Want == rules.Join || s.Want == rules.SetAside) ||
-		r.stdout != "" && r.code != 0 || (err == nil) != (s.Want == rules.SetAside) {
-		t.Errorf("%s: exit code %d, want to %s and %q\n%s%s", s.Name, r.code, s.Want, s.Words, r.stdout, r.stderr)
-	}
-}
-
-// startPeers starts the peers that answer in a case, and returns the URLs of all members.
-func startPeers(t *testing.T, s rules.Start) map[string]string {
-	t.Helper()
-	urls := map[string]string{s.PeerURL: own}
-	at := map[string]*peer{}
-	for name := range s.Answers {
-		at[name] = newPeer(t)
-		urls[name] = at[name].url
-	}
-	urlOf := func(name string) string {
-		if urls[name] == "" {
-			urls[name] = fmt.Sprintf("http://127.0.0.1:%d", 2+len(urls))
-		}
-		return urls[name]
-	}
-	for _, name := range s.Peers {
-		urlOf(name)
-	}
-	for name, answer := range s.Answers {
-		var list []entry
-		known := false
-		for _, m := range answer.Members {
-			e := entry{ID: m.ID, PeerURLs: []string{urlOf(m.PeerURL)}, IsLearner: m.Learner}
-			if m.ID == 'c' {
-				e.ID, known = 0x75035e163d83b13b, true
-			}
-			if m.Started {
-				e.Name, e.ClientURLs = m.PeerURL, []string{"http://client"}
-			}
-			list = append(list, e)
-		}
-		at[name].handle(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case len(list) == 0:
-				w.WriteHeader(http.StatusServiceUnavailable)
-			case r.URL.Path == "/members":
-				reply(w, map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster], list...)
-			case known:
-				w.WriteHeader(http.StatusPreconditionFailed)
-			default:
-				w.WriteHeader(http.StatusGone)
-			}
-		})
-	}
-	return urls
+	_, s.Before = s.Decide()
+	r := rowOf("|TEST_STEP=20 " + name)
+	r.Name = name
+	r.Want, _ = s.Decide()
+	return r
 }

@@ -19,6 +19,8 @@ type Start struct {
 	Want Decision
 	// Words are in the standard error of the script.
 	Words string
+	// Line is the case as it is written.
+	Line string
 }
 
 // Starts are the cases in which a machine starts etcd, or does not.
@@ -37,7 +39,7 @@ func Parse(line string) Start {
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
-	s := Start{Name: parts[0], Want: Decision(parts[3]), Words: parts[4]}
+	s := Start{Name: parts[0], Want: Decision(parts[3]), Words: parts[4], Line: line}
 	s.PeerURL, s.Peers, s.Answers = "c", []string{"a", "b"}, map[string]Answer{}
 	is, peers, given := strings.Cut(parts[1], "peers=")
 	if given {

@@ -1,0 +1,118 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+)
+
+// registry is a discovery cluster on a real etcd. With v2 it serves both protocols.
+type registry struct {
+	process  *etcdtest.Process
+	protocol string
+	client   *clientv3.Client
+}
+
+func newRegistry(t *testing.T, protocol string, v etcdtest.Version) *registry {
+	t.Helper()
+	c := etcdtest.Start(t, 1, etcdtest.Options{Names: []string{"registry"}, Version: v, V2: protocol == "v2"})
+	return &registry{process: c.Members()[0], protocol: protocol, client: c.Client(t)}
+}
+
+// prefix is where v3 has the tokens.
+const prefix = "/_etcd/registry/"
+
+// env is the environment of an initial member with a token.
+func (g *registry) env(token string) map[string]string {
+	if g.protocol == "v3" {
+		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
+	}
+	return map[string]string{"ETCD_DISCOVERY": g.process.ClientURL() + "/v2/keys/" + token, "ETCD_DISCOVERY_FALLBACK": "exit"}
+}
+
+// set makes a token anew, without a size if that is empty. The order of the
+// registrations is not that of their keys.
+func (g *registry) set(t *testing.T, token, size string, members ...string) {
+	t.Helper()
+	put := func(key, value string) {
+		if _, err := g.client.Put(t.Context(), prefix+token+"/"+key, value); err != nil {
+			t.Fatal(err)
+		}
+		g.v2(t, http.MethodPut, "/"+token+"/"+strings.TrimPrefix(key, "members/"), value)
+	}
+	if _, err := g.client.Delete(t.Context(), prefix+token+"/", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	g.v2(t, http.MethodDelete, "/"+token+"?recursive=true", "")
+	if size != "" {
+		put("_config/size", size)
+	}
+	for i, member := range members {
+		put(fmt.Sprintf("members/%x", 99-i), member)
+	}
+}
+
+// v2 changes a key of v2, which exists or does not.
+func (g *registry) v2(t *testing.T, method, key, value string) {
+	t.Helper()
+	if g.protocol != "v2" {
+		return
+	}
+	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), method, g.process.ClientURL()+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode >= 300 && response.StatusCode != http.StatusNotFound {
+		t.Fatalf("the registry answers %s", response.Status)
+	}
+}
+
+// members are the registrations of v3, as KEY VALUE, in the order of the keys.
+func (g *registry) members(t *testing.T, token string) (out []string) {
+	t.Helper()
+	got, err := g.client.Get(etcdtest.WaitContext(t), prefix+token+"/members/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range got.Kvs {
+		out = append(out, string(kv.Key)+" "+string(kv.Value))
+	}
+	return out
+}
+
+// differs returns how the registrations of T differ from those before, with one more if
+// there are URLs: "NAME=URL,NAME=URL", under the ID that etcd computes.
+func (g *registry) differs(t *testing.T, before []string, registered string) string {
+	t.Helper()
+	want := slices.Clone(before)
+	if registered != "" {
+		var urls []string
+		for entry := range strings.SplitSeq(registered, ",") {
+			_, url, _ := strings.Cut(entry, "=")
+			urls = append(urls, url)
+		}
+		want = append(want, fmt.Sprintf("%sT/members/%x %s", prefix, uint64(membership.ComputeMemberID(urls, "T", nil)), registered))
+	}
+	slices.Sort(want)
+	if got := g.members(t, "T"); !slices.Equal(got, want) {
+		return fmt.Sprintf("%q, want %q", got, want)
+	}
+	return ""
+}

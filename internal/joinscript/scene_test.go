@@ -1,0 +1,419 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package joinscript
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
+)
+
+// scene is a machine, its peers and its registry, in which the rows of a story follow
+// each other.
+type scene struct {
+	*testing.T
+	sh       shell
+	registry *registry
+	protocol string
+	rows     []row
+	dir      string
+	peers    map[string]*peer
+	urls     map[string]string
+	env      map[string]string
+	given    []string // the registrations before a run
+	refuses  int      // the answer to a member that is not listed
+}
+
+func newScene(t *testing.T, sh shell, g *registry, protocol string, rows ...row) *scene {
+	t.Helper()
+	s := &scene{
+		T: t, sh: sh, registry: g, protocol: strings.TrimSpace(protocol), rows: rows, dir: filepath.Join(t.TempDir(), "a machine"),
+		peers: map[string]*peer{}, urls: map[string]string{"c": own}, refuses: http.StatusGone,
+	}
+	s.env = map[string]string{"TEST_PATIENCE": "60", "ETCD_NAME": "us", "ETCD_INITIAL_ADVERTISE_PEER_URLS": own, "ETCD_DATA_DIR": s.path("data")}
+	for _, r := range rows {
+		for name := range r.answers {
+			if s.peers[name] == nil {
+				s.peers[name] = newPeer(t)
+				s.urls[name] = s.peers[name].url
+				s.peers[name].handle(s.handler("breaks")) // until it is told
+			}
+		}
+	}
+	return s
+}
+
+func (s *scene) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.dir, name)
+}
+
+// url is that of a peer. Nobody listens at those that never answer.
+func (s *scene) url(name string) string {
+	if s.urls[name] == "" {
+		s.urls[name] = fmt.Sprintf("http://127.0.0.1:%d", 2+len(s.urls))
+	}
+	return s.urls[name]
+}
+
+var (
+	variable = regexp.MustCompile(`\$[a-z]+`)
+	repeated = regexp.MustCompile(`(\d+)\*<([^>]*)>`)
+)
+
+// fill replaces variables, repetitions, and the pictures of control characters.
+func (s *scene) fill(text string) string {
+	text = repeated.ReplaceAllStringFunc(text, func(found string) string {
+		m := repeated.FindStringSubmatch(found)
+		n, _ := strconv.Atoi(m[1])
+		return strings.Repeat(m[2], n)
+	})
+	text = variable.ReplaceAllStringFunc(text, func(found string) string {
+		switch name := found[1:]; {
+		case name == "own":
+			return own
+		case name == "dead":
+			return dead
+		case name == "dir":
+			return s.dir
+		case name == "once":
+			return fmt.Sprintf("test-%s-%d", strings.ReplaceAll(s.Name(), "/", "-"), os.Getpid())
+		case name == "full":
+			return full(s.T)
+		case name == "sum":
+			_, sum := aSnapshot(s.T)
+			return sum
+		case name == "web":
+			return snapshots(s.T)
+		case name == "registry":
+			return s.registry.process.ClientURL()
+		case name == "members":
+			return fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, s.url("a"), own)
+		case name == "second":
+			return fmt.Sprintf(`{"id":9,"name":"b","peerURLs":["https://Node-b.Example.com:2380",%q],"clientURLs":["x"]},{"id":20,"peerURLs":[%q],"isLearner":true}`, s.url("b"), own)
+		case len(name) == 1:
+			return s.url(name)
+		}
+		return found
+	})
+	return strings.Map(func(r rune) rune {
+		if r >= 0x2400 && r <= 0x2420 {
+			return r - 0x2400
+		}
+		return r
+	}, text)
+}
+
+// handler answers as a row says: one answer after the other, the last one always.
+func (s *scene) handler(text string) http.HandlerFunc {
+	first, rest, _ := strings.Cut(text, " ")
+	code, err := strconv.Atoi(first)
+	switch {
+	case first == "hang":
+		return hang
+	case first == "breaks":
+		return func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	case err == nil:
+		cluster, body, _ := strings.Cut(rest, " ")
+		body = s.fill(body)
+		return func(w http.ResponseWriter, r *http.Request) { replyWith(w, r, code, cluster, body) }
+	}
+	answer := rules.Parse("||a: " + text).Answers["a"]
+	var list []entry
+	for _, m := range answer.Members {
+		e := entry{ID: m.ID, PeerURLs: []string{s.url(m.PeerURL)}, IsLearner: m.Learner}
+		if m.ID == 'c' {
+			e.ID = 0x75035e163d83b13b
+		}
+		if m.Started {
+			e.Name, e.ClientURLs = m.PeerURL, []string{"http://client"}
+		}
+		list = append(list, e)
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		known := slices.ContainsFunc(list, func(e entry) bool { return fmt.Sprintf("%x", e.ID) == dataID })
+		switch {
+		case len(list) == 0:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/members":
+			reply(w, map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster], list...)
+		case known || r.URL.Path != "/raft/stream/message/"+dataID || r.Header.Get("X-Etcd-Cluster-Id") != dataCluster || r.Header.Get("X-Server-Version") == "":
+			w.WriteHeader(http.StatusPreconditionFailed)
+		default:
+			w.WriteHeader(s.refuses)
+		}
+	}
+}
+
+// told makes a peer answer as a row says: N answers of one kind, then of another.
+func (s *scene) told(p *peer, text string) {
+	type step struct {
+		until  int32
+		answer http.HandlerFunc
+	}
+	var steps []step
+	until := int32(0)
+	for part := range strings.SplitSeq(text, " > ") {
+		times, kind, many := strings.Cut(part, "* ")
+		n, err := strconv.Atoi(times)
+		if !many || err != nil {
+			n, kind = 1, part
+		}
+		until += int32(n)
+		steps = append(steps, step{until, s.handler(kind)})
+	}
+	p.asked.Store(0)
+	p.handle(func(w http.ResponseWriter, r *http.Request) {
+		n := p.asked.Load()
+		i := slices.IndexFunc(steps, func(one step) bool { return n <= one.until })
+		if i < 0 {
+			i = len(steps) - 1
+		}
+		steps[i].answer(w, r)
+	})
+}
+
+// play runs the script for each row, and checks what comes of it.
+func (s *scene) play() {
+	s.Helper()
+	for _, r := range s.rows {
+		s.prepare(r)
+		script := s.sh
+		if slices.Contains(r.words, "limited") {
+			script.script.Text = strings.Replace(script.script.Text, "download 33554432 ", "download 8 ", 1)
+		}
+		if done := script.run(s.T, s.environment()...); !s.decided(r, done) {
+			s.Fatalf("%s: exit code %d, want to %s and %q\n%s%s", r.Name, done.code, r.Want, r.Words, done.stdout, done.stderr)
+		}
+		for _, check := range r.checks {
+			if problem := s.check(check); problem != "" {
+				s.Errorf("%s: %s: %s", r.Name, check, problem)
+			}
+		}
+	}
+}
+
+func (s *scene) environment() (env []string) {
+	for name, value := range s.env {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// prepare makes of the machine and its peers what a row says.
+func (s *scene) prepare(r row) {
+	s.Helper()
+	var peers []string
+	for _, name := range r.Peers {
+		if r.known || s.registry == nil { // which names the peers
+			peers = append(peers, s.url(name))
+		}
+	}
+	s.env["ETCD_JOIN_PEERS"], s.env["ETCD_INITIAL_CLUSTER_STATE"] = strings.Join(peers, ","), map[bool]string{true: "new", false: "existing"}[r.Initial]
+	for name, text := range r.answers {
+		s.told(s.peers[name], text)
+	}
+	token := ""
+	if r.Initial {
+		s.unless("TEST_NOW", fmt.Sprint(created+map[bool]int{false: 4000}[r.Window]))
+		if s.registry == nil {
+			token = "T-1800000000-1800003600"
+			s.unless("ETCD_INITIAL_CLUSTER", "us="+own)
+			s.unless("ETCD_INITIAL_CLUSTER_TOKEN", "T")
+			s.unless(WindowVariable, "1800000000-1800003600")
+		}
+	}
+	if s.registry != nil {
+		s.environmentOfTheToken(r.Initial)
+	}
+	if r.Mark {
+		put(s.T, filepath.Join(s.path("data")+".etcd-join-"+cmp.Or(token, "-"), "x"), "")
+	}
+	for _, word := range r.words {
+		s.word(word)
+	}
+	if r.Data != 0 {
+		put(s.T, filepath.Join(cmp.Or(s.env["ETCD_WAL_DIR"], s.path("data/member/wal")), "0.wal"), string(dataLog))
+	}
+	if s.registry != nil {
+		s.given = s.registry.members(s.T, "T")
+	}
+}
+
+// environmentOfTheToken sets what tells an initial member or a new one of the registry.
+func (s *scene) environmentOfTheToken(initial bool) {
+	prefix := "ETCD_JOIN_DISCOVERY"
+	if initial {
+		prefix = "ETCD_DISCOVERY"
+	}
+	if s.protocol == "v2" {
+		s.unless(prefix, s.registry.process.ClientURL()+"/v2/keys/T")
+		return
+	}
+	s.unless(prefix+"_TOKEN", "T")
+	s.unless(prefix+"_ENDPOINTS", dead+","+strings.TrimPrefix(s.registry.process.ClientURL(), "http://"))
+}
+
+// unless sets a variable that no row has set.
+func (s *scene) unless(name, value string) {
+	if _, is := s.env[name]; !is {
+		s.env[name] = value
+	}
+}
+
+// logs are beginnings of a log by the value of the word log.
+var logs = map[string]string{
+	"of-another-cluster": string(dataLog[:53]) + "\x1e\x00\x00", "of-another-member": string(dataLog[:35]) + "\xbc" + string(dataLog[36:]),
+	"whole": string(dataLog), "empty": "", "none": strings.Repeat("\xff", 600),
+}
+
+// utls are programs in place of etcdutl by the value of the word etcdutl. Any other value
+// is what it says when it fails.
+var utls = map[string]string{
+	"": "#!/bin/sh\n", "3.6": fakeUtl, "3.5": strings.Replace(fakeUtl, `,"version":"3.6.0"`, "", 1),
+	"overwrites": strings.Replace(fakeUtl, "status) ", `status) echo other >"${0%/*}/../a snapshot.db"; `, 1),
+}
+
+func (s *scene) word(word string) {
+	s.Helper()
+	name, value, assigned := strings.Cut(word, "=")
+	value = s.fill(value)
+	install := func(of, text string) {
+		put(s.T, s.path("bin/"+of), text)
+		if err := os.Chmod(s.path("bin/"+of), 0o700); err != nil {
+			s.Fatal(err)
+		}
+		s.env["ETCD_JOIN_BIN"] = s.path("bin")
+	}
+	switch {
+	case word[0] == '+' && strings.HasSuffix(word, "/"):
+		if err := os.MkdirAll(s.path(name[1:]), 0o700); err != nil {
+			s.Fatal(err)
+		}
+	case word[0] == '+':
+		put(s.T, s.path(s.fill(name[1:])), value)
+	case word[0] == '-':
+		wipe(s.T, s.path(s.fill(name[1:])))
+	case name == "T":
+		size, members, _ := strings.Cut(value, ":")
+		s.registry.set(s.T, "T", size, strings.FieldsFunc(members, func(r rune) bool { return r == ';' })...)
+	case name == "log":
+		put(s.T, s.path("data/member/wal/0.wal"), logs[value])
+	case name == "refuses":
+		s.refuses, _ = strconv.Atoi(value)
+	case word == "etcd":
+		s.env["ETCD_JOIN_BIN"] = s.path("bin") // which has none
+	case name == "etcd":
+		install(name, program(value))
+	case name == "etcdutl":
+		text, known := utls[value]
+		if !known {
+			text = failing(value)
+		}
+		install(name, text)
+	case word == "restore":
+		file, sum := aSnapshot(s.T)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			s.Fatal(err)
+		}
+		put(s.T, s.path("a snapshot.db"), string(text))
+		s.env[RestoreVariable], s.env[RestoreSHA256Variable] = s.path("a snapshot.db"), sum
+		s.word("etcd=3.6.16")
+		s.word("etcdutl=3.6")
+	case name == "theirs":
+		if os.Geteuid() != 0 {
+			s.Skip("only root can give a directory away")
+		}
+		if err := os.MkdirAll(s.path(value), 0o700); err != nil {
+			s.Fatal(err)
+		}
+		if err := os.Chown(s.path(value), 4711, 4712); err != nil {
+			s.Fatal(err)
+		}
+	case name == "closed":
+		if os.Geteuid() == 0 {
+			s.Skip("root may read every directory")
+		}
+		if err := os.Chmod(s.path(value), 0); err != nil {
+			s.Fatal(err)
+		}
+		s.Cleanup(func() { _ = os.Chmod(s.path(value), 0o700) })
+	case assigned:
+		s.env[name] = value
+	}
+	if _, err := os.Stat("/usr/local/bin/etcd"); word == "ETCD_JOIN_BIN=" && err == nil {
+		s.Skip("there is an etcd in the directory that the script looks in by default")
+	}
+}
+
+// decided reports whether a run of the script did what the row wants.
+func (s *scene) decided(r row, done result) bool {
+	code := map[rules.Decision]int{rules.Wait: exitRetry, rules.Never: exitNever}[r.Want]
+	joins := r.Want == rules.Join || r.Want == rules.SetAside
+	stdout := ""
+	for _, check := range r.checks {
+		if list, is := strings.CutPrefix(check, "prints "); is && joins {
+			stdout = joined(s.env["ETCD_NAME"], strings.ReplaceAll(s.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"], " ", ""), s.fill(list))
+		} else if is {
+			token := map[string]string{"": cmp.Or(s.env["ETCD_INITIAL_CLUSTER_TOKEN"], "etcd-cluster"), "v2": s.env["ETCD_DISCOVERY"], "v3": "T"}[s.protocol]
+			stdout = started(token, s.fill(list))
+		}
+	}
+	printed := done.stdout == stdout || joins && stdout == "" && strings.Contains(done.stdout, "_STATE=existing")
+	_, err := os.Stat(filepath.Join(s.env["ETCD_DATA_DIR"], "removed-"+dataID))
+	said := strings.Contains(done.stderr, s.fill(r.Words))
+	if r.Words == "-" {
+		said = done.stderr == ""
+	}
+	return done.code == code && printed && said && (err == nil) == (r.Want == rules.SetAside) &&
+		!strings.Contains(done.stderr, "secret")
+}
+
+// check returns what is not so after a run.
+func (s *scene) check(check string) string {
+	s.Helper()
+	kind, what, _ := strings.Cut(s.fill(check), " ")
+	found, _ := filepath.Glob(s.path(what))
+	switch kind {
+	case "has":
+		return strings.Repeat("it is not there", 1-min(len(found), 1))
+	case "lacks":
+		return strings.Join(found, ", ")
+	case "private", "theirs":
+		info, err := os.Stat(s.path(what))
+		if err != nil {
+			return err.Error()
+		}
+		if of, ok := info.Sys().(*syscall.Stat_t); info.Mode().Perm() != 0o700 || kind == "theirs" && (!ok || of.Uid != 4711 || of.Gid != 4712) {
+			return fmt.Sprint(info.Mode(), info.Sys())
+		}
+	case "asked":
+		name, times, _ := strings.Cut(what, " ")
+		if n := fmt.Sprint(s.peers[name].asked.Load()); n != times {
+			return n + " times"
+		}
+	case "registered":
+		return s.registry.differs(s.T, s.given, what)
+	case "restored":
+		if !isRestored(s.T, s.path("data")) {
+			return "nothing is restored"
+		}
+	case "clean":
+		wantNothing(s.T, s.path("data"))
+	}
+	return ""
+}
