@@ -77,22 +77,20 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("only the examples %q", dirs)
 	}
 	binaries, env := standIns(t)
+	index := read(t, "README.md")
 	for _, dir := range dirs {
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
 			name := filepath.ToSlash(dir)
+			if top, _, _ := strings.Cut(name, "/"); !strings.Contains(index, "["+top+"]("+top) {
+				t.Errorf("README.md does not list %s", top)
+			}
 			values, more := others[name]
 			o := acctest.WorkspaceOptions{}
 			if more {
 				o = acctest.WorkspaceOptions{Mirror: true, Others: binaries}
 			}
-			w := acctest.NewWorkspace(t, o)
-			// All of them, because some use others as modules.
-			if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
-				t.Fatal(err)
-			}
-			w.Dir = filepath.Join(w.Dir, dir)
-			offline(t, w.Dir)
+			w := copied(t, o, dir)
 			copyPKI(t, filepath.Join(w.Dir, "pki"))
 			if at, is := live[name]; is {
 				b := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -118,6 +116,58 @@ func TestExamples(t *testing.T) {
 		})
 	}
 }
+
+// TestRealProviders validates the examples of other projects' providers with these.
+func TestRealProviders(t *testing.T) {
+	t.Parallel()
+	mirror := os.Getenv("ETCD_TEST_PROVIDERS")
+	if mirror == "" {
+		t.Skip("ETCD_TEST_PROVIDERS names no mirror of the providers that these examples need")
+	}
+	for example, values := range others {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			w := copied(t, acctest.WorkspaceOptions{Mirror: true}, example)
+			setVariables(t, w, values)
+			w.Init("-plugin-dir="+w.Mirror(), "-plugin-dir="+mirror)
+			w.Run("validate", "-json").MustSucceed()
+			if example == "hetzner" { // other clouds log in to plan
+				w.Env = append(w.Env, "HCLOUD_TOKEN="+strings.Repeat("0", 64), "HCLOUD_ENDPOINT=http://127.0.0.1:1/v1")
+				mustPlanAsSaid(t, w, example, true)
+			}
+		})
+	}
+}
+
+// copied returns a workspace with all examples, because some use others as modules. A
+// machine that Terraform creates is new: an example does not run "machine.sh up", which
+// leaves a machine of the same contents alone. Its machines are moved to addresses of this
+// computer at which nothing answers, whatever the network of the test does with others.
+func copied(t *testing.T, o acctest.WorkspaceOptions, dir string) *acctest.Workspace {
+	t.Helper()
+	w := acctest.NewWorkspace(t, o)
+	if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	w.Dir = filepath.Join(w.Dir, dir)
+	files, err := filepath.Glob(filepath.Join(w.Dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); filepath.Ext(name) == ".tf" || name == "boot.sh" {
+			text := read(t, file)
+			if strings.Contains(text, `" up`) {
+				t.Errorf("%s runs machine.sh up", file)
+			}
+			write(t, file, private.ReplaceAllString(text, "127.0.$1"))
+		}
+	}
+	return w
+}
+
+// private matches addresses of machines.
+var private = regexp.MustCompile(`\b10\.\d+\.(\d+\.\d+)\b`)
 
 // mustPlanAsSaid fails the test unless a plan creates something, and as much as the pages
 // about an example say. Those with providers of other projects say it.
@@ -199,36 +249,10 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// private matches addresses of machines.
-var private = regexp.MustCompile(`\b10\.\d+\.(\d+\.\d+)\b`)
-
-// offline moves the machines of an example to addresses of this computer at which
-// nothing answers, whatever the network of the test does with others.
-func offline(t *testing.T, dir string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.tf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		write(t, file, private.ReplaceAllString(read(t, file), "127.0.$1"))
-	}
-}
-
 func remove(t *testing.T, w *acctest.Workspace, name string) {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(w.Dir, name)); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestExamplesIndex finds examples that README.md does not list.
-func TestExamplesIndex(t *testing.T) {
-	index := read(t, "README.md")
-	for _, dir := range exampleDirs(t) {
-		if name, _, _ := strings.Cut(filepath.ToSlash(dir), "/"); !strings.Contains(index, "["+name+"]("+name) {
-			t.Errorf("README.md does not list %s", name)
-		}
 	}
 }
 
@@ -284,28 +308,4 @@ func exampleDirs(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// A machine that Terraform creates is new: what creates one does not run
-// "machine.sh up", which leaves a machine of the same contents alone.
-func TestCreatedMachinesAreNew(t *testing.T) {
-	t.Parallel()
-	up, created := regexp.MustCompile(`" up\b`), regexp.MustCompile(`" new\b`)
-	n := 0
-	for _, pattern := range []string{"*/*.tf", "*/*/*.tf", "*/boot.sh"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range files {
-			text := read(t, path)
-			if up.MatchString(text) {
-				t.Errorf("%s runs machine.sh up", path)
-			}
-			n += len(created.FindAllString(text, -1))
-		}
-	}
-	if n < 9 {
-		t.Errorf("%d machines are created with machine.sh new", n)
-	}
 }

@@ -33,23 +33,20 @@ type (
 		Block   jsonBlock `json:"block"`
 	}
 	jsonBlock struct {
-		Attributes map[string]jsonAttribute   `json:"attributes,omitempty"`
-		BlockTypes map[string]jsonNestedBlock `json:"block_types,omitempty"`
+		Attributes map[string]jsonAttribute   `json:"attributes"`
+		BlockTypes map[string]jsonNestedBlock `json:"block_types"`
 	}
 	jsonNestedBlock struct {
 		NestingMode string    `json:"nesting_mode"`
 		Block       jsonBlock `json:"block"`
-		MinItems    int64     `json:"min_items,omitempty"`
-		MaxItems    int64     `json:"max_items,omitempty"`
+		MinItems    int64     `json:"min_items"`
+		MaxItems    int64     `json:"max_items"`
 	}
 	jsonAttribute struct {
-		Type       json.RawMessage `json:"type,omitempty"`
-		NestedType *jsonNestedType `json:"nested_type,omitempty"`
-		Required   bool            `json:"required,omitempty"`
-		Optional   bool            `json:"optional,omitempty"`
-		Computed   bool            `json:"computed,omitempty"`
-		Sensitive  bool            `json:"sensitive,omitempty"`
-		WriteOnly  bool            `json:"write_only,omitempty"`
+		tfprotov6.SchemaAttribute
+		Type       json.RawMessage
+		NestedType *jsonNestedType `json:"nested_type"`
+		WriteOnly  bool            `json:"write_only"`
 	}
 	jsonNestedType struct {
 		Attributes  map[string]jsonAttribute `json:"attributes"`
@@ -57,8 +54,8 @@ type (
 	}
 	jsonProvider struct {
 		Provider  jsonSchema            `json:"provider"`
-		Resources map[string]jsonSchema `json:"resource_schemas,omitempty"`
-		Data      map[string]jsonSchema `json:"data_source_schemas,omitempty"`
+		Resources map[string]jsonSchema `json:"resource_schemas"`
+		Data      map[string]jsonSchema `json:"data_source_schemas"`
 	}
 	jsonSchemas struct {
 		Providers map[string]jsonProvider `json:"provider_schemas"`
@@ -69,14 +66,14 @@ func (s jsonSchema) schema() *tfprotov6.Schema {
 	return &tfprotov6.Schema{Version: s.Version, Block: s.Block.schema()}
 }
 
+// nesting are the modes of blocks and of objects, which have the same numbers.
+var nesting = map[string]int32{"single": 1, "list": 2, "set": 3, "map": 4}
+
 func (b jsonBlock) schema() *tfprotov6.SchemaBlock {
 	out := &tfprotov6.SchemaBlock{Attributes: schemaOf(b.Attributes)}
 	for _, name := range slices.Sorted(maps.Keys(b.BlockTypes)) {
 		n := b.BlockTypes[name]
-		mode := map[string]tfprotov6.SchemaNestedBlockNestingMode{
-			"single": tfprotov6.SchemaNestedBlockNestingModeSingle, "list": tfprotov6.SchemaNestedBlockNestingModeList,
-			"set": tfprotov6.SchemaNestedBlockNestingModeSet, "map": tfprotov6.SchemaNestedBlockNestingModeMap,
-		}[n.NestingMode]
+		mode := tfprotov6.SchemaNestedBlockNestingMode(nesting[n.NestingMode])
 		out.BlockTypes = append(out.BlockTypes, &tfprotov6.SchemaNestedBlock{TypeName: name, Block: n.Block.schema(), Nesting: mode, MinItems: n.MinItems, MaxItems: n.MaxItems})
 	}
 	return out
@@ -86,19 +83,17 @@ func schemaOf(attributes map[string]jsonAttribute) []*tfprotov6.SchemaAttribute 
 	var out []*tfprotov6.SchemaAttribute
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		a := attributes[name]
-		s := &tfprotov6.SchemaAttribute{Name: name, Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
+		s := a.SchemaAttribute
+		s.Name, s.WriteOnly = name, a.WriteOnly
 		if a.NestedType == nil {
 			var err error
 			if s.Type, err = tftypes.ParseJSONType(a.Type); err != nil { //nolint:staticcheck // it is for what a CLI prints
 				panic(err)
 			}
 		} else {
-			s.NestedType = &tfprotov6.SchemaObject{Attributes: schemaOf(a.NestedType.Attributes), Nesting: map[string]tfprotov6.SchemaObjectNestingMode{
-				"single": tfprotov6.SchemaObjectNestingModeSingle, "list": tfprotov6.SchemaObjectNestingModeList,
-				"set": tfprotov6.SchemaObjectNestingModeSet, "map": tfprotov6.SchemaObjectNestingModeMap,
-			}[a.NestedType.NestingMode]}
+			s.NestedType = &tfprotov6.SchemaObject{Attributes: schemaOf(a.NestedType.Attributes), Nesting: tfprotov6.SchemaObjectNestingMode(nesting[a.NestedType.NestingMode])}
 		}
-		out = append(out, s)
+		out = append(out, &s)
 	}
 	return out
 }
@@ -146,15 +141,19 @@ type standIn struct {
 	of jsonProvider
 }
 
+func schemasIn(file string) (all jsonSchemas, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	return all, err
+}
+
 // serveStandIn serves the provider that the name of the process says.
 func serveStandIn(dir string) error {
 	name := strings.Replace(strings.TrimPrefix(filepath.Base(os.Args[0]), "terraform-provider-"), "_v", "-", 1)
-	text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+	all, err := schemasIn(filepath.Join(dir, name+".json"))
 	if err != nil {
-		return err
-	}
-	var all jsonSchemas
-	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
 	for address, of := range all.Providers {
@@ -242,7 +241,7 @@ func (s standIn) StopProvider(context.Context, *tfprotov6.StopProviderRequest) (
 }
 
 // standIns returns the stand-ins for acctest.WorkspaceOptions, and what tells
-// their processes so.
+// their processes so. A file of schemas in testdata is NAME-VERSION.json.
 func standIns(t *testing.T) (binaries map[string]string, env string) {
 	t.Helper()
 	own, err := os.Executable()
@@ -253,42 +252,21 @@ func standIns(t *testing.T) (binaries map[string]string, env string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binaries = map[string]string{}
-	for _, e := range extracts(t) {
-		binaries[e.source+"/"+e.version] = own
-	}
-	return binaries, schemasVariable + "=" + dir
-}
-
-// extract is a file of schemas in testdata, NAME-VERSION.json.
-type extract struct {
-	name, version, source string
-	text                  any // the schemas as they are written
-}
-
-func extracts(t *testing.T) []extract {
-	t.Helper()
 	files, err := filepath.Glob("testdata/*-*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no schemas in testdata: %v", err)
 	}
-	var all []extract
+	binaries = map[string]string{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		all, err := schemasIn(file)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(file, err)
 		}
-		var of struct {
-			Providers map[string]any `json:"provider_schemas"`
-		}
-		if err := json.Unmarshal(text, &of); err != nil || len(of.Providers) != 1 {
-			t.Fatalf("%s: %d providers, %v", file, len(of.Providers), err)
-		}
-		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
-		for address, schemas := range of.Providers {
+		_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
+		for address := range all.Providers {
 			_, source, _ := strings.Cut(address, "/")
-			all = append(all, extract{name: name, version: version, source: source, text: schemas})
+			binaries[source+"/"+version] = own
 		}
 	}
-	return all
+	return binaries, schemasVariable + "=" + dir
 }
