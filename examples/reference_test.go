@@ -95,10 +95,10 @@ func TestActionsAndListsShown(t *testing.T) {
 				blocks = append(blocks, read(t, path))
 			}
 			for _, text := range blocks {
-				for name, b := range newerIn(t, path, text) {
+				for name, given := range newerIn(t, path, text) {
 					shown[name] = true
-					for _, problem := range problems(known[name], b) {
-						t.Errorf("%s: %s %s", path, name, problem)
+					if !fits(known[name], given) {
+						t.Errorf("%s: %s has the arguments %q, want those of %v", path, name, given, known[name])
 					}
 				}
 			}
@@ -115,22 +115,20 @@ func TestActionsAndListsShown(t *testing.T) {
 	}
 }
 
-// arguments are those of a block: all, and those that are required.
-type arguments struct{ all, required []string }
-
-// newerBlocks are the actions, the lists and the identities of the provider.
-func newerBlocks(t *testing.T) map[string]*arguments {
+// newerBlocks are the arguments of the actions, the lists and the identities of the
+// provider, and whether each is required.
+func newerBlocks(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	schemas := schemasOfTheProvider(t)
 	identities, err := providerserver.NewProtocol6(provider.New("test")())().GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]*arguments{}
+	known := map[string]map[string]bool{}
 	add := func(name string, s *tfprotov6.Schema) {
-		known[name] = &arguments{}
+		known[name] = map[string]bool{}
 		for _, a := range s.Block.Attributes {
-			known[name].add(a.Name, a.Required)
+			known[name][a.Name] = a.Required
 		}
 	}
 	for name, s := range schemas.ActionSchemas {
@@ -140,19 +138,26 @@ func newerBlocks(t *testing.T) map[string]*arguments {
 		add("list "+name, s)
 	}
 	for name, s := range identities.IdentitySchemas {
-		known["identity "+name] = &arguments{}
+		known["identity "+name] = map[string]bool{}
 		for _, a := range s.IdentityAttributes {
-			known["identity "+name].add(a.Name, a.RequiredForImport)
+			known["identity "+name][a.Name] = a.RequiredForImport
 		}
 	}
 	return known
 }
 
-func (a *arguments) add(name string, required bool) {
-	a.all = append(a.all, name)
-	if required {
-		a.required = append(a.required, name)
+// fits reports whether a block that exists has the arguments that are given, and no other
+// that is required.
+func fits(known map[string]bool, given []string) bool {
+	ok := known != nil
+	for _, name := range given {
+		_, is := known[name]
+		ok = ok && is
 	}
+	for name, required := range known {
+		ok = ok && (!required || slices.Contains(given, name))
+	}
+	return ok
 }
 
 // newerIn returns the arguments that a text gives to actions, lists and identities.
@@ -160,50 +165,25 @@ func newerIn(t *testing.T, path, text string) map[string][]string {
 	t.Helper()
 	file, diags := hclsyntax.ParseConfig([]byte(text), path, hcl.InitialPos)
 	if diags.HasErrors() {
-		t.Errorf("%s: %s", path, diags)
-		return nil
-	}
-	body, ok := file.Body.(*hclsyntax.Body)
-	if !ok {
-		t.Fatalf("%s: %T", path, file.Body)
+		t.Fatalf("%s: %s", path, diags)
 	}
 	out := map[string][]string{}
-	for _, b := range body.Blocks {
-		switch b.Type {
-		case "action", "list":
-			var given []string
+	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+		identity, is := b.Body.Attributes["identity"]
+		switch {
+		case b.Type == "action" || b.Type == "list":
+			name := b.Type + " " + b.Labels[0]
+			out[name] = nil
 			for _, config := range b.Body.Blocks {
-				given = slices.AppendSeq(given, maps.Keys(config.Body.Attributes))
+				out[name] = slices.AppendSeq(out[name], maps.Keys(config.Body.Attributes))
 			}
-			out[b.Type+" "+b.Labels[0]] = given
-		case "import":
-			if identity, is := b.Body.Attributes["identity"]; is {
-				of := b.Body.Attributes["to"].Expr.Variables()[0].RootName()
-				value, diags := identity.Expr.Value(nil)
-				if diags.HasErrors() {
-					t.Errorf("%s: %s", path, diags)
-					continue
-				}
-				out["identity "+of] = slices.Collect(maps.Keys(value.AsValueMap()))
+		case b.Type == "import" && is:
+			value, diags := identity.Expr.Value(nil)
+			if diags.HasErrors() {
+				t.Fatalf("%s: %s", path, diags)
 			}
-		}
-	}
-	return out
-}
-
-// problems compares the arguments of a block with those that there are.
-func problems(a *arguments, given []string) (out []string) {
-	if a == nil {
-		return []string{"does not exist"}
-	}
-	for _, name := range a.required {
-		if !slices.Contains(given, name) {
-			out = append(out, "lacks "+name)
-		}
-	}
-	for _, name := range given {
-		if !slices.Contains(a.all, name) {
-			out = append(out, "has no argument "+name)
+			of := b.Body.Attributes["to"].Expr.Variables()[0].RootName()
+			out["identity "+of] = slices.Collect(maps.Keys(value.AsValueMap()))
 		}
 	}
 	return out
