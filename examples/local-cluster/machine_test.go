@@ -33,33 +33,14 @@ type machine struct {
 // eachShell runs f with a machine for every shell.
 func eachShell(t *testing.T, etcd string, f func(t *testing.T, m machine)) {
 	t.Helper()
-	all, known := map[string][]string{}, map[string]bool{}
-	for _, name := range []string{"dash", "sh"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			all[name] = []string{name} // skipped
-			continue
-		}
-		// On Debian sh is dash.
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !known[real] {
-			known[real] = true
-			all[name] = []string{path}
-		}
-	}
-	all["busybox"] = []string{"busybox", "sh"}
-	for name, shell := range all {
-		t.Run(name, func(t *testing.T) {
+	for _, shell := range [][]string{{"dash"}, {"bash", "--posix"}, {"busybox", "sh"}} {
+		t.Run(shell[0], func(t *testing.T) {
 			t.Parallel() // most of the time passes in waiting
 			etcdtest.Need(t, shell[0])
 			m := machine{shell: shell, dir: filepath.Join(t.TempDir(), "node one"), etcd: etcd}
 			t.Cleanup(func() {
 				if t.Failed() {
-					log, _ := os.ReadFile(filepath.Join(m.dir, "etcd.log"))
-					t.Logf("etcd.log:\n%s", log)
+					t.Logf("etcd.log:\n%s", m.file("etcd.log"))
 				}
 				m.run(t, "down")
 			})
@@ -98,12 +79,38 @@ func (m machine) must(t *testing.T, code int, command string, env ...string) str
 	return out
 }
 
+// says is [machine.must] for a command that prints something.
+func (m machine) says(t *testing.T, code int, what, command string, env ...string) {
+	t.Helper()
+	if out := m.must(t, code, command, env...); !strings.Contains(out, what) {
+		t.Errorf("%s says %q, want %q", command, out, what)
+	}
+}
+
+// file is the text of a file of the machine, "" if it is not there.
+func (m machine) file(name string) string {
+	text, _ := os.ReadFile(filepath.Join(m.dir, name))
+	return string(text)
+}
+
 // pid returns the pid in a file of the machine, 0 if there is none.
 func (m machine) pid(name string) int {
-	text, _ := os.ReadFile(filepath.Join(m.dir, name))
-	first, _, _ := strings.Cut(string(text), "\n")
+	first, _, _ := strings.Cut(m.file(name), "\n")
 	pid, _ := strconv.Atoi(first)
 	return pid
+}
+
+// runs waits for an etcd of the machine other than one before, and returns its pid.
+func (m machine) runs(t *testing.T, before int) (pid int) {
+	t.Helper()
+	etcdtest.Until(t, "etcd runs", func() bool { pid = m.pid("etcd.pid"); return pid != 0 && pid != before })
+	return pid
+}
+
+// there reports whether there is a file at a path.
+func there(elements ...string) bool {
+	_, err := os.Stat(filepath.Join(elements...))
+	return err == nil
 }
 
 // events returns the words after the name of every event, and checks the time.
@@ -166,18 +173,16 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		served := func() bool {
+		serves := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := c.Put(ctx, "k", "v")
-			return err == nil
+			return err
 		}
-		etcdtest.Until(t, "etcd serves", served)
-		if out := m.must(t, 0, "status"); !strings.HasPrefix(out, "node one: etcd runs (pid ") {
-			t.Errorf("status says %q", out)
-		}
-		if _, err := os.Stat(filepath.Join(m.dir, "data", "member")); err != nil {
-			t.Errorf("the data is not in data/: %v", err)
+		etcdtest.Eventually(t, "etcd serves", serves)
+		m.says(t, 0, "node one: etcd runs (pid ", "status")
+		if !there(m.dir, "data", "member") {
+			t.Error("the data is not in data/")
 		}
 
 		// The same contents again change nothing.
@@ -191,28 +196,20 @@ func TestMachineRunsRealEtcd(t *testing.T) {
 		if err := syscall.Kill(etcd, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		etcdtest.Until(t, "etcd is started again", func() bool { p := m.pid("etcd.pid"); return p != 0 && p != etcd })
-		etcdtest.Until(t, "etcd serves again", served)
-		second := m.pid("etcd.pid")
-
+		second := m.runs(t, etcd)
+		etcdtest.Eventually(t, "etcd serves again", serves)
 		m.must(t, 0, "down")
-		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
-			t.Errorf("after down the directory is there: %v", err)
+		if there(m.dir) || alive(second) || alive(supervisor) {
+			t.Errorf("after down the directory is there, or etcd %d or its supervisor %d runs", second, supervisor)
 		}
-		if alive(second) || alive(supervisor) {
-			t.Errorf("after down etcd %d or its supervisor %d runs", second, supervisor)
-		}
-		want := []string{"start " + strconv.Itoa(etcd), "exit 137", "start " + strconv.Itoa(second)}
-		if got := m.events(t); len(got) != 4 || strings.Join(got[:3], "\n") != strings.Join(want, "\n") ||
-			(got[3] != "exit 0" && got[3] != "exit 143") {
-			t.Errorf("the events are %q, want %q and an exit", got, want)
+		want := fmt.Sprintf("start %d, exit 137, start %d, exit ", etcd, second)
+		if got := strings.Join(m.events(t), ", "); got != want+"0" && got != want+"143" {
+			t.Errorf("the events are %q, want %q and 0 or 143", got, want)
 		}
 		if m.must(t, 0, "down") != "" {
 			t.Error("down without a machine is not silent")
 		}
-		if out := m.must(t, 3, "status"); out != "node one: not up\n" {
-			t.Errorf("status says %q", out)
-		}
+		m.says(t, 3, "node one: not up\n", "status")
 	})
 }
 
@@ -225,23 +222,18 @@ func TestNewMachineIsNew(t *testing.T) {
 	}
 	eachShell(t, etcd, func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
-		for _, again := range [][]string{{"up", "MACHINE_ENV=ETCD_NAME=b"}, {"new", "MACHINE_ENV=ETCD_NAME=b"}} {
-			etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
-			first := m.pid("etcd.pid")
+		for _, again := range []string{"up", "new"} {
+			first := m.runs(t, 0)
 			if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			m.must(t, 0, again[0], again[1])
-			etcdtest.Until(t, "it runs again", func() bool { return m.pid("etcd.pid") != 0 })
-			if alive(first) {
-				t.Errorf("%s: the machine that was replaced runs on", again[0])
-			}
-			if _, err := os.Stat(filepath.Join(m.dir, "data")); !os.IsNotExist(err) {
-				t.Errorf("%s: the new machine has the old one's data", again[0])
+			m.must(t, 0, again, "MACHINE_ENV=ETCD_NAME=b")
+			if m.runs(t, 0); alive(first) || there(m.dir, "data") {
+				t.Errorf("%s: the machine that was replaced runs on, or the new one has its data", again)
 			}
 		}
-		if _, err := exec.LookPath(filepath.Join(m.dir, "bin", "etcdutl")); err != nil {
-			t.Errorf("the machine has no etcdutl: %v", err)
+		if !there(m.dir, "bin", "etcdutl") {
+			t.Error("the machine has no etcdutl")
 		}
 	})
 }
@@ -260,26 +252,16 @@ echo ETCD_DISCOVERY=
 		"ETCD_QUOTED=\"two words\"\nETCD_SINGLE='$(touch PWNED)'\nETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nnot an assignment\nETCD_EQ=a=b,c=d"
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", env, join)
-		seen := filepath.Join(m.dir, "env.txt")
-		etcdtest.Until(t, "etcd runs", func() bool { _, err := os.Stat(seen); return err == nil })
-		etcdtest.Until(t, "it has written", func() bool { b, _ := os.ReadFile(seen); return strings.Contains(string(b), "--") })
-		text, _ := os.ReadFile(seen)
+		etcdtest.Until(t, "etcd has written", func() bool { return strings.Contains(m.file("env.txt"), "--") })
 		want := "ETCD_BARE=$(touch PWNED) `touch PWNED` \\ \" '\nETCD_DATA_DIR=" + m.dir + "/data\nETCD_DISCOVERY=\nETCD_EQ=a=b,c=d\n" +
 			"ETCD_INITIAL_CLUSTER=right\nETCD_JOIN_BIN=" + m.dir + "/bin\nETCD_NAME=a\nETCD_QUOTED=two words\nETCD_SINGLE=$(touch PWNED)\n" + m.dir + "\n--\n"
-		if string(text) != want {
+		if text := m.file("env.txt"); text != want {
 			t.Errorf("etcd sees\n%s\nwant\n%s", text, want)
 		}
-		runs, _ := os.ReadFile(filepath.Join(m.dir, "runs.txt"))
-		if string(runs) != "run\nrun\nrun\n" {
-			t.Errorf("the join script ran %q, want three times", runs)
-		}
-		frozen, _ := os.ReadFile(filepath.Join(m.dir, "seen.txt"))
-		if n := strings.Count(string(frozen), "ETCD_INITIAL_CLUSTER=frozen\n"); n != 3 {
-			t.Errorf("the join script saw etcd.env %d times of 3:\n%s", n, frozen)
-		}
-		log, _ := os.ReadFile(filepath.Join(m.dir, "etcd.log"))
-		if strings.Count(string(log), "a reason\n") != 3 {
-			t.Errorf("etcd.log lacks the script's reasons:\n%s", log)
+		for file, line := range map[string]string{"runs.txt": "run\n", "seen.txt": "ETCD_INITIAL_CLUSTER=frozen\n", "etcd.log": "a reason\n"} {
+			if text := m.file(file); strings.Count(text, line) != 3 {
+				t.Errorf("%s has %q %d times, want three times:\n%s", file, line, strings.Count(text, line), text)
+			}
 		}
 		if files, _ := filepath.Glob(filepath.Join(m.dir, "PWNED*")); files != nil {
 			t.Error("a value of etcd.env was run")
@@ -295,12 +277,10 @@ func TestMachineStaysDownAfter78(t *testing.T) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a", "MACHINE_JOIN="+joinscript.Encode("echo run >>runs.txt; exit 78"))
 		etcdtest.Until(t, "it is stopped for good", func() bool { code, _ := m.run(t, "status"); return code == 2 })
 		time.Sleep(time.Second) // more than two retries
-		if runs, _ := os.ReadFile(filepath.Join(m.dir, "runs.txt")); string(runs) != "run\n" {
+		if runs := m.file("runs.txt"); runs != "run\n" {
 			t.Errorf("the join script ran %q, want once", runs)
 		}
-		if out := m.must(t, 2, "status"); out != "node one: stopped for good by the join script\n" {
-			t.Errorf("status says %q", out)
-		}
+		m.says(t, 2, "node one: stopped for good by the join script\n", "status")
 		if got := m.events(t); len(got) != 1 || got[0] != "never 78" {
 			t.Errorf("the events are %q", got)
 		}
@@ -329,9 +309,7 @@ func TestMachineDownKillsWhatHangs(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "sleep"), []byte(shim), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if out := m.must(t, 0, "down", "PATH="+bin+":"+os.Getenv("PATH")); !strings.Contains(out, "had to be killed") {
-			t.Errorf("down says %q", out)
-		}
+		m.says(t, 0, "had to be killed", "down", "PATH="+bin+":"+os.Getenv("PATH"))
 		// The 5 s of stop_seconds once, in naps of 0.05 s: not again for etcd,
 		// which got its signal from the supervisor.
 		text, err := os.ReadFile(naps)
@@ -362,8 +340,7 @@ func TestMachineDownKillsTheJoinScript(t *testing.T) {
 func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
-		etcdtest.Until(t, "it runs", func() bool { return m.pid("etcd.pid") != 0 })
-		etcd := m.pid("etcd.pid")
+		etcd := m.runs(t, 0)
 		if err := syscall.Kill(m.pid("supervisor.pid"), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -388,10 +365,7 @@ func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 		if err := os.WriteFile(kept, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out := other.must(t, 64, "down"); !strings.Contains(out, "is no machine: nothing was touched") {
-			t.Errorf("down says %q", out)
-		}
-		if _, err := os.Stat(kept); err != nil {
+		if other.says(t, 64, "is no machine: nothing was touched", "down"); !there(kept) {
 			t.Error("down removed what is no machine")
 		}
 	})
@@ -399,16 +373,9 @@ func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 
 func TestMachineSaysWhatIsMissing(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
-		if out := m.must(t, 64, "up"); !strings.Contains(out, "MACHINE_ENV is empty") {
-			t.Errorf("up says %q", out)
-		}
-		if out := m.must(t, 64, "up", "MACHINE_ENV=ETCD_NAME=a", "ETCD_BIN=/no/such/etcd"); !strings.Contains(out, "no etcd: /no/such/etcd") {
-			t.Errorf("up says %q", out)
-		}
-		if out := m.must(t, 64, "reboot"); !strings.Contains(out, "usage: machine.sh new|up|down|status DIR") {
-			t.Errorf("reboot says %q", out)
-		}
-		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
+		m.says(t, 64, "MACHINE_ENV is empty", "up")
+		m.says(t, 64, "no etcd: /no/such/etcd", "up", "MACHINE_ENV=ETCD_NAME=a", "ETCD_BIN=/no/such/etcd")
+		if m.says(t, 64, "usage: machine.sh new|up|down|status DIR", "reboot"); there(m.dir) {
 			t.Error("a machine was made")
 		}
 	})
