@@ -15,7 +15,6 @@ import (
 	"go/token"
 	"go/types"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +60,7 @@ func isName(e ast.Expr) bool {
 // An exported identifier has a caller in another package.
 func TestExportedHasACaller(t *testing.T) {
 	t.Parallel()
-	for _, found := range uncalled(t, load(t, "..", "./...")) {
+	for _, found := range load(t, "..", "./...").uncalled() {
 		t.Error(found)
 	}
 }
@@ -122,7 +121,7 @@ func init() { a.ByATest() }
 		}
 	}
 	var got []string
-	for _, found := range uncalled(t, load(t, dir, "./...")) {
+	for _, found := range load(t, dir, "./...").uncalled() {
 		got = append(got, found[strings.LastIndexByte(found, ' ')+1:])
 	}
 	slices.Sort(got)
@@ -132,16 +131,15 @@ func init() { a.ByATest() }
 	}
 }
 
-// house contains the packages of a module, each parsed from its source.
+// house contains the packages of a module, each checked from its source.
 type house struct {
-	set    *token.FileSet
-	rooms  []*types.Package
-	info   map[*types.Package]*types.Info
-	tests  map[string][]*ast.File // by the path of the package under test
-	shared map[string]*types.Package
+	set   *token.FileSet
+	rooms []*types.Package
+	info  map[*types.Package]*types.Info
+	tests map[string][]*ast.File // by the path of the package under test
 }
 
-// load parses the packages that match. Their imports come from the build cache.
+// load checks the packages that match. What they import from elsewhere comes from the build cache.
 func load(t *testing.T, dir, pattern string) house {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,TestGoFiles,XTestGoFiles,Module", pattern)
@@ -150,13 +148,14 @@ func load(t *testing.T, dir, pattern string) house {
 	if err != nil {
 		t.Fatalf("%v: %v", list, err)
 	}
-	h := house{set: token.NewFileSet(), info: map[*types.Package]*types.Info{}, tests: map[string][]*ast.File{}, shared: map[string]*types.Package{}}
-	exports := map[string]string{}
-	shared := importer.ForCompiler(h.set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	h := house{set: token.NewFileSet(), info: map[*types.Package]*types.Info{}, tests: map[string][]*ast.File{}}
+	exports, own := map[string]string{}, map[string]*types.Package{}
+	others := importer.ForCompiler(h.set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	config := types.Config{Importer: importing(func(path string) (*types.Package, error) {
-		p, err := shared.Import(path)
-		h.shared[path] = p
-		return p, err
+		if p := own[path]; p != nil { // dependencies are listed first
+			return p, nil
+		}
+		return others.Import(path)
 	})}
 	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
@@ -183,7 +182,7 @@ func load(t *testing.T, dir, pattern string) house {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.rooms, h.info[room] = append(h.rooms, room), info
+		own[p.ImportPath], h.rooms, h.info[room] = room, append(h.rooms, room), info
 	}
 }
 
@@ -204,132 +203,125 @@ func (h house) parse(t *testing.T, dir string, names []string) (files []*ast.Fil
 	return files
 }
 
-// key identifies an object across packages: an object that was parsed and the
-// same object that was imported are different values.
-func (h house) key(o types.Object) string {
-	p := h.set.Position(o.Pos())
-	return fmt.Sprintf("%s:%d %s.%s", p.Filename, p.Line, o.Pkg().Name(), o.Name())
+// exported returns the exported identifiers of a package, with the fields without a tag and
+// the methods of each type.
+func exported(room *types.Package) (out []types.Object) {
+	add := func(o types.Object) {
+		if o.Exported() {
+			out = append(out, o)
+		}
+	}
+	for _, name := range room.Scope().Names() {
+		o := room.Scope().Lookup(name)
+		add(o)
+		named, ok := o.Type().(*types.Named)
+		if _, is := o.(*types.TypeName); !ok || !is {
+			continue
+		}
+		for m := range named.Methods() {
+			add(m)
+		}
+		if s, ok := named.Underlying().(*types.Struct); ok {
+			for i := range s.NumFields() {
+				if f := s.Field(i); s.Tag(i) == "" && !f.Embedded() {
+					add(f)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // uncalled returns the exported identifiers that no other package uses.
-func uncalled(t *testing.T, h house) (out []string) {
-	t.Helper()
-	called := h.calls()
-	satisfied := h.interfaces()
+func (h house) uncalled() (out []string) {
+	called, known := h.calls(), h.interfaces()
 	for _, room := range h.rooms {
 		if room.Name() == "main" || slices.Contains(support, room.Name()) {
 			continue
 		}
-		for _, name := range room.Scope().Names() {
-			o := room.Scope().Lookup(name)
-			for _, member := range slices.Concat([]types.Object{o}, members(o)) {
-				counts := called[h.key(member)] || enumerated(member) && called[h.key(member.Type().(*types.Named).Obj())]
-				if member.Exported() && !counts && !fulfils(o, member, satisfied) {
-					out = append(out, h.key(member))
-				}
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// members returns the fields without a tag and the methods of a type.
-func members(o types.Object) (out []types.Object) {
-	named, ok := o.Type().(*types.Named)
-	if _, is := o.(*types.TypeName); !ok || !is {
-		return nil
-	}
-	for m := range named.Methods() {
-		out = append(out, m)
-	}
-	if s, ok := named.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			if f := s.Field(i); s.Tag(i) == "" && !f.Embedded() {
-				out = append(out, f)
+		for _, o := range exported(room) {
+			if !called[o] && !called[enumeration(o)] && !fulfils(o, known) {
+				out = append(out, fmt.Sprintf("%s %s.%s", h.set.Position(o.Pos()), room.Name(), o.Name()))
 			}
 		}
 	}
 	return out
 }
 
-// enumerated reports whether an object is a constant of a type of its package.
-// Such constants are exported together.
-func enumerated(o types.Object) bool {
+// enumeration is the type of a constant, if it is of its package. Such constants are
+// exported together.
+func enumeration(o types.Object) types.Object {
 	_, constant := o.(*types.Const)
-	named, ok := o.Type().(*types.Named)
-	return constant && ok && named.Obj().Pkg() == o.Pkg()
+	if named, ok := o.Type().(*types.Named); constant && ok && named.Obj().Pkg() == o.Pkg() {
+		return named.Obj()
+	}
+	return nil
 }
 
-// calls returns the keys of objects that are used outside their packages, and
-// of types that a caller gets without using their names.
-func (h house) calls() map[string]bool {
-	called := map[string]bool{}
+// calls returns the objects that are used outside their packages, and the types that a
+// caller gets without using their names.
+func (h house) calls() map[types.Object]bool {
+	called := map[types.Object]bool{}
 	var mark func(o types.Object)
-	var reach func(t types.Type, depth int)
+	var reach func(t types.Type)
 	mark = func(o types.Object) {
-		if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path(), module) {
-			return
-		}
-		if k := h.key(o); !called[k] {
-			called[k] = true
-			reach(o.Type(), 0)
+		if o.Pkg() != nil && strings.HasPrefix(o.Pkg().Path(), module) && !called[o] {
+			called[o] = true
+			reach(o.Type())
 		}
 	}
-	reach = func(t types.Type, depth int) {
+	reach = func(t types.Type) {
 		switch t := t.(type) {
 		case *types.Named:
 			mark(t.Obj())
 			for arg := range t.TypeArgs().Types() {
-				reach(arg, depth)
+				reach(arg)
 			}
 		case *types.Signature:
-			for v := range t.Results().Variables() {
-				reach(v.Type(), depth)
-			}
-			for v := range t.Params().Variables() {
-				reach(v.Type(), depth)
+			for _, tuple := range []*types.Tuple{t.Results(), t.Params()} {
+				for v := range tuple.Variables() {
+					reach(v.Type())
+				}
 			}
 		case *types.Map:
-			reach(t.Key(), depth)
-			reach(t.Elem(), depth)
+			reach(t.Key())
+			reach(t.Elem())
 		case interface{ Elem() types.Type }:
-			reach(t.Elem(), depth)
+			reach(t.Elem())
 		}
 	}
 	for room, info := range h.info {
 		for _, o := range info.Uses {
-			if o.Pkg() != nil && o.Pkg().Path() != room.Path() {
+			if o.Pkg() != nil && o.Pkg() != room {
 				mark(origin(o))
 			}
 		}
 	}
-	names := map[string]map[string]bool{} // names that tests select, by the package under test
+	names := map[string]map[string]bool{} // the packages whose tests select a name
 	for path, files := range h.tests {
-		names[path] = map[string]bool{}
 		for _, file := range files {
 			ast.Inspect(file, func(n ast.Node) bool {
+				name := ""
 				switch n := n.(type) {
 				case *ast.SelectorExpr:
-					names[path][n.Sel.Name] = true
+					name = n.Sel.Name
 				case *ast.KeyValueExpr:
 					if k, ok := n.Key.(*ast.Ident); ok {
-						names[path][k.Name] = true
+						name = k.Name
 					}
 				}
+				if names[name] == nil {
+					names[name] = map[string]bool{}
+				}
+				names[name][path] = true
 				return true
 			})
 		}
 	}
 	for _, room := range h.rooms {
-		for _, name := range room.Scope().Names() {
-			o := room.Scope().Lookup(name)
-			for _, member := range slices.Concat([]types.Object{o}, members(o)) {
-				for path := range names {
-					if path != room.Path() && names[path][member.Name()] {
-						mark(member)
-					}
-				}
+		for _, o := range exported(room) {
+			if users := len(names[o.Name()]); users > 1 || users == 1 && !names[o.Name()][room.Path()] {
+				mark(o)
 			}
 		}
 	}
@@ -347,47 +339,16 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
-// signature formats a method with the types of its parameters and results, so
-// that methods of types that were parsed twice compare equal.
-func signature(m types.Object) string {
-	f, ok := m.Type().(*types.Signature)
-	if !ok {
-		return m.Name()
-	}
-	out := m.Name()
-	for _, tuple := range []*types.Tuple{f.Params(), f.Results()} {
-		out += "("
-		for v := range tuple.Variables() {
-			out += types.TypeString(v.Type(), (*types.Package).Path) + ","
-		}
-		out += ")"
-	}
-	return out
-}
-
-// interfaces returns the method sets of all visible interfaces, by each of
-// their methods.
-func (h house) interfaces() map[string][][]string {
-	out := map[string][][]string{}
+// interfaces returns all visible interfaces, by the names of their methods.
+func (h house) interfaces() map[string][]*types.Interface {
+	out, seen := map[string][]*types.Interface{}, map[*types.Package]bool{}
 	add := func(t types.Type) {
-		i, ok := t.Underlying().(*types.Interface)
-		if !ok {
-			return
-		}
-		var all []string
-		for m := range i.Methods() {
-			all = append(all, signature(m))
-		}
-		for _, m := range all {
-			out[m] = append(out[m], all)
+		if i, ok := t.Underlying().(*types.Interface); ok {
+			for m := range i.Methods() {
+				out[m.Name()] = append(out[m.Name()], i)
+			}
 		}
 	}
-	// Packages errors, fmt and encoding/json use these methods.
-	for _, m := range []string{"Unwrap()(error,)", "Unwrap()([]error,)", "Is(error,)(bool,)", "String()(string,)", "MarshalText()([]byte,error,)"} {
-		out[m] = append(out[m], []string{m})
-	}
-	add(types.Universe.Lookup("error").Type())
-	seen := map[*types.Package]bool{}
 	var visit func(p *types.Package)
 	visit = func(p *types.Package) {
 		if seen[p] {
@@ -403,30 +364,31 @@ func (h house) interfaces() map[string][][]string {
 			visit(imported)
 		}
 	}
-	for _, p := range slices.Collect(maps.Values(h.shared)) {
-		visit(p)
-	}
-	for _, info := range h.info {
+	for room, info := range h.info {
+		visit(room)
 		for e, tv := range info.Types {
 			if _, ok := e.(*ast.InterfaceType); ok {
 				add(tv.Type)
 			}
 		}
 	}
+	add(types.Universe.Lookup("error").Type())
 	return out
 }
 
-// fulfils reports whether a method of a type belongs to an interface that the
-// type implements.
-func fulfils(o, member types.Object, interfaces map[string][][]string) bool {
-	if _, ok := member.(*types.Func); !ok || o == member {
+// fulfils reports whether a method of a type belongs to an interface that the type
+// implements, or is one that packages errors, fmt and encoding/json use.
+func fulfils(o types.Object, known map[string][]*types.Interface) bool {
+	method, ok := o.(*types.Func)
+	if !ok || method.Signature().Recv() == nil {
 		return false
 	}
-	has := map[string]bool{}
-	for m := range types.NewMethodSet(types.NewPointer(o.Type())).Methods() {
-		has[signature(m.Obj())] = true
+	if slices.Contains([]string{"Unwrap", "Is", "String", "MarshalText"}, o.Name()) {
+		return true
 	}
-	return slices.ContainsFunc(interfaces[signature(member)], func(all []string) bool {
-		return !slices.ContainsFunc(all, func(m string) bool { return !has[m] })
-	})
+	receiver := method.Signature().Recv().Type()
+	if p, ok := receiver.(*types.Pointer); ok {
+		receiver = p.Elem()
+	}
+	return slices.ContainsFunc(known[o.Name()], func(i *types.Interface) bool { return types.Implements(types.NewPointer(receiver), i) })
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -103,17 +104,26 @@ func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
 	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
 }
 
-// mustBeFounded expects that the members of a cluster have the IDs that follow from the
-// token, for any versions and any way of starting, and one registration each.
+// mustBeFounded expects that the members of a cluster and the cluster have the IDs that
+// follow from the token, for any versions and any way of starting, and one registration each.
 func mustBeFounded(t *testing.T, g *registry, token string, founders ...*etcdtest.Process) {
 	t.Helper()
+	list, err := founders[0].Client(t).MemberList(etcdtest.WaitContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []membership.MemberID
 	var want []string
 	for _, p := range founders {
 		id := membership.ComputeMemberID([]string{p.PeerURL()}, token, nil)
-		if got, _ := listed(t, founders[0].Client(t), p); got != uint64(id) {
-			t.Errorf("%s is member %x, want %s", p.Name, got, id)
+		if !slices.ContainsFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.ID == uint64(id) && m.PeerURLs[0] == p.PeerURL() }) {
+			t.Errorf("%s is not member %s: %v", p.Name, id, list.Members)
 		}
+		ids = append(ids, id)
 		want = append(want, fmt.Sprintf("%s%s/members/%x %s=%s", prefix, token, uint64(id), p.Name, p.PeerURL()))
+	}
+	if want := membership.ComputeClusterID(ids); list.Header.ClusterId != uint64(want) {
+		t.Errorf("the cluster is %x, want %s", list.Header.ClusterId, want)
 	}
 	if got := g.members(t, token); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		t.Errorf("registered are %q, want %q", got, want)
