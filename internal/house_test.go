@@ -33,7 +33,7 @@ var support = []string{"acctest", "bench", "driver", "etcdsim", "etcdtest", "mod
 // because the summary of a diagnostic is made from them.
 func TestNoOtherActions(t *testing.T) {
 	t.Parallel()
-	h, actions := load(t, "..", "./..."), 0
+	h, actions := load(t), 0
 	for room, info := range h.info {
 		for e, tv := range info.Types {
 			if tv.Value == nil || tv.Type.String() != module+"/internal/reconfigure.Action" || room.Name() == "reconfigure" {
@@ -60,74 +60,8 @@ func isName(e ast.Expr) bool {
 // An exported identifier has a caller in another package.
 func TestExportedHasACaller(t *testing.T) {
 	t.Parallel()
-	for _, found := range load(t, "..", "./...").uncalled() {
+	for _, found := range load(t).uncalled() {
 		t.Error(found)
-	}
-}
-
-// uncalled finds each kind of identifier without a caller, and nothing else.
-func TestUncalledIsFound(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod": "module " + module + "\n\ngo 1.26\n",
-		"internal/a/a.go": `package a
-type (
-	Used struct { Read, Unread int; Tagged int ` + "`json:\"tagged\"`" + ` }
-	Unused struct{}
-	Returned struct{}
-	Kind int
-	Generic[T any] struct { Item, Other T }
-)
-const (
-	One Kind = iota
-	Two
-)
-const Alone = 1
-func (Used) String() string { return "" }
-func (Used) Called() {}
-func (Used) Uncalled() {}
-func (Generic[T]) Get() (t T) { return }
-func Make() (u Used) { return }
-func Give() Returned { return Returned{} }
-func Idle() {}
-func ByATest() {}
-var Shown, Hidden = 1, 2
-`,
-		"internal/b/b.go": `package b
-import "` + module + `/internal/a"
-func f() {
-	u := a.Make()
-	u.Called()
-	_ = u.Read + a.Shown
-	_ = a.Give()
-	_ = a.One
-	g := a.Generic[int]{Item: 1}
-	g.Get()
-}
-var _ = f
-`,
-		"internal/b/b_test.go": `package b
-import "` + module + `/internal/a"
-func init() { a.ByATest() }
-`,
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	for _, found := range load(t, dir, "./...").uncalled() {
-		got = append(got, found[strings.LastIndexByte(found, ' ')+1:])
-	}
-	slices.Sort(got)
-	want := []string{"a.Alone", "a.Hidden", "a.Idle", "a.Other", "a.Uncalled", "a.Unread", "a.Unused"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -139,11 +73,11 @@ type house struct {
 	tests map[string][]*ast.File // by the path of the package under test
 }
 
-// load checks the packages that match. What they import from elsewhere comes from the build cache.
-func load(t *testing.T, dir, pattern string) house {
+// load checks the packages of the project. What they import from elsewhere comes from the build cache.
+func load(t *testing.T) house {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,TestGoFiles,XTestGoFiles,Module", pattern)
-	list.Dir = dir
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,TestGoFiles,XTestGoFiles,Module", "./...")
+	list.Dir = ".."
 	out, err := list.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", list, err)

@@ -79,39 +79,6 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// Each kind of disagreement is found, and nothing else.
-func TestWrongProofsAreFound(t *testing.T) {
-	t.Parallel()
-	proofs := proofsIn(`
-# A comment.
-C1 C2 | right | pure | one TestA/a_ca
-C3 | renamed | pure | one TestB
-C4 | another case | pure | one TestA/b
-C5 | another directory | pure | two TestA
-C6 | another layer | simulated | one TestA
-C7 | no layer | slow | one TestA
-C8 | right | real | two TestC
-C8 | right | real | two TestC/
-`)
-	suites := map[string]suite{}
-	for file, source := range map[string]string{
-		"one/one_test.go": `package one
-func TestA(t *testing.T) { t.Run("a case", nil) }`,
-		"two/two_test.go": `package two
-import "x/internal/etcdtest"
-func TestC(t *testing.T) {}`,
-	} {
-		if err := collect(suites, file, []byte(source)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mistakes := []planted{{"found (C1)", "../one TestZ/x|TestA"}, {"by another (C2)", "../two TestC"}, {"by none", "../one TestZ"}}
-	got := slices.Concat(wrong(proofs, suites), unproven(proofs, map[string]string{"C1": "x", "C9": "x"}), unseen(proofs, mistakes, suites))
-	if len(got) != 9 {
-		t.Errorf("found %d: %s", len(got), strings.Join(got, "\n"))
-	}
-}
-
 func proofsIn(text string) (out []proof) {
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSpace(line), " | ")

@@ -176,32 +176,6 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// The rules find their phrases, but not in code or quotations.
-func TestVocabularyFinds(t *testing.T) {
-	t.Parallel()
-	list := rules(t)
-	for text, want := range map[string]int{
-		"A learner is announced for ever.":               2,
-		"Taken\nover by somebody":                        2,
-		"```\nnobody\n```\n`beforehand` [x](anew.md)":    0,
-		"> Quoted: nobody answers\n<!-- for ever -->":    0,
-		"---\ntitle: nobody\n---\nThe members meanwhile": 1,
-	} {
-		parts, _ := passages(t, "x.md", text)
-		got := 0
-		for _, r := range list {
-			got += len(r.phrase.FindAllString(parts[1], -1))
-		}
-		if got != want {
-			t.Errorf("%q: %d phrases, expected %d", text, got, want)
-		}
-	}
-	parts, _ := passages(t, "internal/joinscript/join.sh", "x() {\n\tlater \"nobody answers\"\n}\n")
-	if parts[2] != "nobody answers" {
-		t.Errorf("the message of the script is not found: %v", parts)
-	}
-}
-
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
