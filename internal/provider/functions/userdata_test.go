@@ -33,20 +33,14 @@ func valueOf(v any) attr.Value {
 	}
 }
 
-// formatted is the start of a node with a format.
-func formatted(format int64) attr.Value {
-	return types.ObjectValueMust(map[string]attr.Type{"format": types.Int64Type}, map[string]attr.Value{"format": types.Int64Value(format)})
-}
-
 func nodeWith(environment map[string]attr.Value, script attr.Value, format int64) attr.Value {
-	return types.ObjectValueMust(nodeTypes(), map[string]attr.Value{
-		"environment": variables(environment), "join_script_base64gzip": script, "start": formatted(format), "version": types.StringNull(),
-	})
+	return versioned(environment, script, format, types.StringNull())
 }
 
-func nodeOfVersion(version, script attr.Value) attr.Value {
+func versioned(environment map[string]attr.Value, script attr.Value, format int64, version attr.Value) attr.Value {
 	return types.ObjectValueMust(nodeTypes(), map[string]attr.Value{
-		"environment": variables(nil), "join_script_base64gzip": script, "start": formatted(1), "version": version,
+		"environment": variables(environment), "join_script_base64gzip": script, "version": version,
+		"start": types.ObjectValueMust(map[string]attr.Type{"format": types.Int64Type}, map[string]attr.Value{"format": types.Int64Value(format)}),
 	})
 }
 
@@ -56,7 +50,6 @@ func TestUserData(t *testing.T) {
 	member := nodeWith(name, str("H4sI"), 1)
 	unknownNode := types.ObjectUnknown(nodeTypes())
 	image := map[string]any{"path": "/usr/bin"}
-	release := map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
 	for name, tt := range map[string]struct {
 		node    attr.Value
 		options any
@@ -68,17 +61,14 @@ func TestUserData(t *testing.T) {
 		"a map of options":                  {node: member, options: types.MapValueMust(types.MapType{ElemType: types.StringType}, map[string]attr.Value{"etcd": variables(map[string]attr.Value{"path": str("/usr/bin")})})},
 		"a node that is not built":          {node: unknownNode, options: map[string]any{"etcd": image}, unknown: true},
 		"a script that is not built":        {node: nodeWith(nil, unknownString, 1), options: map[string]any{"etcd": image}, unknown: true},
-		"an official release":               {node: nodeOfVersion(str("3.6.16"), str("H4sI")), options: map[string]any{}},
-		"a version that is not known":       {node: nodeOfVersion(unknownString, unknownString), options: map[string]any{}, unknown: true},
-		"etcd that is not known":            {node: nodeOfVersion(types.StringNull(), unknownString), options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
-		"no etcd and no version":            {node: nodeOfVersion(types.StringNull(), unknownString), options: map[string]any{}, fails: "Option etcd is missing. The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster", of: 1},
-		"no etcd and a part of a version":   {node: nodeOfVersion(str("3.6"), str("H4sI")), options: map[string]any{}, fails: `Option etcd is missing, and version of the node is "3.6". Without the option, the machine downloads the official release of the node's version. Expected three numbers, such as 3.6.16`, of: 1},
+		"an official release":               {node: versioned(nil, str("H4sI"), 1, str("3.6.16")), options: map[string]any{}},
+		"a version that is not known":       {node: versioned(nil, unknownString, 1, unknownString), options: map[string]any{}, unknown: true},
+		"etcd that is not known":            {node: versioned(nil, unknownString, 1, types.StringNull()), options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
+		"no etcd and no version":            {node: versioned(nil, unknownString, 1, types.StringNull()), options: map[string]any{}, fails: "Option etcd is missing. The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster", of: 1},
 		"unknown options":                   {node: member, options: types.DynamicUnknown(), unknown: true},
 		"an unknown option":                 {node: member, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
-		"an unknown checksum":               {node: member, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": unknownString}}, unknown: true},
 		"a wrong key, while all is unknown": {node: unknownNode, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra", of: 1},
 		"no object":                         {node: member, options: "3.6.16", fails: "Option options is invalid. Expected an object", of: 1},
-		"a wrong checksum":                  {node: unknownNode, options: map[string]any{"etcd": map[string]any{"url": release["url"], "sha256": "latest"}}, fails: `Option etcd.sha256 is "latest". Expected a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release`, of: 1},
 		"a line break in a variable":        {node: member, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 1},
 		"a line break in the node":          {node: nodeWith(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), 1), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 0},
 		"a later format":                    {node: nodeWith(nil, str(""), userdata.Format+1), options: map[string]any{"etcd": image}, fails: "format of the node is 2, and this version of the provider does not know it. A later version has built the node. Use that version or a later one", of: 0},
