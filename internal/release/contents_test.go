@@ -6,7 +6,6 @@ package release
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,48 +56,6 @@ func TestLicences(t *testing.T) {
 		if !slices.ContainsFunc(licences, func(l string) bool { return slices.Contains(accepted, l) }) {
 			t.Errorf("%s %s is under %q; accepted are %s", c.Name, c.Version, licences, strings.Join(accepted, ", "))
 		}
-	}
-}
-
-// The manifest for the registry names the protocol that main serves.
-func TestManifest(t *testing.T) {
-	t.Parallel()
-	var manifest struct {
-		Version  int
-		Metadata struct {
-			Versions []string `json:"protocol_versions"`
-		}
-	}
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(root, "terraform-registry-manifest.json"))), &manifest); err != nil {
-		t.Fatal(err)
-	}
-	if manifest.Version != 1 || !slices.Equal(manifest.Metadata.Versions, []string{"6.0"}) {
-		t.Errorf("the manifest says %+v", manifest)
-	}
-}
-
-// Workflows pin actions by commit, with the release in a comment, because a tag
-// can be moved. Workflows of this project are used from the same commit.
-func TestWorkflowsArePinned(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no workflows: %v", err)
-	}
-	uses, pinned := regexp.MustCompile(`^\s*-?\s*uses:\s*(.*)`), regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
-	found := 0
-	for _, file := range files {
-		for line := range strings.Lines(read(t, file)) {
-			if action := uses.FindStringSubmatch(strings.TrimRight(line, "\n")); action != nil {
-				found++
-				if !pinned.MatchString(action[1]) && !strings.HasPrefix(action[1], "./.github/workflows/") {
-					t.Errorf("%s uses %s, which is not pinned", filepath.Base(file), action[1])
-				}
-			}
-		}
-	}
-	if found == 0 {
-		t.Error("no workflow uses any action")
 	}
 }
 
