@@ -66,38 +66,28 @@ func gapAlt(all []bars) string {
 func inWords(ms float64) string { return strconv.FormatFloat(ms, 'f', -1, 64) + " ms" }
 
 // chart draws the figures as bars on a logarithmic scale from 1 ms to 10 s.
-func chart(description string, all []bars) string {
-	const (
-		zero, end, decades = 310, 910, 4
-		head, group, bar   = 60, 92, 24
-	)
-	bottom := head + group*len(all)
-	c := newCanvas(bottom+80, description, paper)
-	c.text(24, 34, lettering{size: 17, fill: ink, anchor: left, bold: true}, "Longest time without an acknowledged write")
-	at := func(ms float64) int {
-		return zero + int(math.Round((end-zero)*math.Log10(max(ms, 1))/decades))
+func chart(alt string, all []bars) (string, error) {
+	type bar struct {
+		Width        int
+		Fill         colour
+		Figure, Name string
 	}
-	for i, tick := range []string{"1 ms", "10 ms", "100 ms", "1 s", "10 s"} {
-		x := at(math.Pow10(i))
-		c.add(`<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="1"/>`, x, head-8, x, bottom, edge)
-		c.text(x, bottom+20, lettering{size: 13, fill: muted, anchor: middle}, tick)
+	type gap struct {
+		Title string
+		Bars  []bar
 	}
-	for i, g := range all {
-		y := head + group*i
-		c.text(24, y+16, lettering{size: 15, fill: ink, anchor: left, bold: true}, g.title)
-		for n, b := range []struct {
-			ms   float64
-			fill colour
-			name string
-		}{{g.provider, ours, "provider"}, {g.without, theirs, g.by}} {
-			at, y := at(b.ms), y+24+n*(bar+4)
-			c.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s" stroke-width="1.5"/>`, zero, y, at-zero, bar, b.fill, muted)
-			c.text(at+8, y+17, lettering{size: 14, fill: ink, anchor: left, bold: true}, inWords(b.ms))
-			c.text(zero-12, y+17, lettering{size: 13, fill: muted, anchor: right}, b.name)
-		}
+	scaled := func(ms float64, fill colour, name string) bar {
+		return bar{int(math.Round(150 * math.Log10(max(ms, 1)))), fill, inWords(ms), name}
 	}
-	note := lettering{size: 13, fill: muted, anchor: left}
-	c.text(24, bottom+46, note, "Medians of make bench. Logarithmic scale; shorter is better.")
-	c.text(24, bottom+64, note, "Three writers write every 5 ms, or every 20 ms while all three members are replaced.")
-	return c.svg()
+	var drawn []gap
+	for _, g := range all {
+		drawn = append(drawn, gap{g.title, []bar{scaled(g.provider, "#0b5cad", "provider"), scaled(g.without, "#f2b84b", g.by)}})
+	}
+	bottom := 60 + 92*len(all)
+	return draw("chart", struct {
+		head
+		Bottom int
+		Ticks  []string
+		Gaps   []gap
+	}{head{bottom + 80, alt, "#ffffff"}, bottom, []string{"1 ms", "10 ms", "100 ms", "1 s", "10 s"}, drawn})
 }

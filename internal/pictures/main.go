@@ -27,14 +27,12 @@ func pictures(document string) ([]picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	demo, err := recording(demoAlt, recorded)
+	gap, err := chart(gapAlt(all), all)
 	if err != nil {
 		return nil, err
 	}
-	return []picture{
-		{chartName, gapAlt(all), chart(gapAlt(all), all)},
-		{"demo.svg", demoAlt, demo},
-	}, nil
+	demo, err := recording(demoAlt, recorded)
+	return []picture{{chartName, gapAlt(all), gap}, {"demo.svg", demoAlt, demo}}, err
 }
 
 // These paths are relative to the root of the project.

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,12 +29,14 @@ const (
 	sky    colour = "#79c0ff"
 )
 
-// hues are the styles of lines. The first match applies.
-var hues = []struct {
+type hue struct {
 	line   *regexp.Regexp
 	colour colour
 	bold   bool
-}{
+}
+
+// hues are the styles of lines. The first match applies.
+var hues = []hue{
 	{regexp.MustCompile(`^(\$|\d  )`), bright, true},
 	{regexp.MustCompile(`^All `), green, true},
 	{regexp.MustCompile(`^   (plan|apply) `), sky, false},
@@ -43,44 +46,38 @@ var hues = []struct {
 	{regexp.MustCompile(`^   (\d\d:|d has |All )`), green, false},
 }
 
+// line is a line of the terminal and the second at which it appears.
+type line struct {
+	At     float64
+	Y      int
+	Colour colour
+	Bold   bool
+	Text   string
+}
+
 // recording draws the output of the demo. The lines appear once, at their
 // recorded times. A viewer without animation shows all of them.
-func recording(description, text string) (string, error) {
-	const top, size, height = 62, 14, 18
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	c := newCanvas(top+height*(len(lines)+1)+10, description, screen)
-	c.add(`<style>@media (prefers-reduced-motion: no-preference) {.l {animation: l .2s backwards} @keyframes l {from {opacity: 0}}}</style>`)
-	for i, fill := range []colour{"#ff5f57", "#febc2e", "#28c840"} {
-		c.add(`<circle cx="%d" cy="22" r="6" fill="%s"/>`, 24+20*i, fill)
-	}
-	c.add(`<g font-family="%s" font-size="%d" xml:space="preserve">`, mono, size)
-	c.output(top-8, 0, "$ make demo")
-	for i, line := range lines {
-		second, said, found := strings.Cut(strings.TrimLeft(line, " "), "  ")
+func recording(alt, text string) (string, error) {
+	printed := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	lines := []line{{Y: 54, Text: "$ make demo"}}
+	for i, one := range printed {
+		second, said, found := strings.Cut(strings.TrimLeft(one, " "), "  ")
 		at, err := strconv.ParseFloat(second, 64)
 		if err != nil {
 			return "", fmt.Errorf("line %d of the recording has no time: %w", i+1, err)
 		}
 		if found {
-			c.output(top+height*(i+1)-6, at, said)
+			lines = append(lines, line{At: at, Y: 74 + 18*i, Text: said})
 		}
 	}
-	c.add(`</g>`)
-	return c.svg(), nil
-}
-
-// output writes a line of the terminal that appears at that second.
-func (c *canvas) output(y int, at float64, text string) {
-	fill, weight := light, ""
-	for _, h := range hues {
-		if h.line.MatchString(text) {
-			if fill = h.colour; h.bold {
-				weight = ` font-weight="700"`
-			}
-			break
+	for i := range lines {
+		lines[i].Colour = light
+		if h := slices.IndexFunc(hues, func(h hue) bool { return h.line.MatchString(lines[i].Text) }); h >= 0 {
+			lines[i].Colour, lines[i].Bold = hues[h].colour, hues[h].bold
 		}
 	}
-	// Non-breaking spaces keep columns aligned if xml:space is ignored.
-	text = strings.ReplaceAll(escape(text), " ", "\u00a0")
-	c.add(`<text class="l" style="animation-delay:%.1fs" x="24" y="%d" fill="%s"%s>%s</text>`, at, y, fill, weight, text)
+	return draw("recording", struct {
+		head
+		Lines []line
+	}{head{90 + 18*len(printed), alt, screen}, lines})
 }
