@@ -4,12 +4,12 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"testing"
 	"time"
-
-	"github.com/cockroachdb/datadriven"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
@@ -113,13 +113,6 @@ type textCase struct {
 	s       membership.Snapshot
 	d       membership.Decision
 	warning membership.Code // the warning to expect instead of a refusal
-}
-
-func (c textCase) code() membership.Code {
-	if c.warning != "" {
-		return c.warning
-	}
-	return c.d.Code
 }
 
 func (c textCase) text(t *testing.T) Message {
@@ -293,37 +286,18 @@ func textCases() map[string]textCase {
 	}
 }
 
-// TestMembershipTexts compares every text with testdata/membership_texts.txt.
+// TestMembershipTexts compares every text with testdata/membership_texts.txt. Each code
+// has one.
 func TestMembershipTexts(t *testing.T) {
-	cases := textCases()
-	shown := map[string]bool{}
-	datadriven.RunTest(t, "testdata/membership_texts.txt", func(t *testing.T, td *datadriven.TestData) string {
-		name := strings.TrimSpace(td.Input)
-		c, found := cases[name]
-		if !found {
-			t.Fatalf("%s: no case %q", td.Pos, name)
-		}
-		shown[name] = true
-		text := c.text(t)
-		mustFollowPattern(t, text)
-		return text.Summary + "\n" + text.Detail
-	})
-	for name := range cases {
-		if !shown[name] {
-			t.Errorf("testdata/membership_texts.txt lacks the case %q", name)
-		}
-	}
-}
-
-// TestEveryCodeHasAText fails for a new code without a text.
-func TestEveryCodeHasAText(t *testing.T) {
-	covered := map[string]bool{}
-	for _, c := range textCases() {
-		covered[string(c.code())] = true
+	cases, all, shown := textCases(), []named(nil), map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		all = append(all, named{name, cases[name].text(t)})
+		shown[string(cmp.Or(cases[name].warning, cases[name].d.Code))] = true
 	}
 	for _, code := range constants(t, "../membership/decision.go", "Code") {
-		if !covered[code] {
+		if !shown[code] {
 			t.Errorf("%s has no text", code)
 		}
 	}
+	mustBeTexts(t, "membership_texts.txt", all)
 }
