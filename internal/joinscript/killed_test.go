@@ -6,15 +6,16 @@ package joinscript
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,15 +51,10 @@ func failing(says string) string {
 	return "#!/bin/sh\n[ \"$2\" = restore ] || exit 1\necho '{\"level\":\"info\"}' >&2\necho '" + says + "' >&2\nexit 1\n"
 }
 
-// aSnapshot returns a file and its SHA-256.
-func aSnapshot(t *testing.T) (file, sum string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "a snapshot.db")
-	text := []byte("keys and values")
-	put(t, file, string(text))
-	digest := sha256.Sum256(text)
-	return file, hex.EncodeToString(digest[:])
-}
+// snapshot stands for one.
+const snapshot = "keys and values"
+
+var snapshotSum = fmt.Sprintf("%x", sha256.Sum256([]byte(snapshot)))
 
 // isRestored reports whether the data directory belongs to a member.
 func isRestored(t *testing.T, dir string) bool {
@@ -70,7 +66,7 @@ func isRestored(t *testing.T, dir string) bool {
 	if err != nil {
 		return false
 	}
-	if db, err := os.ReadFile(filepath.Join(dir, "member/snap/db")); err != nil || string(db) != "keys and values" {
+	if db, err := os.ReadFile(filepath.Join(dir, "member/snap/db")); err != nil || string(db) != snapshot {
 		t.Errorf("a log is there, and the data is %q, %v", db, err)
 	}
 	return true
@@ -94,18 +90,13 @@ func wantNothing(t *testing.T, dir string) {
 // snapshots serves a snapshot, and what is none. It returns its URL.
 func snapshots(t *testing.T) string {
 	t.Helper()
-	file, _ := aSnapshot(t)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/good":
-			_, _ = w.Write(text)
+			_, _ = io.WriteString(w, snapshot)
 		case "/cut":
-			w.Header().Set("Content-Length", fmt.Sprint(len(text)+1))
-			_, _ = w.Write(text)
+			w.Header().Set("Content-Length", fmt.Sprint(len(snapshot)+1))
+			_, _ = io.WriteString(w, snapshot)
 		case "/large":
 			w.Header().Set("Content-Length", fmt.Sprint(20<<30))
 			_ = http.NewResponseController(w).Flush()
@@ -142,7 +133,6 @@ exit "$code"
 // ETCD_TEST_FULL=1 every call, before and after it.)
 func TestRestoreKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
-	file, sum := aSnapshot(t)
 	each(t, func(t *testing.T, sh shell) {
 		programs := maps.Clone(hurried)
 		callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
@@ -153,14 +143,12 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 			programs[name] = killer
 		}
 		path := tools(t, programs)
-		bin := tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program("3.6.0")})
+		s := newScene(t, sh, nil, "", rowOf("|initial window restore peers="))
+		s.prepare(s.rows[0])
+		s.env["ETCD_JOIN_BIN"] = tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program("3.6.0")})
 		run := func(dir string, env ...string) (killed bool, code int, stderr string) {
 			_ = os.Remove(filepath.Join(path, "looks"))
-			cmd := sh.command(t, []string{path}, append([]string{
-				"TEST_CALLS=" + filepath.Join(t.TempDir(), "calls"), fmt.Sprint("TEST_NOW=", created), "TEST_PATIENCE=60", window, "ETCD_NAME=us", "ETCD_INITIAL_ADVERTISE_PEER_URLS=" + own,
-				"ETCD_INITIAL_CLUSTER_STATE=new", "ETCD_INITIAL_CLUSTER=us=" + own, "ETCD_INITIAL_CLUSTER_TOKEN=T", "ETCD_DATA_DIR=" + dir, "ETCD_JOIN_BIN=" + bin,
-				RestoreVariable + "=" + file, RestoreSHA256Variable + "=" + sum,
-			}, env...))
+			cmd := sh.command(t, []string{path}, slices.Concat(s.environment(), []string{"ETCD_DATA_DIR=" + dir, "TEST_CALLS=" + filepath.Join(t.TempDir(), "calls")}, env))
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			var said bytes.Buffer
 			cmd.Stderr = &said

@@ -4,12 +4,12 @@
 package joinscript
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -32,45 +32,31 @@ type entry struct {
 type peer struct {
 	url   string
 	asked atomic.Int32
-	serve atomic.Pointer[http.HandlerFunc]
+	steps atomic.Pointer[[]step]
 }
 
-func newPeer(t *testing.T) *peer {
+// step is how a peer answers until it was asked so many times, and the last one always.
+type step struct {
+	until  int32
+	answer http.HandlerFunc
+}
+
+func newPeer(t *testing.T, steps ...step) *peer {
 	t.Helper()
 	p := &peer{}
+	p.steps.Store(&steps)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.asked.Add(1)
-		if h := p.serve.Load(); h != nil {
-			(*h)(w, r)
-			return
+		n, steps := p.asked.Add(1), *p.steps.Load()
+		i := slices.IndexFunc(steps, func(one step) bool { return n <= one.until })
+		if i < 0 {
+			i = len(steps) - 1
 		}
-		http.NotFound(w, r)
+		steps[i].answer(w, r)
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL
 	return p
 }
-
-func (p *peer) handle(h http.HandlerFunc) { p.serve.Store(&h) }
-
-func reply(w http.ResponseWriter, cluster string, members ...entry) {
-	w.Header().Set("X-Etcd-Cluster-ID", cluster)
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(members)
-}
-
-// replyWith answers with a code, of a cluster, with a text.
-func replyWith(w http.ResponseWriter, r *http.Request, code int, cluster, text string) {
-	if cluster != "" && cluster != "-" {
-		w.Header().Set("X-Etcd-Cluster-ID", cluster)
-	}
-	w.Header().Set("Location", "http://"+r.Host+"/members")
-	w.WriteHeader(code)
-	_, _ = io.WriteString(w, text)
-}
-
-// hang accepts a request and does not answer.
-func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // own is the peer URL of the member for which the script runs. Nothing listens
 // there or at dead.
@@ -84,23 +70,12 @@ const (
 func full(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	err = errors.Join(err, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0))
+	name, named := syscall.Getsockname(fd)
 	bound, ok := name.(*syscall.SockaddrInet4)
-	if !ok {
-		t.Fatalf("the port is %T", name)
+	if err != nil || !ok {
+		t.Fatal(err, named)
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", bound.Port)
 	for range 16 {

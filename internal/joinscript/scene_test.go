@@ -5,7 +5,10 @@ package joinscript
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -45,9 +48,8 @@ func newScene(t *testing.T, sh shell, g *registry, protocol string, rows ...row)
 	for _, r := range rows {
 		for name := range r.answers {
 			if s.peers[name] == nil {
-				s.peers[name] = newPeer(t)
+				s.peers[name] = newPeer(t, step{answer: s.handler("breaks")}) // until it is told
 				s.urls[name] = s.peers[name].url
-				s.peers[name].handle(s.handler("breaks")) // until it is told
 			}
 		}
 	}
@@ -94,8 +96,7 @@ func (s *scene) fill(text string) string {
 		case name == "full":
 			return full(s.T)
 		case name == "sum":
-			_, sum := aSnapshot(s.T)
-			return sum
+			return snapshotSum
 		case name == "web":
 			return snapshots(s.T)
 		case name == "registry":
@@ -123,13 +124,20 @@ func (s *scene) handler(text string) http.HandlerFunc {
 	code, err := strconv.Atoi(first)
 	switch {
 	case first == "hang":
-		return hang
+		return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	case first == "breaks":
 		return func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	case err == nil:
 		cluster, body, _ := strings.Cut(rest, " ")
 		body = s.fill(body)
-		return func(w http.ResponseWriter, r *http.Request) { replyWith(w, r, code, cluster, body) }
+		return func(w http.ResponseWriter, r *http.Request) {
+			if cluster != "" && cluster != "-" {
+				w.Header().Set("X-Etcd-Cluster-ID", cluster)
+			}
+			w.Header().Set("Location", "http://"+r.Host+"/members")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
 	}
 	answer := rules.Parse("||a: " + text).Answers["a"]
 	var list []entry
@@ -149,7 +157,8 @@ func (s *scene) handler(text string) http.HandlerFunc {
 		case len(list) == 0:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case r.URL.Path == "/members":
-			reply(w, map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster], list...)
+			w.Header().Set("X-Etcd-Cluster-ID", map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster])
+			_ = json.NewEncoder(w).Encode(list)
 		case known || r.URL.Path != "/raft/stream/message/"+dataID || r.Header.Get("X-Etcd-Cluster-Id") != dataCluster || r.Header.Get("X-Server-Version") == "":
 			w.WriteHeader(http.StatusPreconditionFailed)
 		default:
@@ -160,10 +169,6 @@ func (s *scene) handler(text string) http.HandlerFunc {
 
 // told makes a peer answer as a row says: N answers of one kind, then of another.
 func (s *scene) told(p *peer, text string) {
-	type step struct {
-		until  int32
-		answer http.HandlerFunc
-	}
 	var steps []step
 	until := int32(0)
 	for part := range strings.SplitSeq(text, " > ") {
@@ -176,14 +181,7 @@ func (s *scene) told(p *peer, text string) {
 		steps = append(steps, step{until, s.handler(kind)})
 	}
 	p.asked.Store(0)
-	p.handle(func(w http.ResponseWriter, r *http.Request) {
-		n := p.asked.Load()
-		i := slices.IndexFunc(steps, func(one step) bool { return n <= one.until })
-		if i < 0 {
-			i = len(steps) - 1
-		}
-		steps[i].answer(w, r)
-	})
+	p.steps.Store(&steps)
 }
 
 // play runs the script for each row, and checks what comes of it.
@@ -291,18 +289,10 @@ func (s *scene) word(word string) {
 	s.Helper()
 	name, value, assigned := strings.Cut(word, "=")
 	value = s.fill(value)
-	install := func(of, text string) {
-		put(s.T, s.path("bin/"+of), text)
-		if err := os.Chmod(s.path("bin/"+of), 0o700); err != nil {
-			s.Fatal(err)
-		}
-		s.env["ETCD_JOIN_BIN"] = s.path("bin")
-	}
+	var err error
 	switch {
 	case word[0] == '+' && strings.HasSuffix(word, "/"):
-		if err := os.MkdirAll(s.path(name[1:]), 0o700); err != nil {
-			s.Fatal(err)
-		}
+		err = os.MkdirAll(s.path(name[1:]), 0o700)
 	case word[0] == '+':
 		put(s.T, s.path(s.fill(name[1:])), value)
 	case word[0] == '-':
@@ -313,50 +303,43 @@ func (s *scene) word(word string) {
 	case name == "log":
 		put(s.T, s.path("data/member/wal/0.wal"), logs[value])
 	case name == "refuses":
-		s.refuses, _ = strconv.Atoi(value)
-	case word == "etcd":
-		s.env["ETCD_JOIN_BIN"] = s.path("bin") // which has none
-	case name == "etcd":
-		install(name, program(value))
-	case name == "etcdutl":
-		text, known := utls[value]
-		if !known {
-			text = failing(value)
-		}
-		install(name, text)
-	case word == "restore":
-		file, sum := aSnapshot(s.T)
-		text, err := os.ReadFile(file)
-		if err != nil {
-			s.Fatal(err)
-		}
-		put(s.T, s.path("a snapshot.db"), string(text))
-		s.env[RestoreVariable], s.env[RestoreSHA256Variable] = s.path("a snapshot.db"), sum
-		s.word("etcd=3.6.16")
-		s.word("etcdutl=3.6")
+		s.refuses, err = strconv.Atoi(value)
 	case name == "theirs":
 		if os.Geteuid() != 0 {
 			s.Skip("only root can give a directory away")
 		}
-		if err := os.MkdirAll(s.path(value), 0o700); err != nil {
-			s.Fatal(err)
-		}
-		if err := os.Chown(s.path(value), 4711, 4712); err != nil {
-			s.Fatal(err)
-		}
+		err = errors.Join(os.MkdirAll(s.path(value), 0o700), os.Chown(s.path(value), 4711, 4712))
 	case name == "closed":
 		if os.Geteuid() == 0 {
 			s.Skip("root may read every directory")
 		}
-		if err := os.Chmod(s.path(value), 0); err != nil {
-			s.Fatal(err)
-		}
+		err = os.Chmod(s.path(value), 0)
 		s.Cleanup(func() { _ = os.Chmod(s.path(value), 0o700) })
+	case word == "restore":
+		put(s.T, s.path("a snapshot.db"), snapshot)
+		s.env[RestoreVariable], s.env[RestoreSHA256Variable] = s.path("a snapshot.db"), snapshotSum
+		s.word("etcd=3.6.16")
+		s.word("etcdutl=3.6")
+	case name == "etcd" || name == "etcdutl":
+		s.env["ETCD_JOIN_BIN"] = s.path("bin")
+		text, known := utls[value]
+		if name == "etcd" {
+			text = program(value)
+		} else if !known {
+			text = failing(value)
+		}
+		if assigned {
+			put(s.T, s.path("bin/"+name), text)
+			err = os.Chmod(s.path("bin/"+name), 0o700)
+		}
 	case assigned:
 		s.env[name] = value
 	}
-	if _, err := os.Stat("/usr/local/bin/etcd"); word == "ETCD_JOIN_BIN=" && err == nil {
+	if _, there := os.Stat("/usr/local/bin/etcd"); word == "ETCD_JOIN_BIN=" && there == nil {
 		s.Skip("there is an etcd in the directory that the script looks in by default")
+	}
+	if err != nil {
+		s.Fatalf("%s: %v", word, err)
 	}
 }
 
@@ -366,11 +349,8 @@ func (s *scene) decided(r row, done result) bool {
 	joins := r.Want == rules.Join || r.Want == rules.SetAside
 	stdout := ""
 	for _, check := range r.checks {
-		if list, is := strings.CutPrefix(check, "prints "); is && joins {
-			stdout = joined(s.env["ETCD_NAME"], strings.ReplaceAll(s.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"], " ", ""), s.fill(list))
-		} else if is {
-			token := map[string]string{"": cmp.Or(s.env["ETCD_INITIAL_CLUSTER_TOKEN"], "etcd-cluster"), "v2": s.env["ETCD_DISCOVERY"], "v3": "T"}[s.protocol]
-			stdout = started(token, s.fill(list))
+		if list, is := strings.CutPrefix(check, "prints "); is {
+			stdout = s.output(s.fill(list), joins)
 		}
 	}
 	printed := done.stdout == stdout || joins && stdout == "" && strings.Contains(done.stdout, "_STATE=existing")
@@ -381,6 +361,18 @@ func (s *scene) decided(r row, done result) bool {
 	}
 	return done.code == code && printed && said && (err == nil) == (r.Want == rules.SetAside) &&
 		!strings.Contains(done.stderr, "secret")
+}
+
+// output is what the script prints for a member that starts with an initial cluster.
+func (s *scene) output(cluster string, joins bool) string {
+	state, token := "existing\n", ""
+	if !joins {
+		is := map[string]string{"": cmp.Or(s.env["ETCD_INITIAL_CLUSTER_TOKEN"], "etcd-cluster"), "v2": s.env["ETCD_DISCOVERY"], "v3": "T"}[s.protocol]
+		state, token = "new\n", "ETCD_INITIAL_CLUSTER_TOKEN="+is+"\n"
+	}
+	return "ETCD_NAME=" + s.env["ETCD_NAME"] + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + strings.ReplaceAll(s.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"], " ", "") +
+		"\nETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=" + state +
+		"ETCD_DISCOVERY=\nETCD_DISCOVERY_SRV=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n" + token
 }
 
 // check returns what is not so after a run.

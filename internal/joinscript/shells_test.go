@@ -217,28 +217,12 @@ func (sh shell) run(t *testing.T, env ...string) result {
 		}
 	}
 	for line := range strings.Lines(r.stderr) {
-		if !strings.HasPrefix(line, "etcd-join: ") {
+		if !strings.HasPrefix(line, "etcd-join: ") || strings.ContainsAny(line, "\x01\x1b") {
 			t.Errorf("standard error has a line that is not the script's own: %q", line)
 		}
 	}
 	return r
 }
-
-// joined returns the script's output for a member that starts with cluster.
-func joined(name, urls, cluster string) string {
-	return "ETCD_NAME=" + name + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + urls + "\n" +
-		"ETCD_INITIAL_CLUSTER=" + cluster + "\nETCD_INITIAL_CLUSTER_STATE=existing\n" +
-		noDiscovery
-}
-
-// started returns the script's output for the initial member "us" of a token
-// with these registrations.
-func started(token string, registrations ...string) string {
-	return "ETCD_NAME=us\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + own + "\nETCD_INITIAL_CLUSTER=" + strings.Join(registrations, ",") +
-		"\nETCD_INITIAL_CLUSTER_STATE=new\n" + noDiscovery + "ETCD_INITIAL_CLUSTER_TOKEN=" + token + "\n"
-}
-
-const noDiscovery = "ETCD_DISCOVERY=\nETCD_DISCOVERY_SRV=\nETCD_DISCOVERY_TOKEN=\nETCD_DISCOVERY_ENDPOINTS=\n"
 
 // Test that a member with its data starts also on a machine without curl.
 func TestWithoutCurl(t *testing.T) {
