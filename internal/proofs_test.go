@@ -94,13 +94,13 @@ func proofsIn(text string) (out []proof) {
 
 // collect adds the tests and cases of a file to the suite of its directory.
 func collect(suites map[string]suite, file string, source []byte) error {
-	dir, data := strings.TrimSuffix(path.Dir(file), "/testdata"), path.Ext(file) == ".txt"
+	dir := strings.TrimSuffix(path.Dir(file), "/testdata")
 	s := suites[dir]
 	if s.tests == nil {
 		s.tests = map[string][]string{}
 	}
 	defer func() { suites[dir] = s }()
-	if data {
+	if path.Ext(file) == ".txt" {
 		s.cases = append(s.cases, strings.TrimSuffix(path.Base(file), ".txt"))
 	}
 	if !strings.HasSuffix(file, "_test.go") {
@@ -114,20 +114,26 @@ func collect(suites map[string]suite, file string, source []byte) error {
 	for _, i := range parsed.Imports {
 		imports = append(imports, path.Base(strings.Trim(i.Path.Value, `"`)))
 	}
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			if n.Recv == nil && strings.HasPrefix(n.Name.Name, "Test") {
-				s.tests[n.Name.Name] = imports
-			}
-		case *ast.BasicLit:
-			if name, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-				s.cases = append(s.cases, strings.ReplaceAll(name, " ", "_"))
-			}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+			s.tests[f.Name.Name] = imports
 		}
-		return true
-	})
+	}
+	for _, name := range literals(parsed) {
+		s.cases = append(s.cases, strings.ReplaceAll(name, " ", "_"))
+	}
 	return nil
+}
+
+// literals returns the texts in a part of a file.
+func literals(node ast.Node) (out []string) {
+	for n := range ast.Preorder(node) {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			text, _ := strconv.Unquote(l.Value) // the parser has read it
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // wrong returns what is not so in the proofs themselves.
@@ -212,28 +218,21 @@ func unseen(proofs []proof, mistakes []planted, suites map[string]suite) (out []
 	return out
 }
 
-// rowsOf returns the rows of the variable mistakes in a file.
+// rowsOf returns the rows of the variable mistakes in a file: five texts each.
 func rowsOf(t *testing.T, source []byte) (out []planted) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := func(e ast.Expr) string {
-		if l, ok := e.(*ast.BasicLit); ok {
-			if s, err := strconv.Unquote(l.Value); err == nil {
-				return s
+	for n := range ast.Preorder(file) {
+		if row, ok := n.(*ast.CompositeLit); ok && row.Type == nil && len(row.Elts) == 5 {
+			texts := literals(row)
+			if len(texts) != 5 {
+				t.Fatalf("a mistake is no row of strings: %q", texts)
 			}
+			out = append(out, planted{texts[0], texts[4]})
 		}
-		t.Fatalf("a mistake is no row of strings: %T", e)
-		return ""
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		row, ok := n.(*ast.CompositeLit)
-		if ok && row.Type == nil && len(row.Elts) == 5 {
-			out = append(out, planted{text(row.Elts[0]), text(row.Elts[4])})
-		}
-		return true
-	})
 	return out
 }
