@@ -146,14 +146,10 @@ func TestRealProviders(t *testing.T) {
 func copied(t *testing.T, o acctest.WorkspaceOptions, dir string) *acctest.Workspace {
 	t.Helper()
 	w := acctest.NewWorkspace(t, o)
-	if err := os.CopyFS(w.Dir, os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(w.Dir, os.DirFS(".")))
 	w.Dir = filepath.Join(w.Dir, dir)
 	files, err := filepath.Glob(filepath.Join(w.Dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range files {
 		if name := filepath.Base(file); filepath.Ext(name) == ".tf" || name == "boot.sh" {
 			text := read(t, file)
@@ -204,18 +200,14 @@ func runningCluster(t *testing.T, w *acctest.Workspace) {
 func etcdctl(t *testing.T, b *etcdtest.Cluster, args ...string) string {
 	t.Helper()
 	out, err := b.Etcdctl(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
 func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.Write("terraform.tfvars.json", string(text))
 }
 
@@ -225,9 +217,7 @@ func copyPKI(t *testing.T, dir string) {
 	t.Helper()
 	pki := etcdtest.NewPKI(t)
 	root := pki.Client("root")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o755))
 	for file, from := range map[string]string{"ca.pem": pki.CAFile, "root.pem": root.CertFile, "root-key.pem": root.KeyFile} {
 		write(t, filepath.Join(dir, file), read(t, from))
 	}
@@ -236,24 +226,18 @@ func copyPKI(t *testing.T, dir string) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func remove(t *testing.T, w *acctest.Workspace, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(w.Dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(w.Dir, name)))
 }
 
 // TestExamplesOfEverything finds what the provider offers and no example
@@ -282,9 +266,7 @@ func schemasOfTheProvider(t *testing.T) *tfprotov6.GetProviderSchemaResponse {
 	t.Helper()
 	server := providerserver.NewProtocol6(provider.New("test")())()
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return schemas
 }
 
@@ -304,8 +286,14 @@ func exampleDirs(t *testing.T) []string {
 		}
 		return nil
 	})
+	must(t, err)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Sorted(maps.Keys(found))
 }

@@ -104,15 +104,11 @@ func TestGuides(t *testing.T) {
 	w.Write("main.tf", declare(""))
 	w.Init()
 	pages, err := filepath.Glob("../docs/guides/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	validated := 0
 	for _, page := range append(pages, "../README.md", "../docs/index.md") {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, found := range block.FindAllStringSubmatch(string(text), -1) {
 			code := found[1]
 			where := fmt.Sprintf("%s, block %d", filepath.Base(page), i+1)
@@ -182,9 +178,7 @@ func TestQuotedTexts(t *testing.T) {
 	}
 
 	pages, err := filepath.Glob("../docs/guides/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	quoted := regexp.MustCompile("`([^`]+)`")
 	seen := map[string]int{}
 	for _, page := range pages {
@@ -232,9 +226,7 @@ type finding struct {
 func validate(t *testing.T, w *acctest.Workspace) []finding {
 	t.Helper()
 	var said struct{ Diagnostics []finding }
-	if err := json.Unmarshal(w.Run("validate", "-json").Stdout, &said); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(w.Run("validate", "-json").Stdout, &said))
 	var errs []finding
 	for _, d := range said.Diagnostics {
 		if d.Severity == "error" {

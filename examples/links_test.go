@@ -35,9 +35,7 @@ var example = regexp.MustCompile("(?m)^ *```(terraform|console|shell|sh|yaml)$")
 // show something, and the front pages lead to every guide.
 func TestLinks(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, dir := range []string{"../docs", "."} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(path) == ".md" {
@@ -45,9 +43,7 @@ func TestLinks(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	leads := map[string]bool{}
 	for _, page := range pages {

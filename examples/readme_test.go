@@ -65,15 +65,11 @@ func newReader(t *testing.T, configuration, cli string) *reader {
 	// The reader's directory is below examples, and the programs are in bin.
 	root := w.Dir
 	w.Dir = filepath.Join(root, "examples", "mine")
-	if err := os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")))
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")))
 	w.Write("main.tf", configuration)
 	r := &reader{w, map[string]string{}}
 	for _, name := range []string{"a", "b", "c", "d"} {

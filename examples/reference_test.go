@@ -104,9 +104,7 @@ func TestActionsAndListsShown(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for name := range known {
 		if !shown[name] {
@@ -121,9 +119,7 @@ func newerBlocks(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	schemas := schemasOfTheProvider(t)
 	identities, err := providerserver.NewProtocol6(provider.New("test")())().GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	known := map[string]map[string]bool{}
 	add := func(name string, s *tfprotov6.Schema) {
 		known[name] = map[string]bool{}

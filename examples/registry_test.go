@@ -30,25 +30,21 @@ func TestUsersOfTheRegistry(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	must := func(program string, args ...string) {
+	call := func(program string, args ...string) {
 		t.Helper()
 		if out, err := run(program, args...); err != nil {
 			t.Fatalf("%q: %v\n%s", args, err, out)
 		}
 	}
 	real, err := filepath.Abs(etcdtest.EtcdctlBinary(t, etcdtest.V36))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, ctl, "#!/bin/sh\necho \"$*\" >>'"+log+"'\nexec '"+real+"' \"$@\"\n")
-	if err := os.Chmod(ctl, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	must("sh", "registry/secure.sh")
-	must("sh", "registry/cluster.sh", "allow", "cluster-one", "TOKEN")
+	must(t, os.Chmod(ctl, 0o700))
+	call("sh", "registry/secure.sh")
+	call("sh", "registry/cluster.sh", "allow", "cluster-one", "TOKEN")
 	const registered = "/_etcd/registry/TOKEN/members/1"
-	must(real, "--user=cluster-one:join", "put", registered, "a=http://127.0.0.1:1")
-	must(real, "--user=discovery:register", "get", registered)
+	call(real, "--user=cluster-one:join", "put", registered, "a=http://127.0.0.1:1")
+	call(real, "--user=discovery:register", "get", registered)
 	for _, c := range []struct{ user, command string }{
 		{"discovery:register", "get /anything"}, {"discovery:register", "get --prefix /"}, {"discovery:register", "put /_etcd/anything x"},
 		{"discovery:register", "member add x --peer-urls=http://127.0.0.1:1"}, {"discovery:register", "user list"}, {"discovery:register", "auth disable"},
@@ -59,7 +55,7 @@ func TestUsersOfTheRegistry(t *testing.T) {
 			t.Errorf("%s may %q (%v):\n%s", c.user, c.command, err, out)
 		}
 	}
-	must("sh", "registry/cluster.sh", "forget", "cluster-one")
+	call("sh", "registry/cluster.sh", "forget", "cluster-one")
 	if out, err := run(real, "--user=cluster-one:join", "get", registered); err == nil {
 		t.Errorf("the removed user reads\n%s", out)
 	}

@@ -245,13 +245,9 @@ func (s standIn) StopProvider(context.Context, *tfprotov6.StopProviderRequest) (
 func standIns(t *testing.T) (binaries map[string]string, env string) {
 	t.Helper()
 	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, err := filepath.Glob("testdata/*-*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no schemas in testdata: %v", err)

@@ -58,9 +58,7 @@ func TestTemplateOfIgnition(t *testing.T) {
 			Storage struct{ Files []struct{ Path string } }
 			Systemd struct{ Units []struct{ Name string } }
 		}
-		if err := json.Unmarshal(ignition, &made); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(ignition, &made))
 		if f, u := made.Storage.Files, made.Systemd.Units; len(f) != 2 || f[0].Path != "/etc/etcd/member.env" || f[1].Path != "/usr/local/bin/etcd-join" || len(u) != 1 || u[0].Name != "etcd.service" {
 			t.Errorf("with %q: %+v", environment, made)
 		}

@@ -115,9 +115,7 @@ func there(elements ...string) bool {
 func (m machine) events(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(m.dir + ".events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []string
 	for line := range strings.Lines(string(text)) {
 		ms, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -150,9 +148,7 @@ func standIn(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "etcd")
 	script := "#!/bin/sh\n{ env | grep ^ETCD | sort; pwd; echo --; } >>env.txt\nexec sleep 1000\n"
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(script), 0o700))
 	return file
 }
 
@@ -167,9 +163,7 @@ func TestMachineRuns(t *testing.T) {
 		if m.pid("etcd.pid") != etcd || m.pid("supervisor.pid") != supervisor {
 			t.Error("a second up with the same contents restarted the machine")
 		}
-		if err := syscall.Kill(etcd, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(etcd, syscall.SIGKILL))
 		second := m.runs(t, etcd)
 		m.must(t, 0, "down")
 		if there(m.dir) || alive(second) || alive(supervisor) {
@@ -190,16 +184,12 @@ func TestMachineRuns(t *testing.T) {
 // contents and was not taken down. One with other contents is new with up, too.
 func TestNewMachineIsNew(t *testing.T) {
 	etcd := standIn(t)
-	if err := os.Symlink(etcd, filepath.Join(filepath.Dir(etcd), "etcdutl")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(etcd, filepath.Join(filepath.Dir(etcd), "etcdutl")))
 	eachShell(t, etcd, func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
 		for _, again := range []string{"up", "new"} {
 			first := m.runs(t, 0)
-			if err := os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(m.dir, "data", "member"), 0o700))
 			m.must(t, 0, again, "MACHINE_ENV=ETCD_NAME=b")
 			if m.runs(t, 0); alive(first) || there(m.dir, "data") {
 				t.Errorf("%s: the machine that was replaced runs on, or the new one has its data", again)
@@ -272,16 +262,12 @@ func TestMachineDownKillsWhatHangs(t *testing.T) {
 			return err == nil && strings.HasPrefix(string(command), "sleep")
 		})
 		etcd := m.pid("etcd.pid")
-		if err := syscall.Kill(etcd, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(etcd, syscall.SIGSTOP))
 		etcdtest.Until(t, "it is stopped", func() bool { return etcdtest.Frozen(etcd) })
 		bin := t.TempDir()
 		naps := filepath.Join(bin, "naps")
 		shim := "#!/bin/sh\necho nap >>'" + naps + "'\nPATH=${PATH#*:}\nexec sleep \"$@\"\n"
-		if err := os.WriteFile(filepath.Join(bin, "sleep"), []byte(shim), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(bin, "sleep"), []byte(shim), 0o700))
 		m.says(t, 0, "had to be killed", "down", "PATH="+bin+":"+os.Getenv("PATH"))
 		// The 5 s of stop_seconds once, in naps of 0.05 s: not again for etcd,
 		// which got its signal from the supervisor.
@@ -314,18 +300,12 @@ func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 	eachShell(t, standIn(t), func(t *testing.T, m machine) {
 		m.must(t, 0, "up", "MACHINE_ENV=ETCD_NAME=a")
 		etcd := m.runs(t, 0)
-		if err := syscall.Kill(m.pid("supervisor.pid"), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(m.pid("supervisor.pid"), syscall.SIGKILL))
 		stranger := exec.CommandContext(t.Context(), "sleep", "1000")
-		if err := stranger.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, stranger.Start())
 		defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
 		record := fmt.Sprintf("%d\n1\n", stranger.Process.Pid)
-		if err := os.WriteFile(filepath.Join(m.dir, "supervisor.pid"), []byte(record), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(m.dir, "supervisor.pid"), []byte(record), 0o600))
 		m.must(t, 0, "down")
 		etcdtest.Until(t, "etcd has ended", func() bool { return !alive(etcd) })
 		if !alive(stranger.Process.Pid) {
@@ -335,9 +315,7 @@ func TestMachineDownEndsItsOwnOnly(t *testing.T) {
 		other := m
 		other.dir = t.TempDir()
 		kept := filepath.Join(other.dir, "kept")
-		if err := os.WriteFile(kept, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(kept, nil, 0o600))
 		if other.says(t, 64, "is no machine: nothing was touched", "down"); !there(kept) {
 			t.Error("down removed what is no machine")
 		}
@@ -358,5 +336,13 @@ func TestShellcheck(t *testing.T) {
 	path := etcdtest.Need(t, "shellcheck")
 	if out, err := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "machine.sh").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -109,9 +109,7 @@ func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
 func mustBeFounded(t *testing.T, g *registry, token string, founders ...*etcdtest.Process) {
 	t.Helper()
 	list, err := founders[0].Client(t).MemberList(etcdtest.WaitContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var ids []membership.MemberID
 	var want []string
 	for _, p := range founders {
@@ -275,9 +273,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 func withEtcdctl(t *testing.T, v etcdtest.Version) (dir, args string) {
 	t.Helper()
 	real, err := exec.LookPath(etcdtest.EtcdctlBinary(t, v))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	args = filepath.Join(t.TempDir(), "args")
 	return tools(t, map[string]string{"etcd": hurried["etcd"], "etcdctl": "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + args + "\nexec " + real + " \"$@\"\n"}), args
 }

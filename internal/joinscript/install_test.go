@@ -34,16 +34,12 @@ func archive(t *testing.T, programs map[string]string) (text, sum string) {
 	zipped := gzip.NewWriter(&b)
 	tape := tar.NewWriter(zipped)
 	for name, content := range programs {
-		if err := tape.WriteHeader(&tar.Header{Name: "etcd-v3.6.0-linux-amd64/" + name, Mode: 0o644, Size: int64(len(content)), Uid: 4711, Gid: 4711}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tape.WriteHeader(&tar.Header{Name: "etcd-v3.6.0-linux-amd64/" + name, Mode: 0o644, Size: int64(len(content)), Uid: 4711, Gid: 4711}))
 		if _, err := io.WriteString(tape, content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(tape.Close(), zipped.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(tape.Close(), zipped.Close()))
 	return b.String(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 }
 
@@ -122,9 +118,7 @@ func TestInstall(t *testing.T) {
 				t.Errorf("%s: exit code %d\n%s", c.name, code, out)
 			}
 			entries, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
 			for _, e := range entries {
 				got = append(got, e.Name())

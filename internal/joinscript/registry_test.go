@@ -70,14 +70,10 @@ func (g *registry) v2(t *testing.T, method, key, value string) {
 		return
 	}
 	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), method, g.process.ClientURL()+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = response.Body.Close()
 	if response.StatusCode >= 300 && response.StatusCode != http.StatusNotFound {
 		t.Fatalf("the registry answers %s", response.Status)
@@ -88,9 +84,7 @@ func (g *registry) v2(t *testing.T, method, key, value string) {
 func (g *registry) members(t *testing.T, token string) (out []string) {
 	t.Helper()
 	got, err := g.client.Get(etcdtest.WaitContext(t), prefix+token+"/members/", clientv3.WithPrefix())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, kv := range got.Kvs {
 		out = append(out, string(kv.Key)+" "+string(kv.Value))
 	}

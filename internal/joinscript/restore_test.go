@@ -35,9 +35,7 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 	put := func(key string) int64 {
 		t.Helper()
 		resp, err := client.Put(ctx, key, "value of "+key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return resp.Header.Revision
 	}
 	for i := range keys {
@@ -61,13 +59,9 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 func save(t *testing.T, client *clientv3.Client) (file, sum string) {
 	t.Helper()
 	stream, err := client.Snapshot(etcdtest.WaitContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := io.ReadAll(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	digest := sha256.Sum256(text)
 	file = filepath.Join(t.TempDir(), "snapshot.db")
 	put(t, file, string(text))
@@ -121,9 +115,7 @@ func TestRestoredCluster(t *testing.T) {
 				compacted(t, p.Client(t), revision)
 			}
 			// It keeps its data even if the snapshot is deleted.
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(file))
 			a.Kill()
 			ready(t, a)
 			if c.members > 1 {
@@ -152,9 +144,7 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 	eachVersion(t, func(t *testing.T, v etcdtest.Version, sh shell) {
 		file, _, _ := backup(t, v)
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		changed := bytes.Clone(text)
 		changed[len(changed)/2] ^= 1
 		bad := map[string]string{
@@ -164,9 +154,7 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 		if v != etcdtest.V37 {
 			later, _, _ := backup(t, etcdtest.V37)
 			newer, err := os.ReadFile(later)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			bad[string(newer)] = "it is of etcd 3.7, and "
 		}
 		p := machines(t, sh, v, 1, nil)[0]

@@ -85,9 +85,7 @@ func rowOf(line string) row {
 func storiesIn(t *testing.T, file string) (all [][]row) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(text)) {
 		switch r := rowOf(line); {
 		case line[0] == '#' || !strings.Contains(line, "|"):

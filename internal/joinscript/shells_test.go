@@ -73,9 +73,7 @@ func links(t *testing.T, program string, names ...string) string {
 	dir := t.TempDir()
 	if path, err := exec.LookPath(program); err == nil {
 		for _, name := range names {
-			if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(path, filepath.Join(dir, name)))
 		}
 	}
 	return dir
@@ -148,9 +146,7 @@ func tools(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
 	}
 	return dir
 }
@@ -162,17 +158,13 @@ func put(t *testing.T, file, text string) {
 	if err == nil {
 		err = os.WriteFile(file, []byte(text), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // wipe removes what is at a path.
 func wipe(t *testing.T, path string) {
 	t.Helper()
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(path))
 }
 
 // write writes the script as shipped and returns the file.
@@ -233,11 +225,17 @@ func TestWithoutCurl(t *testing.T) {
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(dir, tool))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	each(t, func(t *testing.T, sh shell) {
 		newScene(t, sh, nil, "", rowOf("|PATH="+dir+"| | wait | curl is not on PATH"), rowOf("|data peers= | | start with data | -")).play()
 	}, "discovery")
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

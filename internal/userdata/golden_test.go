@@ -75,14 +75,10 @@ func TestFormats(t *testing.T) {
 			}
 			for extension, write := range writers {
 				got, err := write(member(format, "H4sIAAAAAAAA/1NW1E/KzNMvzuACAMpgJvcKAAAA"), o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				golden := filepath.Join("testdata", fmt.Sprintf("format-%d", format), name+extension)
 				if os.Getenv("UPDATE") != "" {
-					if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.WriteFile(golden, []byte(got), 0o600))
 				}
 				if want := read(t, golden); got != want {
 					t.Errorf("%s\ngot\n%s\nwant\n%s", golden, got, want)
@@ -135,9 +131,7 @@ func TestValidatorOfIgnition(t *testing.T) {
 	}
 	// Ignition rejects an invalid file.
 	bad := filepath.Join(t.TempDir(), "bad.ign")
-	if err := os.WriteFile(bad, []byte(strings.Replace(read(t, newest(t, ".ign")[0]), `"mode":`, `"mod":`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(bad, []byte(strings.Replace(read(t, newest(t, ".ign")[0]), `"mode":`, `"mod":`, 1)), 0o600))
 	if out, err := validate(bad); err == nil && out == "" {
 		t.Error("the validator takes anything")
 	}
@@ -170,14 +164,10 @@ func TestSizes(t *testing.T) {
 		{"discovery, certificates", joinscript.Discovery(), inline, 16 << 10},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for extension, write := range writers {
 			text, err := write(member(Format, c.script.Base64Gzip), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Logf("%s%s: %d bytes, of %d", c.name, extension, len(text), c.limit)
 			if len(text) > c.limit {
 				t.Errorf("%s%s: %d bytes, want at most %d", c.name, extension, len(text), c.limit)
@@ -189,8 +179,14 @@ func TestSizes(t *testing.T) {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
+	must(t, err)
+	return string(text)
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
 }

@@ -98,9 +98,7 @@ func TestOfficialRelease(t *testing.T) {
 		{given: map[string]any{}, version: "3.6.16/../x", problem: NotVersion},
 	} {
 		o, _, err := Parse(c.given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m, err := newMachine(Node{Format: Format, Version: c.version}, o, "/bin")
 		var e *OptionError
 		if c.problem != "" {
@@ -131,9 +129,7 @@ func FuzzCloudConfig(f *testing.F) {
 			return
 		}
 		plain, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": map[string]any{name: "b"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want, err := CloudConfig(Node{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
 		if err != nil || strings.Count(text, "\n") != strings.Count(want, "\n") {
 			t.Errorf("%q has other lines than\n%s", text, want)
@@ -156,9 +152,7 @@ func TestExtra(t *testing.T) {
 		"no list":          {extra: map[string]any{"runcmd": "reboot"}, problem: "extra.runcmd"},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": c.extra})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := CloudConfig(Node{Format: Format}, o)
 		var e *OptionError
 		if c.problem == "" && (err != nil || !strings.Contains(text, c.want)) || c.problem != "" && (!errors.As(err, &e) || e.Path != c.problem || e.Problem != Taken) {
@@ -176,24 +170,16 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 		"nested": map[string]any{"list": []any{}, "map": map[string]any{}, "text": "", "null": nil, "elements": empty},
 	}
 	want, err := json.Marshal(extra)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Each of these is a key of the result, too.
 	merged := map[string]any{"runcmd": []any{}, "packages": []any{}, "users": []any{}, "write_files": []any{}}
 	maps.Copy(merged, extra)
 	o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": merged})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := CloudConfig(Node{Format: Format}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var doc, given map[string]any
-	if err := errors.Join(yaml.Unmarshal([]byte(text), &doc), yaml.Unmarshal(want, &given)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(yaml.Unmarshal([]byte(text), &doc), yaml.Unmarshal(want, &given)))
 	maps.DeleteFunc(doc, func(key string, _ any) bool { return extra[key] == nil })
 	if !reflect.DeepEqual(doc, given) || strings.Contains(text, "1e-7") {
 		t.Errorf("got %v\nwant %v\nin\n%s", doc, given, text)
@@ -206,9 +192,7 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 		}
 	}
 	text, err = Ignition(Node{Format: Format}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := json.Unmarshal([]byte(text), &ign); err != nil || len(ign.Ignition.Config.Merge) != 1 {
 		t.Fatalf("%v\n%s", err, text)
 	}
