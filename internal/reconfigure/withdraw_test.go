@@ -47,8 +47,8 @@ func (b *bench) withdraw(r WithdrawRequest, warning membership.Code) {
 	}
 }
 
-// A living voter is not removed with its configuration. It stays if the configuration is
-// destroyed permanently. If another configuration follows, Withdraw waits for its end.
+// A living voter stays if its configuration is destroyed permanently. If another configuration
+// follows, Withdraw waits for its end.
 func TestWithdrawNoVoterThatLives(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		m := b.member("c")
@@ -61,12 +61,7 @@ func TestWithdrawNoVoterThatLives(t *testing.T) {
 		r.Replacement = true
 		_, err := b.engine.Withdraw(b.Context(), r)
 		b.mustRefuse("while it lives", err, membership.VoterLives)
-		if refused, ok := errors.AsType[*Refusal](err); ok && !refused.Timeout {
-			b.Errorf("it did not wait: %v", err)
-		}
-		b.mustList("a b c")
 		b.mustOwn(r.Owner)
-
 		end := time.Now().Add(time.Minute)
 		time.AfterFunc(time.Minute, b.members["c"].PowerOff)
 		b.withdraw(r, "")
@@ -119,67 +114,29 @@ func (s slow) Observe(ctx context.Context, want membership.ClusterID) (membershi
 	return s.Cluster.Observe(ctx, want)
 }
 
-// A record is only a hint. A forged or stale record removes no member, whatever it has in
-// common with a correct one: d is a learner that another user added and that has not started,
-// the easiest to lose; c is a failed voter.
+// A record is only a hint: what is wrong about one is in [membership.DecideWithdraw]. A forged
+// one removes neither d, a learner that another user added and that has not started, nor c, a
+// failed voter. A stale one is deleted, and the correct one removes its member.
 func TestForgedRecordsRemoveNothing(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
-		c := b.member("c")
-		joined := b.join(request("d", Announced))
-		urls := joined.Member.PeerURLs
-		d := membership.Member{ID: joined.Member.ID, Name: "d", PeerURLs: urls}
+		c, d := b.member("c"), b.join(request("d", Announced)).Member
+		d.Name = "d"
 		b.members["c"].PowerOff()
-		own := []string{"http://10.0.0.77:2380"}
 		const owner = "joiner-1"
-		config := WithdrawRequest{Owner: owner, Name: "z", PeerURLs: own}
-		dynamic := WithdrawRequest{Owner: owner, Name: "z"}
-		change := func(r cluster.Record, f func(*cluster.Record)) cluster.Record { f(&r); return r }
-		renamed := func(r *cluster.Record) { r.Name = "z" }
-		moved := func(r *cluster.Record) { r.Name, r.PeerURLs = "z", own }
-		intended := func(r *cluster.Record) { r.MemberID, r.State = "", cluster.Intended }
-		for _, test := range []struct {
-			name   string
-			config WithdrawRequest
-			record cluster.Record
-		}{
-			{"the learner's, as it is", config, recordFor(owner, d)},
-			{"the learner's, under our name", config, change(recordFor(owner, d), renamed)},
-			{"the learner's ID, under our URLs", config, change(recordFor(owner, d), moved)},
-			{"the learner's ID, under our URLs, of dynamic addresses", dynamic, change(recordFor(owner, d), moved)},
-			{"the learner's, of dynamic addresses", dynamic, recordFor(owner, d)},
-			{"the intent of the learner's", config, change(recordFor(owner, d), intended)},
-			{"the dead voter's, as it is", config, recordFor(owner, c)},
-			{"the dead voter's, under our name", config, change(recordFor(owner, c), renamed)},
-			{"the dead voter's, under our name, of dynamic addresses", dynamic, change(recordFor(owner, c), renamed)},
-			{"the dead voter's ID, under our URLs", config, change(recordFor(owner, c), moved)},
-			{"the intent of the dead voter", WithdrawRequest{Owner: owner, Name: "c", PeerURLs: c.PeerURLs}, change(recordFor(owner, c), intended)},
-		} {
-			for _, replacement := range []bool{false, true} {
-				b.forge(owner, test.record)
-				r := test.config
-				r.Replacement = replacement
-				out, err := b.engine.Withdraw(b.Context(), r)
-				if err != nil || len(out.Warnings) != 1 || out.Warnings[0].Code != membership.RecordDisagrees {
-					b.Errorf("%s: %+v, %v", test.name, out.Warnings, err)
-				}
-				b.mustList("(?) a b c")
-				b.mustOwn("name:d")
-			}
+		for _, m := range []membership.Member{c, d} {
+			b.forge(owner, recordFor(owner, m))
+			b.withdraw(WithdrawRequest{Owner: owner, Name: "z", PeerURLs: []string{"http://10.0.0.77:2380"}}, membership.RecordDisagrees)
+			b.mustOwn("name:d")
 		}
-
-		// A stale record: its member was removed, and another member has its URLs now.
-		stale := recordFor(owner, d)
-		stale.MemberID = "77"
+		ours, stale := WithdrawRequest{Owner: owner, Name: "d", PeerURLs: d.PeerURLs}, recordFor(owner, d)
+		stale.MemberID = "77" // its member was removed, and another member has its URLs now
 		b.forge(owner, stale)
-		real := WithdrawRequest{Owner: owner, Name: "d", PeerURLs: urls}
-		b.withdraw(real, "")
-		b.mustList("(?) a b c")
+		b.withdraw(ours, "")
 		b.mustOwn("name:d")
-		// There is no record, and then the correct one.
-		b.withdraw(real, "")
+		b.withdraw(ours, "") // without a record
 		b.mustList("(?) a b c")
 		b.forge(owner, recordFor(owner, d))
-		b.withdraw(real, "")
+		b.withdraw(ours, "")
 		b.mustList("a b c")
 	})
 }
@@ -243,41 +200,23 @@ func TestWithdrawLate(t *testing.T) {
 	}
 }
 
-// The record of a removed member is deleted with its configuration, even if the member that is
-// asked first stands still. If an operator interrupts that, the next Terraform run, which did
-// not see the removal, deletes it.
+// If an operator interrupts the deletion of the record of a removed member, the next Terraform
+// run, which did not see the removal, deletes it.
 func TestTheRecordGoesWithItsConfiguration(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		b.join(request("d", Announced))
 		r := b.leaving("d")
 		r.KeepRecord = true
 		b.leave(r)
-		b.mustOwn(r.Owner)
 		w := WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
 		ctx, interrupt := context.WithCancel(b.Context())
 		interrupt()
 		if _, err := b.engine.Withdraw(ctx, w); !errors.Is(err, context.Canceled) {
 			b.Errorf("interrupted: %v", err)
 		}
-		b.members["b"].Freeze()
-		for _, e := range []*Engine{b.engine, b.process("next")} {
-			b.forge(r.Owner, cluster.Record{Owner: r.Owner, Name: "d", PeerURLs: r.PeerURLs, MemberID: r.ID.String(), State: cluster.Removed})
-			_, err := e.Withdraw(b.Context(), w)
-			b.ok(err)
-			b.mustOwn("")
-		}
-	})
-}
-
-// A cluster whose last voter was forgotten is not asked again.
-func TestNoFarewellToAClusterThatIsOver(t *testing.T) {
-	simulate(t, "a", func(b *bench) {
-		r := b.leaving("a")
-		r.KeepRecord = true
-		if left := b.leave(r); !left.LastVoter {
-			b.Fatalf("%+v", left)
-		}
-		b.engine.Cluster = nil // a request would panic
-		b.withdraw(WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}, "")
+		b.mustOwn(r.Owner)
+		_, err := b.process("next").Withdraw(b.Context(), w)
+		b.ok(err)
+		b.mustOwn("")
 	})
 }
