@@ -13,151 +13,101 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
+// Callers with the same settings share a client, which only the pool closes. Who may not ask
+// an endpoint gets no client that another call has opened.
 func TestPool(t *testing.T) {
 	t.Parallel()
-	cluster := etcdtest.Start(t, 1, etcdtest.Options{Password: password})
-	endpoint := cluster.Endpoints()[0]
-	s := Settings{Endpoints: []string{endpoint}, Username: "root", Password: password}
-	pool := &Pool{}
-
-	var wg sync.WaitGroup
+	s := Settings{Endpoints: []string{"https://a:1"}, Username: "root", Password: password}.WithoutCredentials()
+	const endpoint = "https://b:1"
+	ctx, pool := Naming(t.Context(), endpoint), &Pool{}
 	clients := make([]*Client, 20)
+	var wg sync.WaitGroup
 	for i := range clients {
-		wg.Go(func() {
-			c, err := pool.Client(t.Context(), s, endpoint)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			clients[i] = c
-			if err := list(t, c); err != nil {
-				t.Error(err)
-			}
-		})
+		wg.Go(func() { clients[i], _ = pool.Client(ctx, s, endpoint) })
 	}
 	wg.Wait()
 	for _, c := range clients {
-		if c != clients[0] {
-			t.Fatal("two clients for one endpoint")
+		if c == nil || c != clients[0] || c.Close() != nil || c.Ctx().Err() != nil {
+			t.Fatalf("got %p and %p", clients[0], c)
 		}
 	}
-	if err := clients[0].Close(); err != nil {
-		t.Fatal(err)
+	if _, err := pool.Client(t.Context(), s, endpoint); KindOf(err) != NotAsked {
+		t.Errorf("a call that does not name the host: %v", err)
 	}
-	if err := list(t, clients[0]); err != nil {
-		t.Errorf("a client that belongs to the pool was closed from outside: %v", err)
-	}
-
-	longer := s
-	longer.RequestTimeout = time.Minute
+	longer, stranger := s, s
+	longer.RequestTimeout, stranger.Password = time.Minute, "sword"
 	for name, other := range map[string]struct {
 		s        Settings
 		endpoint string
 		same     bool
 	}{
-		"the endpoint in another form": {s, strings.TrimPrefix(endpoint, "http://"), true},
+		"the endpoint in another form": {s, "HTTPS://B:1/", true},
 		"another timeout":              {longer, endpoint, false},
-		"without credentials":          {s.WithoutCredentials(), endpoint, false},
+		"another password":             {stranger, endpoint, false},
 	} {
-		if c, err := pool.Client(t.Context(), other.s, other.endpoint); err != nil || (c == clients[0]) != other.same {
+		if c, err := pool.Client(ctx, other.s, other.endpoint); err != nil || (c == clients[0]) != other.same {
 			t.Errorf("%s: %p, %v", name, c, err)
 		}
 	}
-
-	// The pool does not remember a failure.
-	wrong := s
-	wrong.Password = "sword"
+	if _, err := pool.Client(ctx, s, "ftp://a"); !errors.As(err, new(*EndpointError)) {
+		t.Errorf("got %v", err)
+	}
 	for range 2 {
-		if _, err := pool.Client(t.Context(), wrong, endpoint); KindOf(err) != WrongPassword {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := pool.Client(ctx, s, endpoint); !errors.Is(err, errPoolClosed) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if _, err := pool.Client(t.Context(), s, "ftp://a"); !errors.As(err, new(*EndpointError)) {
-		t.Errorf("got %v", err)
-	}
-
-	if err := pool.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := pool.Client(t.Context(), s, endpoint); !errors.Is(err, errPoolClosed) {
-		t.Errorf("got %v", err)
-	}
-	if err := pool.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
-// Test that the cancellation of the caller that makes a client does not affect others.
-func TestPoolMakerCancelled(t *testing.T) {
-	t.Parallel()
-	silent := "http://" + serve(t, nil)
-	s := Settings{Endpoints: []string{silent}, Username: "root", Password: password, DialTimeout: 500 * time.Millisecond}
-	pool := &Pool{}
-	t.Cleanup(func() { _ = pool.Close() })
-
-	maker, cancel := context.WithCancel(t.Context())
-	made := make(chan error, 1)
-	go func() {
-		_, err := pool.Client(maker, s, silent)
-		made <- err
-	}()
-	for {
-		pool.mu.Lock()
-		n := len(pool.entries)
-		pool.mu.Unlock()
-		if n == 1 {
-			break
+// Callers at once share one result, but not the cancellation of the one that works for it.
+func TestSharedWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shared[int]
+		calls := 0
+		work := func(ctx context.Context) (int, error) {
+			return s.do(ctx, func() (int, error) {
+				calls++
+				return calls, clock.System{}.Sleep(ctx, time.Minute)
+			})
 		}
-		time.Sleep(time.Millisecond)
-	}
-	waited := make(chan error, 1)
-	go func() {
-		_, err := pool.Client(t.Context(), s, silent)
-		waited <- err
-	}()
-	time.Sleep(20 * time.Millisecond)
-	cancel()
-	if err := <-made; !errors.Is(err, context.Canceled) {
-		t.Errorf("the maker got %v", err)
-	}
-	if err := <-waited; KindOf(err) != Timeout {
-		t.Errorf("who waited got %v", err)
-	}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := work(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("the first one got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 3 {
+			wg.Go(func() {
+				if n, err := work(t.Context()); n != 2 || err != nil {
+					t.Errorf("who waited got %d, %v", n, err)
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 func TestSecret(t *testing.T) {
-	const text = "swordfish"
-	s := struct {
-		Password Secret
-		Settings Settings
-	}{text, Settings{Password: text}}
-	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T %[1]v"} {
-		if got := fmt.Sprintf(format, s); contains(got, text) {
-			t.Errorf("%s prints %s", format, got)
+	s := Settings{Password: password}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
+		for _, form := range []string{password, fmt.Sprintf("%x", password), fmt.Sprintf("%X", password)} {
+			if got := fmt.Sprintf(format, s); strings.Contains(got, form) {
+				t.Errorf("%s prints %s", format, got)
+			}
 		}
 	}
-	if got := fmt.Sprint(Secret(text), Secret("")); got != "***" {
-		t.Errorf("got %q", got)
+	if got, err := s.Password.MarshalText(); string(got) != "***" || err != nil || fmt.Sprint(s.Password, Secret("")) != "***" || s.Password.Reveal() != password {
+		t.Errorf("%s, %v, %s, %q", got, err, fmt.Sprint(s.Password, Secret("")), s.Password.Reveal())
 	}
-	if encoded, err := Secret(text).MarshalText(); err != nil || string(encoded) != "***" {
-		t.Errorf("encoded as %q, %v", encoded, err)
-	}
-	if Secret(text).Reveal() != text || Secret(text).GoString() != "***" {
-		t.Error("Reveal or GoString")
-	}
-}
-
-// contains reports whether s contains text, unchanged or in hexadecimal.
-func contains(s, text string) bool {
-	for _, form := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
-		if strings.Contains(s, form) {
-			return true
-		}
-	}
-	return false
 }
 
 // Test that registered functions are called once before the connections are closed,
