@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -133,7 +134,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// FuzzRecord parses arbitrary values as records and turns.
+// FuzzRecord parses arbitrary values as records and turns, and shows them as malformed ones.
 func FuzzRecord(f *testing.F) {
 	for _, r := range malformedRecords {
 		f.Add("a", []byte(r.value))
@@ -148,6 +149,10 @@ func FuzzRecord(f *testing.F) {
 					t.Fatalf("it passes: %q", text)
 				}
 			}
+		}
+		bad := malformed(recordKind.what, "/k", value, errors.New("x")).Error()
+		if strings.ContainsFunc(bad, func(r rune) bool { return r < ' ' || r > '~' && r != '…' }) || len(bad) > 2000 {
+			t.Errorf("shown raw: %q", bad)
 		}
 		if r, err := recordKind.read(name, kv); err == nil {
 			printed(append(r.PeerURLs, r.Owner, r.Name)...)

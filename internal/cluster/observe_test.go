@@ -77,26 +77,6 @@ func at(names ...string) connection.Settings {
 	return settings(urls...)
 }
 
-// One endpoint is enough to see all members, on every version.
-func TestObserveFromOneEndpoint(t *testing.T) {
-	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
-		b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
-		snap := observe(t, clientFor(t, settings(b.Endpoints()[1])))
-		if len(snap.Members) != 3 || !snap.Linearizable || len(snap.Others) != 0 {
-			t.Fatalf("saw %+v", snap)
-		}
-		for _, m := range snap.Members {
-			a := snap.Answer(m.ID)
-			if !snap.Alive(m.ID) || a.Version == "" || a.Index == 0 || a.Applied == 0 || a.DBSize == 0 {
-				t.Errorf("%s answered %+v", m.Name, a)
-			}
-		}
-		if leader, term, ok := snap.MajorityLeader(); !ok || leader == 0 || term == 0 {
-			t.Errorf("leader %s, term %d, %v", leader, term, ok)
-		}
-	})
-}
-
 // Behind one shared address only one member is seen; the state of the others is not known,
 // which differs from unreachable. Of two clusters the expected one is seen. If the endpoints
 // have changed, an expected cluster is found where it was reached in the past; without an

@@ -168,7 +168,8 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	}
 }
 
-// Test that an attempt to connect, and its diagnosis, sends no credentials.
+// Test that an attempt to connect, and its diagnosis, sends no credentials, and that no further
+// attempt follows by itself: who names addresses cannot control how often they are dialled.
 func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 	received := make(chan string, 4)
 	endpoint := "http://" + serve(t, func(c net.Conn) {
@@ -192,6 +193,10 @@ func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 				t.Errorf("%s: the server received %q", name, got)
 			}
 		}
+	}
+	time.Sleep(2 * backoffPause)
+	if n := len(received); n > 0 {
+		t.Errorf("%d connections that no call waited for", n)
 	}
 }
 

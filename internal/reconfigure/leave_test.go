@@ -64,6 +64,20 @@ func (b *bench) mustWait(want ...string) {
 	}
 }
 
+// A turn is on record from the removal until another member was added, and does not come back
+// when the cluster shrinks.
+func TestTurnIsOverForGood(t *testing.T) {
+	simulate(t, "a b c", func(b *bench) {
+		b.leave(b.replacing("c"))
+		b.mustWait("c")
+		b.boot("d")
+		b.join(request("d", Voting))
+		b.mustWait()
+		b.leave(b.leaving("d"))
+		b.leave(b.replacing("b"))
+	})
+}
+
 // A turn whose configuration is destroyed permanently is given up, even if the cluster does
 // not answer at first, and if this process has seen the removal of the member. If that fails,
 // the caller gets the error, which names the key.
