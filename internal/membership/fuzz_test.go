@@ -67,28 +67,6 @@ func FuzzParseInitialCluster(f *testing.F) {
 	})
 }
 
-func FuzzParseIDs(f *testing.F) {
-	for _, s := range []string{"8e9e05c52164694d", "0", "", "0x1", "-1", "ffffffffffffffff", "DEADBEEF", "٣"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		m, err := ParseMemberID(s)
-		c, err2 := ParseClusterID(s)
-		if (err == nil) != (err2 == nil) || uint64(m) != uint64(c) || (err == nil) != (m != 0) {
-			t.Fatalf("ParseMemberID(%q) = %v, %v; ParseClusterID = %v, %v", s, m, err, c, err2)
-		}
-		if err != nil {
-			return
-		}
-		if back, err := ParseMemberID(m.String()); err != nil || back != m {
-			t.Fatalf("ParseMemberID(%q) = %v, %v, want %v", m.String(), back, err, m)
-		}
-		if trimmed := strings.TrimLeft(strings.ToLower(s), "0"); m.String() != trimmed {
-			t.Fatalf("%q is written as %q", s, m)
-		}
-	})
-}
-
 func FuzzParseRelease(f *testing.F) {
 	for _, s := range []string{"3.6.16", "3.7.0-rc.1", "3.5.0+git", "", "3", "3.6.-1", "3.6.99999999"} {
 		f.Add(s)

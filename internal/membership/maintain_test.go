@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMaintenanceOfEveryCluster checks the promises of maintenance against the
+// TestMaintenanceOfEveryCluster checks the promises of a defragmentation against the
 // real states of the members, in every cluster of up to four members.
 func TestMaintenanceOfEveryCluster(t *testing.T) {
 	goes := map[string]int{}
@@ -25,18 +25,12 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 					t.Fatalf("%s: %s is a learner: %v %s", w, id, d.Verdict, d.Code)
 				}
 			}
-			for i := 0; i <= n; i++ {
-				if i < n && i > 0 && w.members[i] == w.members[i-1] && i != w.leader {
-					continue
-				}
-				saves(t, w, s, MemberID(i), open, goes)
-			}
 			for _, interrupt := range []bool{false, true} {
 				defragments(t, w, s, voters, interrupt, open, goes)
 			}
 		})
 	}
-	for _, what := range []string{"defragment", "defragment the leader", "interrupt", "save", "save of a learner", "save of"} {
+	for _, what := range []string{"defragment", "defragment the leader", "interrupt"} {
 		if goes[what] == 0 {
 			t.Errorf("nothing was ever allowed to %s: the campaign does not reach what it should", what)
 		}
@@ -81,40 +75,6 @@ func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, 
 		goes["interrupt"]++
 	}
 	defragments(t, w, s, slices.DeleteFunc(slices.Clone(left), func(id MemberID) bool { return id == d.Facts.Subject }), interrupt, open, goes)
-}
-
-func saves(t *testing.T, w world, s Snapshot, from MemberID, open bool, goes map[string]int) {
-	t.Helper()
-	leader, _, _ := w.agreed()
-	d := DecideSave(s, s, from, nil)
-	if d.Verdict != Go {
-		if d.Code == "" || open && (from == 0 || int(from) <= len(w.members) && w.lives(int(from)-1)) {
-			t.Fatalf("%s: no snapshot of %s: %s", w, from, d.Code)
-		}
-		return
-	}
-	i := int(d.Facts.Subject) - 1
-	followers := w.which(w.voter, w.lives, but(leader))
-	// A learner that is not behind all voters is preferred to them.
-	fit := func(i int) bool {
-		return !w.voter(i) && w.lives(i) && w.members[i] != lLagging
-	}
-	learners := w.which(fit)
-	switch {
-	case !w.heard(i):
-		t.Fatalf("%s: a snapshot of %d, which is not heard", w, i+1)
-	case from == 0 && (!open || i == leader && len(followers)+len(learners) > 0 || !fit(i) && (!w.voter(i) || len(learners) > 0)):
-		t.Fatalf("%s: a snapshot of %d", w, i+1)
-	case from != 0 && (d.Facts.Subject != from || open != (len(d.Warnings) == 0)):
-		t.Fatalf("%s: a snapshot of %d instead of %s, warnings %v", w, i+1, from, d.Warnings)
-	}
-	goes["save"]++
-	if !w.voter(i) && from == 0 {
-		goes["save of a learner"]++
-	}
-	if from != 0 {
-		goes["save of"]++
-	}
 }
 
 func TestFind(t *testing.T) {

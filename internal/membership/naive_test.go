@@ -371,30 +371,3 @@ func (w world) next(living, leaving []int) int {
 	}
 	return -1
 }
-
-// What etcd itself may take (strict-reconfig-check, as the tests of its server have it): the
-// voters that have ever started, and those that may be connected, are a quorum afterwards.
-
-func (w world) connected(i int) bool { return w.heard(i) || w.unknown(i) }
-
-// etcdAdds: a learner is added, for which only the connections count. Older releases want
-// every voter.
-func (w world) etcdAdds() bool {
-	voters, connected := len(w.which(w.voter)), len(w.which(w.voter, w.connected))
-	if w.strict {
-		return connected == voters
-	}
-	return voters == 1 || most(connected, voters+1)
-}
-
-// etcdPromotes: the learner counts, whether it has started or not.
-func (w world) etcdPromotes() bool {
-	return most(len(w.which(w.voter, not(w.fresh)))+1, len(w.which(w.voter))+1)
-}
-
-// etcdRemoves: connections count if the member is connected. A learner is exempt.
-func (w world) etcdRemoves(subject int) bool {
-	rest := w.which(w.voter, but(subject))
-	started, connected := len(w.which(among(rest), not(w.fresh))), len(w.which(among(rest), w.connected))
-	return !w.voter(subject) || most(started, len(rest)) && (!w.heard(subject) || most(connected, len(rest)))
-}

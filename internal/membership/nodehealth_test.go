@@ -59,16 +59,6 @@ func TestJudgeNodesWithoutQuorum(t *testing.T) {
 	}
 }
 
-func TestUnclaimed(t *testing.T) {
-	h := NodesHealth{Members: []NodeHealth{
-		{Node: "1", Name: "a", Member: 1}, {Node: "2", Name: "b", Member: 2}, {Node: "3", Name: "c", Member: 3, Recorded: true},
-		{Node: "4", Name: "d"}, {Name: "e", Member: 5},
-	}}
-	if got := h.Unclaimed(map[string]NodeValues{"a": {}}); len(got) != 1 || got[0].Name != "b" {
-		t.Errorf("%v", got)
-	}
-}
-
 // A member is unmanaged if nothing was on record for it twice in a row.
 func TestUnmanaged(t *testing.T) {
 	one := func(node string, id MemberID, recorded bool) NodesHealth {
@@ -77,18 +67,22 @@ func TestUnmanaged(t *testing.T) {
 	for name, c := range map[string]struct {
 		now, before NodesHealth
 		want        int
+		gone        bool // named if its name leaves the configuration
 	}{
-		"twice":            {one("n", 1, false), one("n", 1, false), 1},
-		"first refresh":    {one("n", 1, false), NodesHealth{}, 0},
-		"recorded since":   {one("n", 1, true), one("n", 1, false), 0},
-		"record is gone":   {one("n", 1, false), one("n", 1, true), 0},
-		"not in the list":  {one("n", 0, false), one("n", 0, false), 0},
-		"another member":   {one("n", 2, false), one("n", 1, false), 0},
-		"a rebuilt node":   {one("m", 1, false), one("n", 1, false), 0},
-		"no node has this": {one("", 1, false), one("", 1, false), 0},
+		"twice":            {one("n", 1, false), one("n", 1, false), 1, true},
+		"first refresh":    {one("n", 1, false), NodesHealth{}, 0, true},
+		"recorded since":   {one("n", 1, true), one("n", 1, false), 0, false},
+		"record is gone":   {one("n", 1, false), one("n", 1, true), 0, true},
+		"not in the list":  {one("n", 0, false), one("n", 0, false), 0, false},
+		"another member":   {one("n", 2, false), one("n", 1, false), 0, true},
+		"a rebuilt node":   {one("m", 1, false), one("n", 1, false), 0, true},
+		"no node has this": {one("", 1, false), one("", 1, false), 0, false},
 	} {
 		if got := c.now.Unmanaged(c.before); len(got) != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+		if got := c.now.Unclaimed(nil); (len(got) == 1) != c.gone || len(c.now.Unclaimed(map[string]NodeValues{"a": {}})) > 0 {
+			t.Errorf("%s, gone from the configuration: %v", name, got)
 		}
 	}
 }

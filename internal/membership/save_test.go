@@ -5,38 +5,6 @@ package membership
 
 import "testing"
 
-// TestSurvivorOfEveryCluster checks, in every cluster of up to four members, that a
-// survivor is named if no quorum is possible, and that no answering member has more.
-func TestSurvivorOfEveryCluster(t *testing.T) {
-	found := 0
-	for n := range 5 {
-		worlds(n, func(w world) {
-			s := w.snapshot()
-			id, ok := s.Survivor()
-			heard := w.which(w.heard)
-			living := w.which(w.voter, w.lives)
-			// The members in an unknown state may make up the number.
-			maybe := w.which(w.voter, func(i int) bool { return w.heard(i) || w.unknown(i) })
-			want := len(heard) > 0 && len(w.which(w.voter)) > 0 && len(living) == 0 && w.moved && !most(len(maybe), len(w.which(w.voter)))
-			if ok != want {
-				t.Fatalf("%s: %s, %v, want %v", w, id, ok, want)
-			}
-			if !ok {
-				return
-			}
-			found++
-			for _, i := range heard {
-				if s.Answer(MemberID(i+1)).Applied > s.Answer(id).Applied {
-					t.Fatalf("%s: %s has less than %d", w, id, i+1)
-				}
-			}
-		})
-	}
-	if found == 0 {
-		t.Error("there never was a survivor: the campaign does not reach what it should")
-	}
-}
-
 // TestWhoseDataReplacesABackup expects a member that is not behind the backup, in every
 // cluster of three with revisions around it. Without one, and with a backup of another
 // cluster, no data is transferred.

@@ -211,16 +211,3 @@ func TestMetadataKey(t *testing.T) {
 		t.Errorf("without a cluster ID: %q, %v", got, err)
 	}
 }
-
-func TestNumbers(t *testing.T) {
-	for n, want := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 4, 9: 5} {
-		if got := Quorum(n); got != want {
-			t.Errorf("Quorum(%d) = %d, want %d", n, got, want)
-		}
-	}
-	for index, want := range map[uint64]uint64{0: 1000, 1000: 1000, 100_000: 1000, 100_100: 1001, 1 << 63: 1 << 63 / 100} {
-		if got := maxLag(index); got != want {
-			t.Errorf("maxLag(%d) = %d, want %d", index, got, want)
-		}
-	}
-}
