@@ -76,7 +76,11 @@ func TestDecisions(t *testing.T) {
 				if td.HasArg("before") {
 					earlier = before
 				}
-				d := DecideSave(s, earlier, 0, nil)
+				from := MemberID(0)
+				for _, id := range idList(td, "from") { // what the user asks for
+					from = id
+				}
+				d := DecideSave(s, earlier, from, nil)
 				return show(d) + " of " + letter(d.Facts.Subject)
 			case "identify":
 				return identified(td, s)

@@ -58,6 +58,20 @@ func TestClustersApart(t *testing.T) {
 	})
 }
 
+// An initial member adopts no list entry that another owner has on record: the successor of a
+// member that another run has replaced.
+func TestAnInitialMemberOfAnother(t *testing.T) {
+	simulate(t, "a", func(b *bench) {
+		b.boot("d")
+		b.join(request("d", Voting))
+		before := request("d", Voting)
+		before.Owner, before.Bootstrap = "initial-1", membership.InitialMember
+		_, err := b.process("another").Join(b.Context(), before)
+		b.mustNotIdentify("that was replaced", err, membership.AlreadyMember)
+		b.mustOwn("name:d")
+	})
+}
+
 // A process with another name than its etcd_member stays a learner, also on a second attempt,
 // and joins under its correct name.
 func TestAnotherNameGetsNoVote(t *testing.T) {
