@@ -91,109 +91,76 @@ func TestDoubtSettles(t *testing.T) {
 	}
 }
 
-// onlooker is a cluster whose leader is asked about another member.
-type onlooker struct {
-	*etcdtest.Cluster
-	c      *Client
-	leader membership.MemberID
-	victim *etcdtest.Process
-	id     membership.MemberID
-}
-
-// lookOn forms a cluster of three, and chooses a follower.
-func lookOn(t *testing.T, opts etcdtest.Options) *onlooker {
-	t.Helper()
-	o := &onlooker{Cluster: etcdtest.Start(t, 3, opts)}
-	s := settings(o.Endpoints()...)
-	if opts.TLS != nil {
-		s.TLS = opts.TLS.ClientConfig(opts.TLS.Client("root"))
-	}
-	o.c = clientFor(t, s)
-	o.find(t)
-	for _, p := range o.Members() {
-		if id := membership.MemberID(o.MemberID(t, p)); id != o.leader {
-			o.victim, o.id = p, id
-		}
-	}
-	return o
-}
-
-// find finds the current leader, which may change on a busy machine.
-func (o *onlooker) find(t *testing.T) {
-	t.Helper()
-	if leader, _, led := observe(t, o.c).MajorityLeader(); led {
-		o.leader = leader
-	}
-}
-
-// mustSay asks until the leader reports that state of the victim.
-func (o *onlooker) mustSay(t *testing.T, active bool, doubted ...membership.MemberID) {
-	t.Helper()
-	ctx := etcdtest.WaitContext(t)
-	for {
-		peers, err := o.c.Peers(ctx, o.leader, doubted)
-		if seen, known := peers[o.id]; err == nil && known && seen == active {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("never saw %s active=%v: %v, %v", o.id, active, peers, err)
-		}
-		o.find(t)
-	}
-}
-
-// The leader is a second source for which members have failed, on every version
-// and with mutual TLS. If a frozen member is doubted, it counts as failed
-// before its connections close, and a live member does not. (A leader that joined by snapshot
-// may have counted a peer twice, and then reports permanently that it is connected.) A
-// follower has no traffic with other followers, which does not count against them. A leader
-// that was started after the member failed reports nothing about it, unless it is asked.
+// The leader is a second source for which members have failed, on every version. If a frozen
+// member is doubted, it counts as failed before its connections close, and a live member does
+// not. (A leader that joined by snapshot may have counted a peer twice, and then reports
+// permanently that it is connected.) A follower has no traffic with other followers, which does
+// not count against them. A leader that was started after the member failed reports nothing
+// about it, unless it is asked.
 func TestPeersOfTheLeader(t *testing.T) {
 	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
-		opts := etcdtest.Options{Version: v}
-		if v == etcdtest.V37 {
-			opts.TLS = etcdtest.NewPKI(t)
-		}
-		o := lookOn(t, opts)
-		o.mustSay(t, true)
-		o.mustSay(t, true, o.id)
-		for _, p := range o.Members() {
-			of := membership.MemberID(o.MemberID(t, p))
-			if of == o.id || of == o.leader {
-				continue
-			}
-			var peers map[membership.MemberID]bool
-			var err error
-			etcdtest.Until(t, "they have connected", func() bool {
-				peers, err = o.c.Peers(etcdtest.WaitContext(t), of, nil)
-				return peers[o.id]
-			})
-			if peers, err = o.c.Peers(etcdtest.WaitContext(t), of, []membership.MemberID{o.id}); !peers[o.id] || err != nil {
-				t.Errorf("a follower said of another: %v, %v", peers, err)
+		b := etcdtest.Start(t, 3, etcdtest.Options{Version: v})
+		c := clientFor(t, settings(b.Endpoints()...))
+		idOf := func(p *etcdtest.Process) membership.MemberID { return membership.MemberID(b.MemberID(t, p)) }
+		var leader membership.MemberID
+		find := func() { // it may change on a busy machine
+			if l, _, led := observe(t, c).MajorityLeader(); led {
+				leader = l
 			}
 		}
-		o.victim.Freeze()
-		o.mustSay(t, false, o.id)
-		o.victim.Thaw()
-		o.mustSay(t, true, o.id)
-		o.victim.Kill()
-		o.mustSay(t, false)
-		o.mustSay(t, false, o.id)
-
-		others := slices.DeleteFunc(o.Members(), func(p *etcdtest.Process) bool { return p == o.victim })
+		find()
+		others := slices.Clone(b.Members())
+		i := slices.IndexFunc(others, func(p *etcdtest.Process) bool { return idOf(p) != leader })
+		victim, id := others[i], idOf(others[i])
+		others = slices.Delete(others, i, i+1)
+		mustSay := func(active bool, doubted ...membership.MemberID) {
+			t.Helper()
+			ctx := etcdtest.WaitContext(t)
+			for {
+				peers, err := c.Peers(ctx, leader, doubted)
+				if seen, known := peers[id]; err == nil && known && seen == active {
+					return
+				}
+				if ctx.Err() != nil {
+					t.Fatalf("never saw %s active=%v: %v, %v", id, active, peers, err)
+				}
+				find()
+			}
+		}
+		mustSay(true)
+		mustSay(true, id)
+		follower := idOf(others[0])
+		if follower == leader {
+			follower = idOf(others[1])
+		}
+		var peers map[membership.MemberID]bool
+		var err error
+		etcdtest.Until(t, "they have connected", func() bool {
+			peers, err = c.Peers(etcdtest.WaitContext(t), follower, nil)
+			return peers[id]
+		})
+		if peers, err = c.Peers(etcdtest.WaitContext(t), follower, []membership.MemberID{id}); !peers[id] || err != nil {
+			t.Errorf("a follower said of another: %v, %v", peers, err)
+		}
+		victim.Freeze()
+		mustSay(false, id)
+		victim.Thaw()
+		mustSay(true, id)
+		victim.Kill()
+		mustSay(false)
 		for _, p := range others {
 			p.Kill()
 		}
 		for _, p := range others {
 			p.Start()
 		}
-		o.Leader(t)
-		o.find(t)
-		peers, err := o.c.Peers(etcdtest.WaitContext(t), o.leader, nil)
-		if _, known := peers[o.id]; err != nil || known {
+		b.Leader(t)
+		find()
+		peers, err = c.Peers(etcdtest.WaitContext(t), leader, nil)
+		if _, known := peers[id]; err != nil || known {
 			t.Errorf("never met, and without a doubt: %v, %v", peers, err)
 		}
-		o.mustSay(t, false, o.id)
+		mustSay(false, id)
 	})
 }
 

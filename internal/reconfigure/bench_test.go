@@ -45,11 +45,11 @@ type bench struct {
 }
 
 // call is a request of an engine, by the name of its method, or what it does with its lock:
-// "lock", "check" and "unlock", with the purpose of the lock.
+// "lock" and "check".
 type call struct {
-	run, what, purpose string
-	at                 time.Time
-	limit              time.Duration // the time that the request has
+	run, what string
+	at        time.Time
+	limit     time.Duration // the time that the request has
 }
 
 // simulate runs f in virtual time with a healthy cluster of these names, the first of which
@@ -148,27 +148,20 @@ func (l notedLocker) Acquire(ctx context.Context, id membership.ClusterID, doing
 	if err != nil {
 		return nil, err
 	}
-	l.b.note(call{run: l.who, what: "lock", purpose: doing})
-	return notedHold{h, l, doing}, nil
+	l.b.note(call{run: l.who, what: "lock"})
+	return notedHold{h, l}, nil
 }
 
 type notedHold struct {
 	claim.Hold
-	lock  notedLocker
-	doing string
+	lock notedLocker
 }
 
 // Check implements [claim.Hold].
 func (h notedHold) Check(ctx context.Context) error {
 	err := h.Hold.Check(ctx)
-	h.lock.b.note(call{run: h.lock.who, what: "check", purpose: h.doing})
+	h.lock.b.note(call{run: h.lock.who, what: "check"})
 	return err
-}
-
-// Stop implements [claim.Hold].
-func (h notedHold) Stop(ctx context.Context) error {
-	h.lock.b.note(call{run: h.lock.who, what: "unlock", purpose: h.doing})
-	return h.Hold.Stop(ctx)
 }
 
 // boot starts the process of a new member as soon as its member is added, as a machine does.

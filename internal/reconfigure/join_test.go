@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -92,14 +93,29 @@ func TestAnotherNameGetsNoVote(t *testing.T) {
 // A join whose time runs out gives the reason that its latest whole observation shows, and
 // not that a later one failed.
 func TestTheLastWholeObservationGivesTheReason(t *testing.T) {
-	simulate(t, "a", func(b *bench) {
-		b.boot("d")
-		taken := b.join(request("d", CaughtUp))
-		time.AfterFunc(time.Minute, b.members["a"].Freeze)
-		_, err := b.engine.Join(b.within(time.Minute+time.Second), request("e", Voting))
+	reason := func(b *bench, limit time.Duration, name string, want membership.Code) *Incomplete {
+		_, err := b.engine.Join(b.within(limit), request(name, Voting))
 		late, ok := errors.AsType[*Incomplete](err)
-		if m, _ := late.Snapshot.Member(taken.Member.ID); !ok || late.Decision.Code != membership.LearnerSlotTaken || m.Name != "d" {
-			b.Errorf("got %v, want to have waited for the slot of %+v", err, m)
+		if !ok || late.Decision.Code != want {
+			b.Fatalf("got %v, want the reason %q", err, want)
+		}
+		return late
+	}
+	each(t, "while it waits for a place", "a", func(b *bench) {
+		b.boot("d")
+		taken := b.join(request("d", CaughtUp)).Member.ID
+		time.AfterFunc(time.Minute, b.members["a"].Freeze)
+		late := reason(b, time.Minute+time.Second, "e", membership.LearnerSlotTaken)
+		if m, _ := late.Snapshot.Member(taken); m.Name != "d" {
+			b.Errorf("it has waited for the slot of %+v", m)
+		}
+	})
+	each(t, "once it was added", "a", func(b *bench) { // each observation costs a request timeout
+		d := b.boot("d")
+		b.join(request("d", CaughtUp))
+		d.Freeze()
+		if late := reason(b, 3*connection.DefaultRequestTimeout+time.Second, "d", membership.NotAlive); late.Reached != Started {
+			b.Errorf("got to %v", late.Reached)
 		}
 	})
 }
