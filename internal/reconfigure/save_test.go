@@ -31,18 +31,19 @@ func snapshotOf(text string) []byte {
 	return slices.Concat(db, hash[:])
 }
 
-// sender is a cluster of one that sends the given data at revision 3.
-// after is its answer after that; by default the answer before.
+// sender is a cluster of one that sends the given data at revision 3, of a database of a
+// size. after is its answer after that; by default the answer before.
 type sender struct {
 	cluster.Cluster
 	send  func(w io.Writer) error
 	after *membership.Answer
+	size  int64
 }
 
 func (s sender) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
 	return membership.Snapshot{
 		ClusterID: 1, Linearizable: true, Members: []membership.Member{{ID: 7, Name: "a", ClientURLs: []string{"http://a:1"}}},
-		Answers: map[membership.MemberID]membership.Answer{7: {State: membership.Answered, MemberID: 7, ClusterID: 1, Leader: 7, Term: 2, ReadOK: true, Revision: 3}},
+		Answers: map[membership.MemberID]membership.Answer{7: {State: membership.Answered, MemberID: 7, ClusterID: 1, Leader: 7, Term: 2, ReadOK: true, Revision: 3, DBSize: s.size}},
 	}, nil
 }
 
@@ -140,48 +141,32 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The file of an earlier snapshot stays if the new one is of another cluster or may be
-// of an earlier revision, as an empty one is, also where any file may be replaced. It
-// stays too if another process may have sent the data.
-func TestSaveKeepsTheBetterBackup(t *testing.T) {
+// The data is at a revision between two answers of its member. If another process may have
+// sent it, the file before stays.
+func TestSaveBetweenTwoAnswers(t *testing.T) {
 	t.Parallel()
-	type backup = membership.Backup
-	answer := func(state membership.AnswerState, member membership.MemberID, cluster membership.ClusterID) *membership.Answer {
-		return &membership.Answer{State: state, MemberID: member, ClusterID: cluster, Revision: 5}
-	}
-	later := answer(membership.Answered, 7, 1)
-	for _, tt := range []struct {
-		name  string
-		was   *backup
-		after *membership.Answer
-		code  membership.Code
+	for name, c := range map[string]struct {
+		after membership.Answer
 		fails error
 	}{
-		{"nothing is known of the file", nil, later, "", nil},
-		{"the same data", &backup{Cluster: 1, Least: 3, Most: 3}, later, "", nil},
-		{"later data", &backup{Cluster: 1, Least: 1, Most: 2}, later, "", nil},
-		{"another cluster", &backup{Cluster: 2, Most: 3}, later, membership.BackupOfAnother, nil},
-		{"of an unknown cluster", &backup{Most: 1}, later, membership.BackupOfAnother, nil},
-		{"an earlier revision", &backup{Cluster: 1, Most: 10}, later, membership.BackupOlder, nil},
-		{"perhaps an earlier revision", &backup{Cluster: 1, Least: 2, Most: 4}, later, membership.BackupOlder, nil},
-		{"another cluster answers after it", nil, answer(membership.Answered, 7, 2), "", errReplaced},
-		{"another member answers after it", nil, answer(membership.Answered, 8, 1), "", errReplaced},
-		{"no answer after it", nil, answer(membership.Silent, 7, 1), "", errReplaced},
+		"the same member": {membership.Answer{State: membership.Answered, MemberID: 7, ClusterID: 1, Revision: 5}, nil},
+		"another cluster": {membership.Answer{State: membership.Answered, MemberID: 7, ClusterID: 2, Revision: 5}, errReplaced},
+		"another member":  {membership.Answer{State: membership.Answered, MemberID: 8, ClusterID: 1, Revision: 5}, errReplaced},
+		"no answer":       {membership.Answer{State: membership.Silent, MemberID: 7, ClusterID: 1, Revision: 5}, errReplaced},
 	} {
 		path := filepath.Join(t.TempDir(), "etcd.db")
 		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := sendingSnapshot(snapshotOf("a"))
-		e.Cluster = sender{send: e.Cluster.(sender).send, after: tt.after} //nolint:forcetypeassert // see sendingSnapshot
-		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Replaces: tt.was, Limit: time.Minute})
-		kept, stays := errors.AsType[*BackupKept](err)
+		e := saving(nil)
+		e.Cluster = sender{send: func(w io.Writer) error { _, err := w.Write(snapshotOf("a")); return err }, after: &c.after}
+		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Limit: time.Minute})
 		text, readErr := os.ReadFile(path)
-		switch fails := tt.code != "" || tt.fails != nil; {
-		case readErr != nil, (string(text) == "old") != fails, stays != (tt.code != ""), stays && kept.Code != tt.code, !errors.Is(err, tt.fails) && tt.fails != nil, !fails && err != nil:
-			t.Errorf("%s: %v, want %q, %v; the file holds %.9q (%v)", tt.name, err, tt.code, tt.fails, text, readErr)
-		case !fails && saved.Backup != backup{Cluster: 1, Least: 3, Most: 5}:
-			t.Errorf("%s: %+v", tt.name, saved.Backup)
+		if !errors.Is(err, c.fails) || readErr != nil || (string(text) == "old") != (c.fails != nil) {
+			t.Errorf("%s: %v, want %v; the file holds %.9q (%v)", name, err, c.fails, text, readErr)
+		}
+		if c.fails == nil && saved.Backup != (membership.Backup{Cluster: 1, Least: 3, Most: 5}) {
+			t.Errorf("%s: %+v", name, saved.Backup)
 		}
 	}
 }
@@ -357,7 +342,8 @@ func TestSaveNeedsLittleMemory(t *testing.T) {
 	runtime.GC()
 	before, largest := heap(), uint64(0)
 	piece, hash := make([]byte, 1<<20), sha256.New()
-	e := saving(func(w io.Writer) error {
+	e := saving(nil)
+	e.Cluster = sender{size: size, send: func(w io.Writer) error {
 		for range size / len(piece) {
 			_, _ = hash.Write(piece)
 			if _, err := w.Write(piece); err != nil {
@@ -367,8 +353,7 @@ func TestSaveNeedsLittleMemory(t *testing.T) {
 		}
 		_, err := w.Write(hash.Sum(nil))
 		return err
-	})
-	e.Cluster = large{e.Cluster, size}
+	}}
 	path := filepath.Join(t.TempDir(), "etcd.db")
 	if _, err := e.Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
 		t.Fatal(err)
@@ -380,18 +365,4 @@ func TestSaveNeedsLittleMemory(t *testing.T) {
 	if largest > before+most {
 		t.Errorf("the heap grew from %d to %d MiB", before>>20, largest>>20)
 	}
-}
-
-// large is a cluster whose member says how large its database is.
-type large struct {
-	cluster.Cluster
-	size int64
-}
-
-func (l large) Observe(ctx context.Context, id membership.ClusterID) (membership.Snapshot, error) {
-	snap, err := l.Cluster.Observe(ctx, id)
-	a := snap.Answers[7]
-	a.DBSize = l.size
-	snap.Answers[7] = a
-	return snap, err
 }
