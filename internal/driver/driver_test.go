@@ -9,16 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
-	providerschema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -27,103 +21,67 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// world holds the things that the provider of the tests makes.
+// That the driver plans and does what the CLIs do is proven by TestCLIsAgree in
+// internal/simulated. The tests here are of what its sequences do not reach.
+
+// world is a provider, and notes what its resources are asked for.
 type world struct {
-	mu     sync.Mutex
-	calls  []string
-	fail   map[string]string // an error, by what is called
-	lie    string            // planned text that the apply does not keep
-	before func(context.Context, string) error
+	provider.Provider
+	calls []string
+	fail  map[string]string // an error, by what is called
+	lie   string            // planned text that the apply does not keep
+	asked func(method string) error
 }
 
-func (w *world) call(what, name string, private ...byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.calls = append(w.calls, what+" "+name+string(private))
-	if text := w.fail[what+" "+name]; text != "" {
+func (w *world) call(what string, name types.String) error {
+	what += " " + name.ValueString()
+	w.calls = append(w.calls, what)
+	if text := w.fail[what]; text != "" {
 		return errors.New(text)
 	}
 	return nil
 }
 
-// took returns the calls since the last time.
-func (w *world) took() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer func() { w.calls = nil }()
-	return strings.Join(w.calls, ", ")
-}
-
 func (w *world) start(context.Context) (*Run, error) {
-	return &Run{Server: providerserver.NewProtocol6(&things{w})(), Context: func(ctx context.Context, resource, method string) (context.Context, error) {
-		if w.before != nil {
-			return ctx, w.before(ctx, method+" "+resource)
-		}
-		return ctx, nil
+	return &Run{Server: providerserver.NewProtocol6(w)(), Context: func(ctx context.Context, _, method string) (context.Context, error) {
+		return ctx, w.asked(method)
 	}}, nil
 }
 
-type things struct{ w *world }
-
-func (*things) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
-	resp.TypeName = "x"
-}
-func (*things) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
-	resp.Schema = providerschema.Schema{}
-}
-func (*things) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
-func (*things) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
-func (t *things) Resources(context.Context) []func() resource.Resource {
-	one := &thing{t.w}
-	return []func() resource.Resource{
-		func() resource.Resource { return one }, func() resource.Resource { return newSet(one) }, func() resource.Resource { return newMember(one) },
-	}
+func (*world) Metadata(context.Context, provider.MetadataRequest, *provider.MetadataResponse)    {}
+func (*world) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse)          {}
+func (*world) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
+func (*world) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
+func (w *world) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{func() resource.Resource { return thing{w} }}
 }
 
-// thing is a resource: name replaces it, text is updated in place, and private data
-// has the number of its plans.
+// thing is a resource: name replaces it, text is updated in place.
 type thing struct{ w *world }
 
 type model struct {
 	ID   types.String `tfsdk:"id"`
 	Name types.String `tfsdk:"name"`
 	Text types.String `tfsdk:"text"`
-	Seen types.String `tfsdk:"seen"`
 }
 
-func (*thing) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+func (thing) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = "x_thing"
 }
 
-func (*thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
 		"id":   schema.StringAttribute{Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()}},
 		"name": schema.StringAttribute{Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}},
 		"text": schema.StringAttribute{Optional: true},
-		"seen": schema.StringAttribute{Computed: true},
 	}}
 }
 
-// ModifyPlan notes in private data what it was called with.
-func (*thing) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	was, _ := req.Private.GetKey(ctx, "plans")
-	now := strings.Trim(string(was), `"`)
-	switch {
-	case req.Plan.Raw.IsNull():
-		now += "d"
-	case req.State.Raw.IsNull():
-		now += "c"
-	default:
-		now += "u"
-	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, "plans", fmt.Appendf(nil, "%q", now))...)
-}
-
-func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (t thing) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	m.ID, m.Seen = types.StringValue("id-of-"+m.Name.ValueString()), types.StringValue("created")
-	if err := t.w.call("create", m.Name.ValueString()); err != nil {
+	m.ID = types.StringValue("id-of-" + m.Name.ValueString())
+	if err := t.w.call("create", m.Name); err != nil {
 		resp.Diagnostics.AddError(err.Error(), "")
 		return
 	}
@@ -131,58 +89,43 @@ func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *re
 		m.Text = types.StringValue(t.w.lie)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
-	if err := t.w.call("start", m.Name.ValueString()); err != nil {
-		resp.Diagnostics.AddError(err.Error(), "")
+	if text := t.w.fail["start "+m.Name.ValueString()]; text != "" {
+		resp.Diagnostics.AddError(text, "")
 	}
 }
 
-func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var m model
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	if t.w.call("read", m.Name.ValueString()) != nil {
-		resp.State.RemoveResource(ctx)
-	}
-}
+func (thing) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
 
-func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (t thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	plans, _ := req.Private.GetKey(ctx, "plans")
-	m.Seen = types.StringValue("updated after " + string(plans))
-	if err := t.w.call("update", m.Name.ValueString()); err != nil {
-		resp.Diagnostics.AddError(err.Error(), "")
-		return
-	}
+	_ = t.w.call("update", m.Name)
 	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
 }
 
-func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (t thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var m model
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	plans, _ := req.Private.GetKey(ctx, "plans")
-	if err := t.w.call("delete", m.Name.ValueString(), plans...); err != nil {
+	if err := t.w.call("delete", m.Name); err != nil {
 		resp.Diagnostics.AddError(err.Error(), "")
 	}
 }
 
-func (*thing) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	resource.ImportStatePassthroughID(ctx, path.Root("name"), req, resp)
+// three are a, and b, which depends on it. c is alone.
+func three(t testing.TB) (*world, *Workspace) {
+	s := New(t, nil, newThing("b", "b1", Ref{"x_thing.a", "id"}), newThing("a", "a1", nil), newThing("c", "c1", nil))
+	s.Parallelism = 1
+	return &world{asked: func(string) error { return nil }}, s
 }
 
-func newThing(name string, values Values) Resource {
-	return Resource{Type: "x_thing", Name: name, Values: values}
+func newThing(address, name string, text any) Resource {
+	return Resource{Type: "x_thing", Name: address, Values: Values{"name": name, "text": text}}
 }
 
-// two are a, and b, which depends on it. c is alone.
-func two(t testing.TB) (*world, *Workspace) {
-	return &world{fail: map[string]string{}}, New(t, nil,
-		newThing("b", Values{"name": "b1", "text": Ref{"x_thing.a", "id"}}),
-		newThing("a", Values{"name": "a1"}),
-		newThing("c", Values{"name": "c1"}))
-}
-
+// up applies, and returns the actions of the plan.
 func up(t *testing.T, w *world, s *Workspace, opts ...Option) string {
 	t.Helper()
+	w.calls = nil
 	plan, r := s.Up(t.Context(), w.start, opts...)
 	if len(r.Diagnostics) > 0 {
 		t.Fatal(r.Diagnostics)
@@ -197,80 +140,40 @@ func want(t *testing.T, what string, got any, want string) {
 	}
 }
 
-func (w *Workspace) text(address string, attribute ...string) string {
-	if w.State(address) == nil {
-		return "nothing"
-	}
-	return Attribute(w.State(address).Value, attribute...)
-}
-
-func TestLife(t *testing.T) {
-	w, s := two(t)
-	s.Parallelism = 1
-	plan, r := s.Plan(t.Context(), w.start)
-	want(t, "actions", plan.Actions(), "[create x_thing.a create x_thing.b create x_thing.c]")
-	want(t, "text", Attribute(plan.Change("x_thing.b").After, "text"), "(unknown)")
-	want(t, "apply", s.Apply(t.Context(), w.start, plan), "{[]}")
-	want(t, "text", s.text("x_thing.b", "text"), "id-of-a1")
-	want(t, "calls", w.took(), "create a1, start a1, create b1, start b1, create c1, start c1")
-	want(t, "the plan again", s.Apply(t.Context(), w.start, plan), "{[provider: Saved plan is stale]}")
-
-	want(t, "actions", up(t, w, s), "")
-	want(t, "calls", w.took(), "read a1, read b1, read c1")
-	want(t, "actions", up(t, w, s, NoRefresh), "")
-	want(t, "calls", w.took(), "")
-
-	// The private data of a plan reaches its apply, and the next plan.
-	for _, text := range []any{"new", nil} {
-		s.Resources[1].Values = Values{"name": "a1", "text": text}
-		want(t, "actions", up(t, w, s), "update x_thing.a")
-	}
-	want(t, "seen", s.text("x_thing.a", "seen"), `updated after "uu"`)
-	w.took()
-	want(t, "actions", up(t, w, s, Destroy), "delete x_thing.a, delete x_thing.b, delete x_thing.c")
-	want(t, "calls", w.took(), `read a1, read b1, read c1, delete b1"d", delete a1"uud", delete c1"d"`)
-	want(t, "state", s.Addresses(), "[]")
-	want(t, "errors", r.Err(), "<nil>")
-}
-
-// The order of what a change does, after the creation of everything.
+// The order with create_before_destroy, which what a resource depends on has, too, and what
+// replace_triggered_by replaces.
 func TestOrder(t *testing.T) {
-	another := func(s *Workspace) { s.Resources[1].Values = Values{"name": "a2"} }
 	for name, test := range map[string]struct {
-		change func(*Workspace)
-		opts   []Option
-		want   string
+		a, b  string // names now
+		first int    // the resource that has create_before_destroy, -1 for none
+		by    Ref    // replaces b
+		want  string
 	}{
-		"a dependency is replaced": {another, nil, `delete a1"uc", create a2, start a2, update b1`},
-		"both are": {func(s *Workspace) {
-			another(s)
-			s.Resources[0].Values = Values{"name": "b2", "text": Ref{"x_thing.a", "id"}}
-		}, nil, `delete b1"uc", delete a1"uc", create a2, start a2, create b2, start b2`},
-		"on request": {func(*Workspace) {}, []Option{Replace("x_thing.a")}, `delete a1"uc", create a1, start a1`},
-		"a dependency is removed": {func(s *Workspace) {
-			s.Resources = s.Resources[:1:1]
-			s.Resources[0].Values = Values{"name": "b1"}
-		}, nil, `delete a1"d", update b1, delete c1"d"`},
-		"both are removed":       {func(s *Workspace) { s.Resources = s.Resources[2:] }, nil, `delete b1"d", delete a1"d"`},
-		"a dependent is removed": {func(s *Workspace) { another(s); s.Resources = s.Resources[1:] }, nil, `delete b1"d", delete a1"uc", create a2, start a2`},
-		"it is tainted":          {func(s *Workspace) { s.Taint("x_thing.c") }, nil, `delete c1"c", create c1, start c1`},
-		"it is forgotten":        {func(s *Workspace) { s.Forget("x_thing.c") }, nil, "create c1, start c1"},
-		"another instance of the block": {func(s *Workspace) {
-			s.Resources = []Resource{newThing("b", Values{"name": "b1", "text": Ref{`x_thing.m["x"]`, "name"}}), newThing(`m["x"]`, Values{"name": "x"}), newThing(`m["y"]`, Values{"name": "y"})}
-			s.Resources[0].After = []string{"x_thing.m"}
-			s.Forget("x_thing.a")
-			s.Forget("x_thing.c")
-		}, nil, "create x, start x, create y, start y, update b1"},
+		"neither":        {"a2", "b2", -1, Ref{}, "delete b1, delete a1, create a2, create b2"},
+		"the dependency": {"a2", "b1", 1, Ref{}, "create a2, update b1, delete a1"},
+		"the dependent":  {"a2", "b2", 0, Ref{}, "create a2, create b2, delete b1, delete a1"},
+		"is removed":     {"a2", "", 1, Ref{}, "delete b1, create a2, delete a1"},
+		"an update":      {"a1", "b1", -1, Ref{"x_thing.a", ""}, "delete b1, update a1, create b1"},
+		"its text":       {"a1", "b1", -1, Ref{"x_thing.a", "text"}, "delete b1, update a1, create b1"},
+		"its name":       {"a1", "b1", -1, Ref{"x_thing.a", "name"}, "update a1"},
+		"another":        {"a1", "b1", -1, Ref{"x_thing.c", ""}, "update a1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, s := two(t)
-			s.Parallelism = 1
+			w, s := three(t)
+			if test.first >= 0 {
+				s.Resources[test.first].CreateBeforeDestroy = true
+			}
+			if test.by.Resource != "" {
+				s.Resources[0].ReplacedBy = []Ref{test.by}
+			}
 			up(t, w, s)
-			s.Refresh(t.Context(), w.start)
-			w.took()
-			test.change(s)
-			up(t, w, s, append(test.opts, NoRefresh)...)
-			want(t, "calls", w.took(), test.want)
+			s.Resources[1].Values = Values{"name": test.a, "text": "new"}
+			s.Resources[0].Values["name"] = test.b
+			if test.b == "" {
+				s.Resources = s.Resources[1:]
+			}
+			up(t, w, s)
+			want(t, "calls", strings.Join(w.calls, ", "), test.want)
 			want(t, "actions of another plan", up(t, w, s), "")
 		})
 	}
@@ -278,30 +181,31 @@ func TestOrder(t *testing.T) {
 
 // A failure skips what depends on it, and nothing else.
 func TestFailure(t *testing.T) {
-	w, s := two(t)
-	w.fail["create a1"] = "no a"
-	_, r := s.Up(t.Context(), w.start)
-	want(t, "errors", r.Err(), "x_thing.a: no a")
+	w, s := three(t)
+	fails := func(call, text string) {
+		t.Helper()
+		w.fail = map[string]string{call: "no"}
+		_, r := s.Up(t.Context(), w.start)
+		want(t, "errors", r.Err(), text)
+		w.fail = nil
+	}
+	fails("create a1", "x_thing.a: no")
 	want(t, "state", s.Addresses(), "[x_thing.c]")
-
-	// What was created in part is tainted.
-	w.fail = map[string]string{"start a1": "no start"}
-	_, r = s.Up(t.Context(), w.start)
-	want(t, "errors", r.Err(), "x_thing.a: no start")
-	w.fail = map[string]string{}
+	fails("start a1", "x_thing.a: no") // what was created in part is tainted
 	want(t, "actions", up(t, w, s), "create x_thing.b, replace x_thing.a")
-
-	// What was not destroyed stays.
-	w.fail["delete c1"] = "no delete"
 	s.Resources[2].Values = Values{"name": "c2"}
-	_, r = s.Up(t.Context(), w.start)
-	want(t, "errors", r.Err(), "x_thing.c: no delete")
-	want(t, "name", s.text("x_thing.c", "name"), "c1")
+	fails("delete c1", "x_thing.c: no") // what was not destroyed stays
+	want(t, "name", Attribute(s.State("x_thing.c").Value, "name"), "c1")
 
-	// What a refresh does not find is created.
-	w.fail = map[string]string{"read c1": "gone"}
-	want(t, "refresh", s.Refresh(t.Context(), w.start), "{[]}")
-	want(t, "state", s.Addresses(), "[x_thing.a x_thing.b]")
+	// What create_before_destroy leaves is in the state, and the next apply destroys it.
+	s.Resources = s.Resources[2:]
+	s.Resources[0].CreateBeforeDestroy = true
+	fails("create c2", "x_thing.c: no")
+	want(t, "state", s.Addresses(), "[x_thing.c]")
+	fails("delete c1", "x_thing.c (deposed): no")
+	want(t, "state", s.Addresses(), "[x_thing.c x_thing.c (deposed)]")
+	want(t, "actions", up(t, w, s), "delete x_thing.c (deposed)")
+	want(t, "name", Attribute(s.State("x_thing.c").Value, "name"), "c2")
 }
 
 // recorder is a test that a finding does not fail.
@@ -316,7 +220,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 func TestFinding(t *testing.T) {
 	found := &recorder{TB: t}
-	w, s := two(found)
+	w, s := three(found)
 	w.lie = "not planned"
 	_, r := s.Up(t.Context(), w.start)
 	want(t, "findings", slices.Sorted(slices.Values(found.found)), `[x_thing.a: Provider produced inconsistent result after apply: .text was planned as tftypes.String<null>, and is tftypes.String<"not planned"> `+
@@ -325,103 +229,25 @@ func TestFinding(t *testing.T) {
 	want(t, "tainted", s.State("x_thing.a").Tainted, "true")
 }
 
-// A process that is killed at any call leaves what was written before, and another
-// one finishes the work.
-func TestKill(t *testing.T) {
-	for at := int32(1); killedAt(t, at); at++ {
-	}
-}
-
-// killedAt kills a process at a call. It returns false if there are fewer.
-func killedAt(t *testing.T, at int32) (killed bool) {
-	errKilled := errors.New("killed")
-	synctest.Test(t, func(t *testing.T) {
-		w, s := two(t)
-		ctx, kill := context.WithCancelCause(t.Context())
-		defer kill(nil)
-		var calls atomic.Int32
-		w.before = func(context.Context, string) error {
-			time.Sleep(time.Second)
-			if calls.Add(1) == at {
-				kill(errKilled)
-			}
-			return nil
-		}
-		_, r := s.Up(ctx, w.start)
-		killed = calls.Load() >= at
-		if killed && !errors.Is(r.Err(), errKilled) {
-			t.Errorf("killed at call %d: %v", at, r.Err())
-		}
-		if made := strings.Count(w.took(), "start"); made < len(s.Addresses()) {
-			t.Errorf("killed at call %d: %d were made, the state has %v", at, made, s.Addresses())
-		}
-		w.before = nil
-		up(t, w, s)
-		want(t, "state", s.Addresses(), "[x_thing.a x_thing.b x_thing.c]")
-	})
-	return killed
-}
-
-// cloud has machines.
-type cloud struct{ machines map[string]map[string]string }
-
-func (c *cloud) Create(_ context.Context, values map[string]string) (string, error) {
-	if values["image"] == "bad" {
-		return "", errors.New("no such image")
-	}
-	c.machines["of-"+values["name"]] = values
-	return "of-" + values["name"], nil
-}
-
-func (c *cloud) Destroy(_ context.Context, id string) error {
-	delete(c.machines, id)
-	return nil
-}
-
-func (c *cloud) Exists(_ context.Context, id string) bool { return c.machines[id] != nil }
-
-func TestMachine(t *testing.T) {
-	w, c := &world{}, &cloud{map[string]map[string]string{}}
-	s := New(t, nil,
-		newThing("a", Values{"name": "a", "text": Ref{"machine.a", "id"}}),
-		Resource{Type: "machine", Name: "a", Values: Values{"name": "m", "user_data": "u"}})
-	s.Machines = c
+// An ordinary plan, which a provider may refuse, comes before a destruction. Core
+// upgrades all that it reads of the state.
+func TestDestroy(t *testing.T) {
+	w, s := three(t)
+	s.Resources = s.Resources[1:2]
 	up(t, w, s)
-	want(t, "machines", c.machines, `map[of-m:map[name:m user_data:u]]`)
-	want(t, "text", s.text("x_thing.a", "text"), "of-m")
-	other := s.Clone()
-	other.Resources[1].Values = Values{"name": "m", "image": "other"}
-	want(t, "actions", up(t, w, other), "replace machine.a, update x_thing.a")
-	want(t, "machines", c.machines, "map[of-m:map[image:other name:m]]")
-	want(t, "the clone's original", s.text("machine.a", "image"), "")
-	clear(c.machines)
-	other.Taint("machine.a") // a refresh finds that it is gone
-	want(t, "actions", up(t, w, other), "create machine.a, update x_thing.a")
-}
-
-func TestImport(t *testing.T) {
-	w, s := two(t)
-	want(t, "import", s.Import(t.Context(), w.start, "x_thing.a", "a1"), "{[]}")
-	want(t, "again", s.Import(t.Context(), w.start, "x_thing.a", "a1").Err(), "x_thing.a: it is in the state")
-	w.fail["read b1"] = "gone"
-	want(t, "none", s.Import(t.Context(), w.start, "x_thing.b", "b1"), "{[x_thing.b: cannot import non-existent remote object]}")
-	want(t, "state", s.Addresses(), "[x_thing.a]")
-}
-
-// A configuration that is wrong makes no call.
-func TestConfiguration(t *testing.T) {
-	for want, resources := range map[string][]Resource{
-		"a cycle":                   {newThing("a", Values{"name": Ref{"x_thing.b", "id"}}), newThing("b", Values{"name": Ref{"x_thing.a", "id"}})},
-		"x_thing.b has no value":    {newThing("a", Values{"name": Ref{"x_thing.b", "id"}})},
-		"x_set.s has no node.b":     {{Type: "x_set", Name: "s", Values: Values{"members": Values{"a": "1"}}}, newThing("a", Values{"name": Ref{"x_set.s", "node.b.id"}})},
-		"not a tftypes.Object":      {{Type: "x_set", Name: "s", Values: Values{"members": Values{"a": "1"}}}, {Type: "x_member", Name: "m", Values: Values{"config": Ref{"x_set.s", "node"}, "machine_id": "m"}}},
-		"unsupported argument nome": {newThing("a", Values{"nome": "a"})},
-		"no resource type":          {{Type: "y", Name: "a"}},
-		"Missing Configuration":     {newThing("a", nil)},
-	} {
-		w := &world{}
-		if _, r := New(t, nil, resources...).Plan(t.Context(), w.start); r.Err() == nil || !strings.Contains(r.Err().Error(), want) || w.took() != "" {
-			t.Errorf("%s: %v", want, r.Err())
+	var calls []string
+	refused := errors.New("refused")
+	w.asked = func(method string) error {
+		if calls = append(calls, method); method == "plan" {
+			return refused
 		}
+		return nil
 	}
+	_, r := s.Up(t.Context(), w.start, Destroy)
+	want(t, "errors", r.Err(), "x_thing.a: refused")
+	want(t, "calls", calls, "[validate upgrade read validate plan]")
+	want(t, "state", s.Addresses(), "[x_thing.a]")
+	calls, refused = nil, nil
+	up(t, w, s, Destroy)
+	want(t, "calls", calls, "[validate upgrade read validate plan upgrade plan upgrade apply]")
 }
