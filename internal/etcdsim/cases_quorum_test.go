@@ -13,12 +13,13 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 func leadershipCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	lead, others := leader(tb, ms)
 	ctx := within(tb)
 	to := others[0].id(tb)
@@ -40,15 +41,15 @@ func leadershipCase(tb etcdtest.TB, s system) {
 
 // Nobody hears of a frozen follower; the others go on, and it catches up.
 func frozenCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	lead, others := leader(tb, ms)
 	one := others[0]
-	one.freeze()
-	defer one.thaw()
+	one.Freeze()
+	defer one.Thaw()
 	refused(tb, short(func(ctx context.Context) error { _, err := one.Get(ctx, "key"); return err }), context.DeadlineExceeded)
 	put, err := lead.Put(within(tb), "key", "frozen")
 	ok(tb, err)
-	one.thaw()
+	one.Thaw()
 	etcdtest.Eventually(tb, "a read after it", func() error {
 		return short(func(ctx context.Context) error {
 			got, err := one.Get(ctx, "key")
@@ -61,7 +62,7 @@ func frozenCase(tb etcdtest.TB, s system) {
 }
 
 func removedLeaderCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	lead, others := leader(tb, ms)
 	id := lead.id(tb)
 	etcdtest.Eventually(tb, "a removal", func() error {
@@ -72,23 +73,23 @@ func removedLeaderCase(tb etcdtest.TB, s system) {
 		}
 		return err
 	})
-	if took := time.Since(s.began()); took < interval {
+	if took := time.Since(s.began); took < interval {
 		tb.Fatalf("healthy %v after the start", took)
 	}
 	now, _ := leader(tb, others)
 	same(tb, "members", len(now.list(tb)), 3)
 	etcdtest.Until(tb, "the end of the removed member", func() bool {
-		return short(func(ctx context.Context) error { _, err := lead.Status(ctx, lead.url()); return err }) != nil
+		return short(func(ctx context.Context) error { _, err := lead.Status(ctx, lead.ClientURL()); return err }) != nil
 	})
 }
 
 // With one of three voters down nothing is added, and only that one is removed. A
 // cluster of one may add a voter that does not run, and then has no quorum.
 func downCase(tb etcdtest.TB, s system) {
-	all := open(tb, s.servers()...)
+	all := open(tb, s.servers...)
 	var ms []member
 	for _, m := range all { // one was removed
-		if short(func(ctx context.Context) error { _, err := m.Status(ctx, m.url()); return err }) == nil {
+		if short(func(ctx context.Context) error { _, err := m.Status(ctx, m.ClientURL()); return err }) == nil {
 			ms = append(ms, m)
 		}
 	}
@@ -96,7 +97,7 @@ func downCase(tb etcdtest.TB, s system) {
 	live, dead := others[0], others[1].id(tb)
 	ctx := within(tb)
 	etcdtest.Until(tb, "two peers", func() bool { return active(tb, lead) == 2 })
-	others[1].powerOff()
+	others[1].PowerOff()
 	etcdtest.Until(tb, "the leader sees it", func() bool { return active(tb, lead) == 1 })
 	for _, err := range []error{
 		func() error { _, err := lead.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:1"}); return err }(),
@@ -117,14 +118,14 @@ func downCase(tb etcdtest.TB, s system) {
 	_, err = lead.MemberRemove(ctx, lead.id(tb)) // the last one
 	refused(tb, err, rpctypes.ErrMemberNotEnoughStarted)
 	p := s.joiner(tb, "e")
-	added, err := lead.MemberAdd(ctx, []string{p.peerURL()}) // no health interval for one
+	added, err := lead.MemberAdd(ctx, []string{p.PeerURL()}) // no health interval for one
 	ok(tb, err)
 	noQuorum(tb, lead, 2)
 	_, err = lead.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:1"})
 	refused(tb, err, rpctypes.ErrUnhealthy)
 	_, err = lead.MemberAdd(ctx, []string{"http://127.0.0.1:1"})
 	refused(tb, err, rpctypes.ErrMemberNotEnoughStarted)
-	p.start(tb)
+	p.Start()
 	now, _ := leader(tb, []member{lead, open(tb, p)[0]})
 	etcdtest.Eventually(tb, "a name", func() error {
 		if m := now.find(tb, added.Member.ID); m.Name != "e" {
@@ -139,7 +140,7 @@ func downCase(tb etcdtest.TB, s system) {
 // active returns how many peers a member is connected to.
 func active(tb etcdtest.TB, m member) (n int) {
 	tb.Helper()
-	metrics, err := m.metrics()
+	metrics, err := metricsOf(m.server)
 	ok(tb, err)
 	for line := range strings.Lines(metrics) {
 		if strings.HasPrefix(line, "etcd_network_active_peers{") && strings.HasSuffix(line, " 1\n") {
@@ -179,11 +180,11 @@ func noQuorum(tb etcdtest.TB, m member, members int) {
 
 // etcd promotes a learner that is dead if it had caught up. Here that costs the quorum.
 func deadLearnerCase(tb etcdtest.TB, s system) {
-	m := open(tb, s.servers()...)[0]
+	m := open(tb, s.servers...)[0]
 	ctx := within(tb)
 	p := s.joiner(tb, "b")
-	added := add(tb, m, true, p.peerURL())
-	p.start(tb)
+	added := add(tb, m, true, p.PeerURL())
+	p.Start()
 	learner := open(tb, p)[0]
 	var put *clientv3.PutResponse
 	var err error
@@ -198,20 +199,20 @@ func deadLearnerCase(tb etcdtest.TB, s system) {
 		}
 		return err
 	})
-	p.powerOff()
+	p.PowerOff()
 	got, err := m.MemberPromote(ctx, added.ID)
 	ok(tb, err)
 	same(tb, "members", len(got.Members), 2)
 	noQuorum(tb, m, 2)
 	// Its return heals the cluster.
-	p.start(tb)
+	p.Start()
 	leader(tb, []member{m, learner})
 	_, err = m.Put(ctx, "key", "")
 	ok(tb, err)
 }
 
 func splitCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	old, others := leader(tb, ms)
 	before := old.status(tb).RaftTerm
 	ctx := within(tb)
@@ -237,4 +238,29 @@ func splitCase(tb etcdtest.TB, s system) {
 	lost, err := old.Get(ctx, "other")
 	ok(tb, err)
 	same(tb, "what was not committed", lost.Count, 0)
+}
+
+// A member knows tokens until it ends.
+func tokensCase(tb etcdtest.TB, s system) {
+	ms := open(tb, s.servers...)
+	_, others := leader(tb, ms)
+	m, one := others[0], others[1]
+	ctx := within(tb)
+	_, err := m.AuthEnable(ctx) // with what the scripts have left
+	ok(tb, err)
+	login, err := m.Authenticate(ctx, root, "pw")
+	ok(tb, err)
+	admin := metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, login.Token)
+	_, err = one.Put(admin, "k", "")
+	ok(tb, err)
+	download(tb, admin, one.Client) // which writes the login to the disk
+	one.PowerOff()
+	one.Start()
+	etcdtest.Eventually(tb, "the member is back", func() error {
+		return short(func(ctx context.Context) error { _, err := one.Authenticate(ctx, root, "pw"); return err })
+	})
+	_, err = one.Put(admin, "k", "")
+	refused(tb, err, rpctypes.ErrInvalidAuthToken)
+	_, err = m.AuthDisable(admin)
+	ok(tb, err)
 }

@@ -30,7 +30,7 @@ type member struct {
 
 func open(tb etcdtest.TB, servers ...server) (out []member) {
 	for _, s := range servers {
-		out = append(out, member{s, s.client(tb)})
+		out = append(out, member{s, s.Client(tb)})
 	}
 	return out
 }
@@ -74,7 +74,7 @@ func same[T any](tb etcdtest.TB, what string, got, want T) {
 
 func (m member) status(tb etcdtest.TB) *clientv3.StatusResponse {
 	tb.Helper()
-	st, err := m.Status(within(tb), m.url())
+	st, err := m.Status(within(tb), m.ClientURL())
 	ok(tb, err)
 	return st
 }
@@ -118,7 +118,7 @@ func leader(tb etcdtest.TB, members []member) (lead member, others []member) {
 		names := map[uint64]bool{}
 		for _, m := range members {
 			var st *clientv3.StatusResponse
-			if err := short(func(ctx context.Context) (err error) { st, err = m.Status(ctx, m.url()); return err }); err != nil {
+			if err := short(func(ctx context.Context) (err error) { st, err = m.Status(ctx, m.ClientURL()); return err }); err != nil {
 				return err
 			}
 			names[st.Leader] = true
@@ -159,93 +159,31 @@ func add(tb etcdtest.TB, m member, learner bool, peerURLs ...string) *pb.Member 
 // The health interval counts from the connection of the voters, so from after their
 // start.
 func healthIntervalCase(tb etcdtest.TB, s system) {
-	m := open(tb, s.servers()...)[1]
+	m := open(tb, s.servers...)[1]
 	learner := add(tb, m, true, "http://127.0.0.1:1")
-	if took := time.Since(s.began()); took < interval {
+	if took := time.Since(s.began); took < interval {
 		tb.Fatalf("healthy %v after the start", took)
 	}
 	_, err := m.MemberRemove(within(tb), learner.ID)
 	ok(tb, err)
 }
 
-func membersCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
-	a, b, c := ms[0], ms[1], ms[2]
-	ctx := within(tb)
-	const one, two = "http://127.0.0.1:2", "http://127.0.0.1:1"
-	voter := a.list(tb)[0]
-	before := time.Now()
-	got, err := a.MemberAddAsLearner(ctx, []string{one, two})
-	ok(tb, err)
-	learner := got.Member
-	same(tb, "the member", lines([]*pb.Member{learner})[0], fmt.Sprintf(`%x "" [%s %s] 0 true`, learner.ID, two, one))
-	same(tb, "the list", lines(got.Members), lines(b.list(tb)))
-	same(tb, "members", len(got.Members), 4)
-	header(tb, a, got.Header, 0)
-	hashed := false
-	for at := before.Truncate(time.Second); !at.After(time.Now()); at = at.Add(time.Second) {
-		hashed = hashed || uint64(membership.ComputeMemberID([]string{one, two}, "", &at)) == learner.ID
-	}
-	same(tb, "the ID is a hash of the URLs and the second", hashed, true)
-
-	_, err = b.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:3"})
-	refused(tb, err, rpctypes.ErrTooManyLearners)
-	_, err = b.MemberAddAsLearner(ctx, []string{"http://127.0.0.1:3", two})
-	refused(tb, err, rpctypes.ErrPeerURLExist) // before the limit of learners
-	_, err = b.MemberAdd(ctx, []string{one})
-	refused(tb, err, rpctypes.ErrPeerURLExist)
-	_, err = a.MemberPromote(ctx, learner.ID) // never started
-	refused(tb, err, rpctypes.ErrMemberLearnerNotReady)
-	_, err = c.MemberPromote(ctx, learner.ID) // the same through any member
-	refused(tb, err, rpctypes.ErrMemberLearnerNotReady)
-	_, err = b.MemberPromote(ctx, voter.ID)
-	refused(tb, err, rpctypes.ErrMemberNotLearner)
-	for _, id := range []uint64{1} {
-		_, err = b.MemberPromote(ctx, id)
-		refused(tb, err, rpctypes.ErrMemberNotFound)
-		_, err = b.MemberUpdate(ctx, id, []string{one})
-		refused(tb, err, rpctypes.ErrMemberNotFound)
-		_, err = b.MemberRemove(ctx, id)
-		refused(tb, err, rpctypes.ErrMemberNotFound)
-	}
-	_, err = b.MemberUpdate(ctx, learner.ID, voter.PeerURLs)
-	refused(tb, err, rpctypes.ErrPeerURLExist)
-	updated, err := b.MemberUpdate(ctx, learner.ID, []string{one})
-	ok(tb, err)
-	header(tb, b, updated.Header, 0)
-	same(tb, "the list", lines(updated.Members), lines(b.list(tb)))
-	same(tb, "the updated learner", lines([]*pb.Member{c.find(tb, learner.ID)})[0], fmt.Sprintf(`%x "" [%s] 0 true`, learner.ID, one))
-	gone, err := c.MemberRemove(ctx, learner.ID) // a learner goes at once
-	ok(tb, err)
-	header(tb, c, gone.Header, 0)
-	same(tb, "the list", lines(gone.Members), lines(a.list(tb)))
-	for _, again := range []error{
-		func() error { _, err := a.MemberRemove(ctx, learner.ID); return err }(),
-		func() error { _, err := a.MemberPromote(ctx, learner.ID); return err }(),
-		func() error { _, err := a.MemberUpdate(ctx, learner.ID, []string{one}); return err }(),
-	} {
-		refused(tb, again, rpctypes.ErrMemberNotFound)
-	}
-	for _, m := range a.list(tb) {
-		same(tb, "an initial member", line(m.Name != "", len(m.ClientURLs), m.IsLearner), line(true, 1, false))
-	}
-}
-
-// A member that is added, removed and added again within one second has the ID of
-// one that was removed. A machine that needs longer tries again.
+// The ID of a member is a hash of its URLs and the second. One that is added, removed and
+// added again within a second has that of one that was removed. A machine that needs longer
+// tries again.
 func oneSecondCase(tb etcdtest.TB, s system) {
-	m := open(tb, s.servers()...)[0]
+	m := open(tb, s.servers...)[0]
 	ctx := within(tb)
 	port := 10
 	etcdtest.Eventually(tb, "three changes within one second", func() error {
 		port++
 		url := fmt.Sprint("http://127.0.0.1:", port)
-		before := time.Now().Unix()
 		first := add(tb, m, true, url)
+		at := time.Now()
 		_, err := m.MemberRemove(ctx, first.ID)
 		ok(tb, err)
 		_, err = m.MemberAddAsLearner(ctx, []string{url})
-		if time.Now().Unix() == before {
+		if uint64(membership.ComputeMemberID([]string{url}, "", &at)) == first.ID && time.Now().Unix() == at.Unix() {
 			refused(tb, err, rpctypes.ErrMemberNotFound)
 			return nil
 		}
@@ -258,14 +196,65 @@ func oneSecondCase(tb etcdtest.TB, s system) {
 	})
 }
 
+// revision returns the present revision, as soon as the member has applied it.
+func revision(tb etcdtest.TB, m member) int64 {
+	tb.Helper()
+	got, err := m.Get(within(tb), "none", clientv3.WithCountOnly())
+	ok(tb, err)
+	return got.Header.Revision
+}
+
+// A lease expires not before its time, and takes its keys with it, as a watch shows.
+func expiryCase(tb etcdtest.TB, s system) {
+	ms := open(tb, s.servers...)
+	ctx, cancel := context.WithCancel(within(tb))
+	defer cancel()
+	watch := ms[1].Watch(ctx, "short", clientv3.WithPrevKV())
+	begin := time.Now()
+	got, err := ms[0].Grant(ctx, 1)
+	ok(tb, err)
+	same(tb, "the shortest", got.TTL, s.minTTL)
+	_, err = ms[0].Put(ctx, "short", "lived", clientv3.WithLease(got.ID))
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) && time.Since(begin) > seconds(s.minTTL) {
+		expiryCase(tb, s) // the machine stood still
+		return
+	}
+	ok(tb, err)
+	var events []string
+	for len(events) < 2 {
+		answer := <-watch
+		ok(tb, answer.Err())
+		for _, e := range answer.Events {
+			events = append(events, line(e.Type, string(e.Kv.Key), string(e.Kv.Value), string(e.PrevKv.GetValue()), e.PrevKv.GetLease() == int64(got.ID)))
+		}
+	}
+	same(tb, "events", events, []string{"PUT short lived  false", "DELETE short  lived true"})
+	if took := time.Since(begin); took < seconds(s.minTTL) {
+		tb.Fatalf("expired after %v", took)
+	}
+	left, err := ms[2].TimeToLive(ctx, got.ID)
+	ok(tb, err)
+	same(tb, "of an expired one", left.TTL, -1)
+	cancel()
+	for range watch { // until it is closed
+	}
+}
+
+// header states the header of an answer. The cluster service gives no revision.
+func header(tb etcdtest.TB, m member, h *pb.ResponseHeader) {
+	tb.Helper()
+	st := m.status(tb)
+	same(tb, "header", line(h.ClusterId, h.MemberId, h.RaftTerm, h.Revision), line(st.Header.ClusterId, st.Header.MemberId, st.RaftTerm, 0))
+}
+
 func statusCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	lead, _ := leader(tb, ms)
 	want := lead.status(tb)
 	for _, m := range ms {
 		st := m.status(tb)
 		same(tb, "status", line(st.Version, st.Leader, st.Header.ClusterId, st.IsLearner, st.Errors, st.RaftTerm >= 2, st.RaftTerm == want.RaftTerm, st.RaftTerm == st.Header.RaftTerm),
-			line(s.version(), want.Header.MemberId, want.Header.ClusterId, false, []string{}, true, true, true))
+			line(s.version, want.Header.MemberId, want.Header.ClusterId, false, []string{}, true, true, true))
 		etcdtest.Eventually(tb, "all is applied", func() error {
 			if st := m.status(tb); st.RaftIndex != st.RaftAppliedIndex {
 				return fmt.Errorf("%d of %d", st.RaftAppliedIndex, st.RaftIndex)
@@ -273,8 +262,8 @@ func statusCase(tb etcdtest.TB, s system) {
 			return nil
 		})
 		storage, quota := "", int64(0)
-		if !strings.HasPrefix(string(s.version()), "3.5.") {
-			storage, quota = string(s.version())[:4]+"0", 2<<30
+		if !strings.HasPrefix(string(s.version), "3.5.") {
+			storage, quota = string(s.version)[:4]+"0", 2<<30
 		}
 		same(tb, "new fields", line(st.StorageVersion, st.DbSizeQuota, st.DowngradeInfo.GetEnabled(), st.DowngradeInfo.GetTargetVersion()), line(storage, quota, false, ""))
 	}
@@ -284,7 +273,7 @@ func statusCase(tb etcdtest.TB, s system) {
 	if after := lead.status(tb).RaftIndex; after <= before {
 		tb.Fatalf("index %d before a write, %d after it", before, after)
 	}
-	metrics, err := lead.metrics()
+	metrics, err := metricsOf(lead.server)
 	ok(tb, err)
 	same(tb, "metrics", line(strings.Contains(metrics, "\netcd_server_is_leader 1\n") || strings.HasPrefix(metrics, "etcd_server_is_leader 1\n"),
 		strings.Count(metrics, "\netcd_network_active_peers{")), "true 2")
@@ -292,12 +281,12 @@ func statusCase(tb etcdtest.TB, s system) {
 
 // A learner joins, serves what a learner serves, and is promoted and removed.
 func learnerCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	lead, others := leader(tb, ms)
 	ctx := within(tb)
 	p := s.joiner(tb, "d")
-	id := add(tb, others[0], true, p.peerURL()).ID
-	p.start(tb)
+	id := add(tb, others[0], true, p.PeerURL()).ID
+	p.Start()
 	d := open(tb, p)[0]
 	etcdtest.Eventually(tb, "the name of the learner", func() error {
 		if m := lead.find(tb, id); m.Name != "d" || len(m.ClientURLs) != 1 {
@@ -326,7 +315,7 @@ func learnerCase(tb etcdtest.TB, s system) {
 			tb.Fatalf("%s: %v", what, err)
 		}
 	}
-	download(tb, d.Client)
+	download(tb, within(tb), d.Client)
 	_, err = lead.MoveLeader(ctx, id)
 	refused(tb, err, rpctypes.ErrBadLeaderTransferee)
 	var promoted *clientv3.MemberPromoteResponse
@@ -337,7 +326,7 @@ func learnerCase(tb etcdtest.TB, s system) {
 		}
 		return err
 	})
-	header(tb, others[1], promoted.Header, 0)
+	header(tb, others[1], promoted.Header)
 	same(tb, "the list", lines(promoted.Members), lines(others[1].list(tb)))
 	_, err = lead.MemberPromote(ctx, id)
 	refused(tb, err, rpctypes.ErrMemberNotLearner)
@@ -352,6 +341,6 @@ func learnerCase(tb etcdtest.TB, s system) {
 	})
 	same(tb, "members", len(lead.list(tb)), 3)
 	etcdtest.Until(tb, "the end of the removed member", func() bool {
-		return short(func(ctx context.Context) error { _, err := d.Status(ctx, d.url()); return err }) != nil
+		return short(func(ctx context.Context) error { _, err := d.Status(ctx, d.ClientURL()); return err }) != nil
 	})
 }

@@ -18,7 +18,7 @@ import (
 // connections of a process, and it gets no new ones. The start time of a process tells it
 // from the one before.
 func peerURLsCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	ctx := within(tb)
 	var ids []uint64
 	for i, m := range ms { // each has been connected to all others for the health interval
@@ -28,7 +28,7 @@ func peerURLsCase(tb etcdtest.TB, s system) {
 		ids = append(ids, m.id(tb))
 	}
 	peers := func() string { // of the first member, which real metrics name also after a removal
-		metrics, err := ms[0].metrics()
+		metrics, err := metricsOf(ms[0].server)
 		ok(tb, err)
 		link := func(id uint64) bool {
 			return strings.Contains(metrics, fmt.Sprintf("etcd_network_active_peers{Local=\"%x\",Remote=\"%x\"} 1\n", ids[0], id))
@@ -36,15 +36,15 @@ func peerURLsCase(tb etcdtest.TB, s system) {
 		return line(link(ids[1]), link(ids[2]))
 	}
 	started := func() (at float64) { // of the second member, 0 until it serves
-		metrics, _ := ms[1].metrics()
+		metrics, _ := metricsOf(ms[1].server)
 		_, rest, _ := strings.Cut("\n"+metrics, "\nprocess_start_time_seconds ")
 		_, _ = fmt.Sscan(rest, &at)
 		return at
 	}
 	first := started()
 	same(tb, "the same process", line(first > 0, started() == first), "true true")
-	ms[1].powerOff()
-	ms[1].start(tb)
+	ms[1].PowerOff()
+	ms[1].Start()
 	etcdtest.Until(tb, "the start time of another process", func() bool { return started() > first })
 	etcdtest.Until(tb, "all peers", func() bool { return peers() == "true true" })
 	etcdtest.Eventually(tb, "a write after the restart", func() error {
@@ -59,18 +59,18 @@ func peerURLsCase(tb etcdtest.TB, s system) {
 		_, err := m.Put(ctx, "key", "")
 		ok(tb, err)
 	}
-	ms[1].powerOff()
-	ms[1].start(tb)
+	ms[1].PowerOff()
+	ms[1].Start()
 	etcdtest.Until(tb, "one peer", func() bool { return peers() == "false true" })
 	etcdtest.Eventually(tb, "a write", func() error {
 		return short(func(ctx context.Context) error { _, err := ms[0].Put(ctx, "key", ""); return err })
 	})
-	ms[2].powerOff()
-	ms[2].start(tb)
+	ms[2].PowerOff()
+	ms[2].Start()
 	etcdtest.Until(tb, "no peer", func() bool { return peers() == "false false" })
 	noQuorum(tb, ms[0], 3)
 	refused(tb, short(func(ctx context.Context) error {
-		_, err := ms[0].MemberUpdate(ctx, ids[0], []string{ms[0].peerURL()})
+		_, err := ms[0].MemberUpdate(ctx, ids[0], []string{ms[0].PeerURL()})
 		return err
 	}), context.DeadlineExceeded)
 }

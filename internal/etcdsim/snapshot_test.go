@@ -26,9 +26,9 @@ import (
 )
 
 // download returns the database in a snapshot. The hash behind it must be right.
-func download(tb etcdtest.TB, m *clientv3.Client) (db []byte, version string) {
+func download(tb etcdtest.TB, ctx context.Context, m *clientv3.Client) (db []byte, version string) { //nolint:revive // the test comes first
 	tb.Helper()
-	resp, err := m.SnapshotWithVersion(within(tb))
+	resp, err := m.SnapshotWithVersion(ctx)
 	ok(tb, err)
 	all, err := io.ReadAll(resp.Snapshot)
 	ok(tb, err)
@@ -41,15 +41,15 @@ func download(tb etcdtest.TB, m *clientv3.Client) (db []byte, version string) {
 
 // Each member sends a whole database, whether it fits into a message or not.
 func snapshotCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers()...)
+	ms := open(tb, s.servers...)
 	saves := func(least int) {
 		tb.Helper()
 		for _, m := range ms {
 			revision(tb, m) // so that it has applied everything
-			db, version := download(tb, m.Client)
+			db, version := download(tb, within(tb), m.Client)
 			want := ""
-			if s.version().from36() {
-				want = string(s.version())[:4] + "0"
+			if s.version.from36() {
+				want = string(s.version)[:4] + "0"
 			}
 			same(tb, "version", version, want)
 			if len(db) < least {

@@ -96,7 +96,7 @@ func (w *watch) create(r *pb.WatchRequest) (*pb.WatchResponse, error) {
 		err = w.p.state.users.may(who, authpb.Permission_READ, w.r.Key, w.r.RangeEnd)
 	}
 	if err != nil {
-		return &pb.WatchResponse{Header: h, Created: true, Canceled: true, CancelReason: status.Convert(err).Message()}, nil
+		return &pb.WatchResponse{Header: h, WatchId: -1, Created: true, Canceled: true, CancelReason: err.Error()}, nil
 	}
 	w.next = cmp.Or(w.r.StartRevision, h.Revision+1)
 	return &pb.WatchResponse{Header: h, Created: true}, nil
@@ -122,7 +122,7 @@ func (w *watch) find() (*pb.WatchResponse, <-chan struct{}, error) {
 		return nil, w.n.changed, nil
 	}
 	if w.next < p.state.compacted {
-		w.over, out.Canceled, out.CompactRevision = true, true, p.state.compacted
+		w.over, out.Canceled, out.CompactRevision, out.Header.Revision = true, true, p.state.compacted, 0
 		return out, nil, nil
 	}
 	if out.Events = p.state.events(w); len(out.Events) > 0 {
