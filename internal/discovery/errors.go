@@ -71,8 +71,8 @@ const maxNamed = 5
 type OthersError struct {
 	// Keys are the first such keys.
 	Keys []string
-	// More is the number of further keys, as far as it is known.
-	More int
+	// more is the number of further keys, as far as it is known.
+	more int
 }
 
 // Error implements error.
@@ -82,8 +82,8 @@ func (e *OthersError) Error() string {
 		named[i] = connection.Quote(key)
 	}
 	text := "there are keys that are not the token's: " + strings.Join(named, ", ")
-	if e.More > 0 {
-		text += fmt.Sprintf(" and %d more", e.More)
+	if e.more > 0 {
+		text += fmt.Sprintf(" and %d more", e.more)
 	}
 	return text
 }
@@ -94,7 +94,7 @@ func othersOf(keys []string, count int) error {
 		return nil
 	}
 	named := keys[:min(len(keys), maxNamed)]
-	return &OthersError{Keys: named, More: max(count-len(named), 0)}
+	return &OthersError{Keys: named, more: max(count-len(named), 0)}
 }
 
 // isRegistration reports whether the last part of a key and its value have the

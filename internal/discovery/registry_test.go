@@ -218,7 +218,7 @@ func TestOthersKeysStay(t *testing.T) {
 		}
 		r.put(token3+"/a", "hexadecimal by chance")
 		others, ok := errors.AsType[*OthersError](r.Delete(r.Context(), token3))
-		if want := map[string]int{"v2": 5, "v3": 6}[r.protocol]; !ok || len(others.Keys) != min(want, maxNamed) || others.More != max(want-maxNamed, 0) {
+		if want := map[string]int{"v2": 5, "v3": 6}[r.protocol]; !ok || len(others.Keys) != min(want, maxNamed) || others.more != max(want-maxNamed, 0) {
 			r.Errorf("got %v", others)
 		}
 		for _, key := range slices.Concat(theirs, left, []string{token3 + "/a"}) {

@@ -82,7 +82,7 @@ func (n *Network) cluster(token string, peers map[string][]string) (*Cluster, er
 	c := &Cluster{n: n, id: uint64(id), term: 1, side: map[*Process]int{}, match: map[uint64]uint64{}}
 	c.leases = leaseClock{c: c, expiry: map[int64]time.Time{}}
 	for name, urls := range peers {
-		c.initial = append(c.initial, &record{ID: uint64(ids[name]), Name: name, PeerURLs: slices.Sorted(slices.Values(urls)), votes: true})
+		c.initial = append(c.initial, &record{ID: uint64(ids[name]), Name: name, PeerURLs: slices.Sorted(slices.Values(urls))})
 	}
 	n.clusters = append(n.clusters, c)
 	return c, nil
@@ -121,8 +121,8 @@ func (n *Network) Peers(from *Process, peerURL string) (cluster uint64, members 
 }
 
 // founding returns the state of a process before the first entry of the log.
-func (c *Cluster) founding(v Version) *state {
-	s := &state{version: v, maxLearners: max(c.n.MaxLearners, 1), removed: map[uint64]bool{}, store: newStore(), v2: newStoreV2(len(c.initial))}
+func (c *Cluster) founding() *state {
+	s := &state{maxLearners: max(c.n.MaxLearners, 1), removed: map[uint64]bool{}, store: newStore(), v2: newStoreV2(len(c.initial))}
 	for _, m := range c.initial {
 		s.members = append(s.members, m.clone())
 	}

@@ -32,7 +32,6 @@ type record struct {
 	IsLearner  bool     `json:"isLearner,omitempty"`
 	Name       string   `json:"name,omitempty"`
 	ClientURLs []string `json:"clientURLs,omitempty"`
-	votes      bool     // raft's view; see [Version.keepsLearnerOnUpdate]
 }
 
 func (m *record) clone() *record {
@@ -42,7 +41,6 @@ func (m *record) clone() *record {
 
 // state is what a process has applied.
 type state struct {
-	version     Version
 	maxLearners int
 	index       uint64    // of the entry that is applied
 	members     []*record // in the order of their IDs, as the list has them
@@ -113,11 +111,7 @@ func (p *Process) mayAdd(learner bool) error {
 	if !learner && (all != 1 || started != 1) && started < quorumOf(all+1) {
 		return rpctypes.ErrMemberNotEnoughStarted
 	}
-	need := all
-	if p.Version.countsQuorumToAdd() && all > 1 {
-		need = quorumOf(all + 1)
-	}
-	if p.connected() < need {
+	if p.connected() < min(all, quorumOf(all+1)) {
 		return rpctypes.ErrGRPCUnhealthy
 	}
 	return nil
@@ -197,7 +191,7 @@ func (s *state) promote(id uint64) error {
 	case !m.IsLearner:
 		return rpctypes.ErrGRPCMemberNotLearner
 	default:
-		m.IsLearner, m.votes = false, true
+		m.IsLearner = false
 		return nil
 	}
 }
@@ -220,7 +214,6 @@ func (s *state) update(id uint64, peerURLs []string) error {
 		return rpctypes.ErrGRPCPeerURLExist
 	}
 	m.PeerURLs = peerURLs
-	m.IsLearner = m.IsLearner && s.version.keepsLearnerOnUpdate()
 	return nil
 }
 
@@ -244,7 +237,7 @@ func (p *Process) memberAdd(ctx context.Context, r *pb.MemberAddRequest) (proto.
 	}
 	now := time.Now()
 	urls := slices.Sorted(slices.Values(r.PeerURLs))
-	m := &record{ID: uint64(membership.ComputeMemberID(urls, "", &now)), PeerURLs: urls, IsLearner: r.IsLearner, votes: !r.IsLearner}
+	m := &record{ID: uint64(membership.ComputeMemberID(urls, "", &now)), PeerURLs: urls, IsLearner: r.IsLearner}
 	added := &pb.Member{ID: m.ID, PeerURLs: urls, IsLearner: m.IsLearner}
 	return p.fill(p.configure(ctx, func(s *state) error { return s.add(m) }, func(list []*pb.Member) proto.Message {
 		return &pb.MemberAddResponse{Header: &pb.ResponseHeader{}, Member: added, Members: list}

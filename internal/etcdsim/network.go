@@ -6,9 +6,8 @@
 // which a [connection.Pool] takes in place of the real network.
 //
 // The simulation is at the level of etcd's protobuf services: clientv3 runs above
-// it unchanged, except for its retries. [Network.Dial] serves the same members
-// over real gRPC. What etcd answers is held by the contract suite, which also
-// passes on real servers.
+// it unchanged, except for its retries. What etcd answers is held by the contract suite,
+// which also passes on real servers.
 //
 // Time is virtual in a bubble of testing/synctest, and real outside of one. Nothing
 // depends on chance: the order of requests decides. TLS is not simulated.

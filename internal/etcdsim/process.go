@@ -87,7 +87,7 @@ func (p *Process) ID() uint64 {
 func (p *Process) found() error {
 	for _, m := range p.c.initial {
 		if slices.Equal(m.PeerURLs, []string{p.PeerURL}) {
-			p.id, p.state, p.applied, p.term, p.lead = m.ID, p.c.founding(p.Version), 0, 0, 0
+			p.id, p.state, p.applied, p.term, p.lead = m.ID, p.c.founding(), 0, 0, 0
 			return nil
 		}
 	}
@@ -145,7 +145,7 @@ func (p *Process) Start() error {
 		if p.id == 0 {
 			return errUnequal // until it is announced; membership.ValidateClusterAndAssignIDs
 		}
-		p.state, p.applied, p.term, p.lead = p.c.founding(p.Version), 0, 0, 0
+		p.state, p.applied, p.term, p.lead = p.c.founding(), 0, 0, 0
 		if p.c.leader != nil && p.c.match[p.id] > 0 {
 			// A wiped member whose acknowledgements the leader counts on.
 			p.id = 0
@@ -162,7 +162,6 @@ func (p *Process) Start() error {
 func (p *Process) start() {
 	p.running, p.frozen, p.leaving, p.contact = true, false, false, false
 	p.died, p.started, p.peers, p.failures, p.lead = make(chan struct{}), time.Now(), map[uint64]*peer{}, map[uint64]*failure{}, 0
-	p.state.version = p.Version
 	clear(p.state.users.tokens)
 	p.c.n.listen(p.ClientURL, p)
 }

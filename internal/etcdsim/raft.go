@@ -37,7 +37,7 @@ func (c *Cluster) newest() *state {
 		}
 	}
 	if newest == nil {
-		return c.founding("") // nobody has started
+		return c.founding() // nobody has started
 	}
 	return newest.state
 }
@@ -51,7 +51,7 @@ func (c *Cluster) index(entries int) uint64 { return uint64(max(len(c.initial)+e
 func (p *Process) votesFor(candidate bool) (votes, quorum int) {
 	voters := 0
 	for _, m := range p.state.members {
-		if !m.votes {
+		if m.IsLearner {
 			continue
 		}
 		voters++
@@ -86,7 +86,7 @@ func (p *Process) leads(candidate bool) bool {
 	}
 	m := p.state.find(p.id)
 	votes, quorum := p.votesFor(candidate)
-	return m != nil && m.votes && votes >= quorum
+	return m != nil && !m.IsLearner && votes >= quorum
 }
 
 // settle brings the cluster to rest after a change: connections, leader, log.
