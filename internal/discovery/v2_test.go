@@ -66,26 +66,3 @@ func TestV2Denied(t *testing.T) {
 		t.Errorf("delete: %v", err)
 	}
 }
-
-// Test a discovery cluster with TLS and client certificates over both protocols.
-func TestRegistryWithTLS(t *testing.T) {
-	t.Parallel()
-	pki := etcdtest.NewPKI(t)
-	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true, TLS: pki})
-	s := settings(c.Endpoints()...)
-	s.TLS = pki.ClientConfig(pki.Client("registrar"))
-	mustCreate(t, NewV2(s, DefaultPrefix, &connection.Pool{}), token3, 3)
-	mustStatus(t, NewV2(s, DefaultPrefix, &connection.Pool{}), token3)
-	mustCreate(t, newV3(t, s, DefaultPrefix), token3, 3)
-	mustStatus(t, newV3(t, s, DefaultPrefix), token3)
-
-	foreign := etcdtest.NewPKI(t)
-	s.TLS = foreign.ClientConfig(foreign.Client("registrar"))
-	for _, r := range []Registry{NewV2(s, DefaultPrefix, &connection.Pool{}), newV3(t, s, DefaultPrefix)} {
-		_, err := r.Create(etcdtest.WaitContext(t), "other", 3)
-		wantType[*connection.Unreachable](t, err)
-		if !strings.Contains(err.Error(), ": certificate signed by an unknown authority") {
-			t.Errorf("%T: got %v", r, err)
-		}
-	}
-}

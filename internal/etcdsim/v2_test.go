@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cockroachdb/datadriven"
 	clientv2 "go.etcd.io/etcd/client/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -89,126 +90,64 @@ func (s *serverV2) node(n *clientv2.Node) string {
 	return out
 }
 
-// scriptsV2 are cases: requests, and the answers of etcd 3.4 and 3.5.
-var scriptsV2 = []struct{ name, script string }{
-	{"create", `
-PUT /a/b/k?value=1&prevExist=false -> 201 at 1: create /a/b/k=1 1.1
-PUT /a/b/k?value=1&prevExist=false -> 412 at 1: 105 Key already exists (/a/b/k)
-PUT /a/b?value=1&prevExist=false -> 412 at 1: 105 Key already exists (/a/b)
-PUT /a/b/k/x?value=1&prevExist=false -> 400 at 1: 104 Not a directory (/a/b/k)
-GET /a/b/k?quorum=true -> 200 at 1: get /a/b/k=1 1.1
-GET /a/b/k/x?quorum=true -> 400 at 1: 104 Not a directory (/a/b/k)
-GET /a/c/k?quorum=true -> 404 at 1: 100 Key not found (/a/c)
-GET /a?recursive=true -> 200 at 1: get /a/ 1.1 [/a/b/ 1.1 [/a/b/k=1 1.1]]
-GET /a -> 200 at 1: get /a/ 1.1 [/a/b/ 1.1]`},
-	{"set", `
-PUT /a/k?value=1 -> 201 at 1: set /a/k=1 1.1
-PUT /a/k?value=2 -> 200 at 2: set /a/k=2 2.2 was /a/k=1 1.1
-PUT /a/k?value=3&ttl=500 -> 200 at 3: set /a/k=3 3.3~ was /a/k=2 2.2
-GET /a/k -> 200 at 3: get /a/k=3 3.3~
-PUT /a?value=1 -> 403 at 3: 102 Not a file (/a)
-PUT /?value=1 -> 400 at 3: 107 Root is read only (/)
-PUT /a/k/x?value=1 -> 400 at 3: 104 Not a directory (/a/k)`},
-	{"hidden", `
-PUT /t/_config/size?value=3 -> 201 at 1: set /t/_config/size=3 1.1
-GET /t?recursive=true -> 200 at 1: get /t/ 1.1
-PUT /t/ff?value=x -> 201 at 2: set /t/ff=x 2.2
-GET /t -> 200 at 2: get /t/ 1.1 [/t/ff=x 2.2]
-GET /t/_config -> 200 at 2: get /t/_config/ 1.1 [/t/_config/size=3 1.1]
-DELETE /t?dir=true -> 403 at 2: 108 Directory not empty (/t)
-DELETE /t/ff -> 200 at 3: delete /t/ff 2.3 was /t/ff=x 2.2
-DELETE /t?dir=true -> 403 at 3: 108 Directory not empty (/t)
-DELETE /t/_config -> 403 at 3: 102 Not a file (/t/_config)
-DELETE /t/_config/size -> 200 at 4: delete /t/_config/size 1.4 was /t/_config/size=3 1.1
-DELETE /t/_config?dir=true -> 200 at 5: delete /t/_config/ 1.5 was /t/_config/ 1.1
-DELETE /t?dir=true -> 200 at 6: delete /t/ 1.6 was /t/ 1.1
-DELETE /t -> 404 at 6: 100 Key not found (/t)`},
-	{"compare", `
-PUT /k?value=1&prevValue=1 -> 404 at 0: 100 Key not found (/k)
-PUT /d/k?value=1&ttl=500&prevExist=false -> 201 at 1: create /d/k=1 1.1~
-PUT /d/k?value=2&prevValue=x -> 412 at 1: 101 Compare failed ([x != 1])
-PUT /d/k?value=2&prevIndex=9 -> 412 at 1: 101 Compare failed ([9 != IDX])
-PUT /d/k?value=2&prevValue=1&ttl=500 -> 200 at 2: compareAndSwap /d/k=2 1.2~ was /d/k=1 1.1~
-PUT /d?value=2&prevValue=1 -> 403 at 2: 102 Not a file (/d)
-DELETE /d/k?prevValue=1 -> 412 at 2: 101 Compare failed ([1 != 2])
-DELETE /d?prevValue=1 -> 403 at 2: 102 Not a file (/d)
-DELETE /d/k?prevValue=2 -> 200 at 3: compareAndDelete /d/k 1.3 was /d/k=2 1.2~
-DELETE /d/k?prevValue=2 -> 404 at 3: 100 Key not found (/d/k)
-DELETE /d?recursive=true -> 200 at 4: delete /d/ 1.4 was /d/ 1.1`},
-	{"events", `
-PUT /w/k?value=1&ttl=1 -> 201 at 1: set /w/k=1 1.1~
-GET /w?wait=true&recursive=true&waitIndex=1 -> 200: set /w/k=1 1.1~
-GET /w/k?wait=true&waitIndex=2 -> 200: expire /w/k 1.2 was /w/k=1 1.1
-GET /w/k -> 404 at 2: 100 Key not found (/w/k)
-PUT /w/k?value=2 -> 201 at 3: set /w/k=2 3.3
-PUT /x/k?value=2 -> 201 at 4: set /x/k=2 4.4
-GET /w/k?wait=true&waitIndex=2 -> 200: expire /w/k 1.2 was /w/k=1 1.1
-GET /x?wait=true&recursive=true&waitIndex=2 -> 200: set /x/k=2 4.4
-GET /w?wait=true&waitIndex=3 -> 200: delete /w/ 1.5 was /w/ 1.1 | DELETE /w?recursive=true
-GET /w?wait=true&recursive=true&waitIndex=6 -> 200: set /w/a=1 6.6 | PUT /w/a?value=1`},
-}
-
-// play asks one request of a case after the other. One with a "|" may wait for what the
-// request after it changes.
-func (s *serverV2) play(t *testing.T, script string) {
-	s.first = 0
-	s.ask(t.Context(), "GET /")
-	for _, line := range strings.Split(strings.TrimSpace(script), "\n") {
-		request, want, _ := strings.Cut(line, " -> ")
-		want, later, waits := strings.Cut(want, " | ")
-		method, args, indexed := strings.Cut(request, "waitIndex=")
-		if n, err := strconv.ParseUint(args, 10, 64); indexed && err == nil {
-			request = fmt.Sprint(method, "waitIndex=", n+s.first)
-		}
-		answer := make(chan string, 1)
-		go func() { answer <- s.ask(t.Context(), request) }()
-		if waits {
-			s.ask(t.Context(), later)
-		}
-		got := <-answer
-		if want = strings.ReplaceAll(want, "IDX", fmt.Sprint(s.first+1)); got != want {
-			t.Errorf("%s\n got %s\nwant %s", request, got, want)
-		}
-	}
-}
-
-// casesV2 runs each case on a server of its own. What does not serve the API says so.
-func casesV2(t *testing.T, on func(t *testing.T, v2 bool, do func(*testing.T, *serverV2))) {
-	for _, c := range scriptsV2 {
-		t.Run(c.name, func(t *testing.T) {
-			on(t, true, func(t *testing.T, s *serverV2) { s.play(t, c.script) })
-		})
-	}
-	t.Run("off", func(t *testing.T) {
-		on(t, false, func(t *testing.T, s *serverV2) {
-			if got := s.ask(t.Context(), "GET /a"); got != `404 "404 page not found\n"` {
-				t.Errorf("without --enable-v2: %s", got)
+// playV2 plays the requests of testdata/v2.txt. "begin" counts the indexes anew, from an
+// empty store. A request with a "|" may wait for what the request after it changes.
+func playV2(t *testing.T, s *serverV2) {
+	datadriven.RunTest(t, "testdata/v2.txt", func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd == "begin" {
+			for _, key := range []string{"a", "t", "k", "d", "w", "x"} {
+				s.ask(t.Context(), "DELETE /"+key+"?recursive=true")
 			}
-		})
+			s.first = 0
+			s.ask(t.Context(), "GET /")
+			return ""
+		}
+		var out []string
+		for line := range strings.Lines(d.Input) {
+			request, later, waits := strings.Cut(strings.TrimSpace(line), " | ")
+			method, args, indexed := strings.Cut(request, "waitIndex=")
+			if n, err := strconv.ParseUint(args, 10, 64); indexed && err == nil {
+				request = fmt.Sprint(method, "waitIndex=", n+s.first)
+			}
+			answer := make(chan string, 1)
+			go func() { answer <- s.ask(t.Context(), request) }()
+			if waits {
+				s.ask(t.Context(), later)
+			}
+			out = append(out, strings.ReplaceAll(<-answer, fmt.Sprint("!= ", s.first+1, "]"), "!= IDX]"))
+		}
+		return strings.Join(append(out, ""), "\n")
 	})
+}
+
+// withoutV2 asks a server that does not serve the API.
+func withoutV2(t *testing.T, s *serverV2) {
+	if got := s.ask(t.Context(), "GET /a"); got != `404 "404 page not found\n"` {
+		t.Errorf("without --enable-v2: %s", got)
+	}
 }
 
 func TestV2Real(t *testing.T) {
 	t.Parallel()
 	for _, v := range etcdtest.WithV2() {
-		t.Run(string(v), func(t *testing.T) {
-			t.Parallel()
-			casesV2(t, func(t *testing.T, on bool, do func(*testing.T, *serverV2)) {
+		for on, play := range map[bool]func(*testing.T, *serverV2){true: playV2, false: withoutV2} {
+			t.Run(fmt.Sprint(v, "/", on), func(t *testing.T) {
+				t.Parallel()
 				c := etcdtest.Start(t, 1, etcdtest.Options{Version: v, V2: on})
-				do(t, &serverV2{url: c.Endpoints()[0], transport: &http.Transport{DisableKeepAlives: true}})
+				play(t, &serverV2{url: c.Endpoints()[0], transport: &http.Transport{DisableKeepAlives: true}})
 			})
-		})
+		}
 	}
 }
 
 func TestV2Simulated(t *testing.T) {
 	t.Parallel()
-	casesV2(t, func(t *testing.T, on bool, do func(*testing.T, *serverV2)) {
+	for on, play := range map[bool]func(*testing.T, *serverV2){true: playV2, false: withoutV2} {
 		synctest.Test(t, func(t *testing.T) {
 			n := &Network{V2: on}
 			c := n.Form("3.5.35", "a")
 			defer c.Processes()[0].PowerOff()
-			do(t, &serverV2{url: ClientURL("a"), transport: n.Run("test").Web(ClientURL("a"))})
+			play(t, &serverV2{url: ClientURL("a"), transport: n.Run("test").Web(ClientURL("a"))})
 		})
-	})
+	}
 }
