@@ -12,15 +12,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// registryAt returns the registry of a protocol at the endpoints.
-func registryAt(t *testing.T, protocol string, s connection.Settings) *Cluster {
-	t.Helper()
-	if protocol == "v2" {
-		return NewV2(s, DefaultPrefix, &connection.Pool{})
-	}
-	return newV3(t, s, DefaultPrefix)
-}
-
 // Test that real members form a cluster from the token and a fourth is rejected.
 func TestMembersFormACluster(t *testing.T) {
 	t.Parallel()
@@ -28,7 +19,10 @@ func TestMembersFormACluster(t *testing.T) {
 		protocol          string
 		registry, members etcdtest.Version
 	}
-	rows := []row{{"v3", etcdtest.V35, etcdtest.V37}, {"v3", etcdtest.V36, etcdtest.V36}, {"v3", etcdtest.V37, etcdtest.V37}}
+	rows := []row{
+		{"v3", etcdtest.V35, etcdtest.V37}, {"v3", etcdtest.V36, etcdtest.V36}, {"v3", etcdtest.V37, etcdtest.V37},
+		{"service", etcdtest.V35, etcdtest.V35}, {"service", etcdtest.V35, etcdtest.V36},
+	}
 	for _, members := range append(etcdtest.WithV2(), etcdtest.V36) {
 		rows = append(rows, row{"v2", etcdtest.V35, members})
 	}
@@ -38,34 +32,35 @@ func TestMembersFormACluster(t *testing.T) {
 		}
 		t.Run(test.protocol+"-"+string(test.registry)+"-registry-"+string(test.members)+"-members", func(t *testing.T) {
 			t.Parallel()
-			registry := etcdtest.Start(t, 1, etcdtest.Options{Version: test.registry, V2: test.protocol == "v2"})
-			r := registryAt(t, test.protocol, settings(registry.Endpoints()...))
-			mustCreate(t, r, token3, 3)
+			r, place, environment := registryOf(t, test.protocol, test.registry)
 			initial := func(name string) *etcdtest.Process {
-				var p *etcdtest.Process
-				if test.protocol == "v2" {
-					p = v2Founder(t, V2URL(registry.Endpoints()[0], DefaultPrefix, token3), name, test.members)
-				} else {
-					p = etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: test.members})
-					p.Env["ETCD_DISCOVERY_TOKEN"], p.Env["ETCD_DISCOVERY_ENDPOINTS"] = token3, registry.Endpoints()[0]
+				p := etcdtest.NewProcess(t, etcdtest.Options{Name: name, Version: test.members})
+				for variable, value := range environment {
+					p.Env[variable] = value
 				}
 				p.Start()
 				return p
 			}
 			processes := []*etcdtest.Process{initial("a")}
-			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, token3).Members) == 1 })
-			if mustStatus(t, r, token3).Complete() {
+			etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, place.Token).Members) == 1 })
+			if mustStatus(t, r, place.Token).Complete() {
 				t.Error("complete with one of three")
 			}
 			processes = append(processes, initial("b"), initial("c"))
-			allReady(t, processes)
-
-			s := mustStatus(t, r, token3)
-			if !s.Complete() || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
-				t.Errorf("status: got %+v", s)
+			clusters := map[uint64]bool{}
+			for _, p := range processes {
+				if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
+					t.Fatalf("%s: %v", p.Name, err)
+				}
+				got, err := p.Client(t).MemberList(etcdtest.WaitContext(t))
+				if err != nil || len(got.Members) != 3 {
+					t.Fatalf("%s lists %v, %v", p.Name, got, err)
+				}
+				clusters[got.Header.ClusterId] = true
 			}
-			if ids := clusterIDs(t, processes); len(ids) != 1 {
-				t.Errorf("clusters formed: %v, want one", ids)
+			s := mustStatus(t, r, place.Token)
+			if !s.Complete() || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() || len(clusters) != 1 {
+				t.Errorf("status: got %+v of %v", s, clusters)
 			}
 			fourth := initial("d")
 			if code, err := fourth.WaitExit(etcdtest.WaitContext(t)); err != nil || code != 1 {
@@ -73,6 +68,9 @@ func TestMembersFormACluster(t *testing.T) {
 			}
 			if !strings.Contains(fourth.Log(), "discovery: cluster is full") {
 				t.Error("the fourth process was not told that the cluster is full")
+			}
+			if test.protocol == "service" {
+				return // which deletes no token
 			}
 			// All registrations of real members belong to the token: its place is empty again.
 			if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {
@@ -83,4 +81,26 @@ func TestMembersFormACluster(t *testing.T) {
 			wantType[*ExistsError](t, err)
 		})
 	}
+}
+
+// registryOf starts a registry with a token for three, and returns the environment of its
+// members.
+func registryOf(t *testing.T, protocol string, v etcdtest.Version) (Registry, Place, map[string]string) {
+	t.Helper()
+	if protocol == "service" {
+		service := etcdtest.NewDiscoveryService(t)
+		r := NewService(settings(), service.URL, &connection.Pool{})
+		place := mustCreate(t, r, "not used", 3)
+		if place.URL != service.URL+"/"+place.Token || service.Minted.Load() != 1 {
+			t.Fatalf("place %+v, minted %d", place, service.Minted.Load())
+		}
+		return r, place, map[string]string{"ETCD_DISCOVERY": place.URL, "ETCD_DISCOVERY_FALLBACK": "exit"}
+	}
+	at := etcdtest.Start(t, 1, etcdtest.Options{Version: v, V2: protocol == "v2"}).Endpoints()[0]
+	if protocol == "v2" {
+		r := NewV2(settings(at), DefaultPrefix, &connection.Pool{})
+		return r, mustCreate(t, r, token3, 3), map[string]string{"ETCD_DISCOVERY": V2URL(at, DefaultPrefix, token3), "ETCD_DISCOVERY_FALLBACK": "exit"}
+	}
+	r := newV3(t, settings(at), DefaultPrefix)
+	return r, mustCreate(t, r, token3, 3), map[string]string{"ETCD_DISCOVERY_TOKEN": token3, "ETCD_DISCOVERY_ENDPOINTS": at}
 }

@@ -62,44 +62,9 @@ func wantType[E error](t *testing.T, got error) {
 	}
 }
 
-func wantDenied(t *testing.T, got error) {
-	t.Helper()
-	if !connection.IsDenied(got) {
-		t.Fatalf("got error %v, want a refusal of the credentials", got)
-	}
-}
-
 func wantError(t *testing.T, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
 		t.Fatalf("got error %v, want %v", got, want)
 	}
-}
-
-// allReady waits until every process is ready.
-func allReady(t *testing.T, processes []*etcdtest.Process) {
-	t.Helper()
-	ctx := etcdtest.WaitContext(t)
-	for _, p := range processes {
-		if err := p.WaitReady(ctx); err != nil {
-			t.Fatalf("%s: %v", p.Name, err)
-		}
-	}
-}
-
-// clusterIDs returns the number of processes for each cluster ID.
-func clusterIDs(t *testing.T, processes []*etcdtest.Process) map[uint64]int {
-	t.Helper()
-	out := map[uint64]int{}
-	for _, p := range processes {
-		got, err := p.Client(t).MemberList(etcdtest.WaitContext(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got.Members) != len(processes) {
-			t.Errorf("%s lists %d members, want %d", p.Name, len(got.Members), len(processes))
-		}
-		out[got.Header.ClusterId]++
-	}
-	return out
 }

@@ -14,42 +14,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
-
-func TestServiceFormsACluster(t *testing.T) {
-	t.Parallel()
-	for _, version := range []etcdtest.Version{etcdtest.V35, etcdtest.V36} {
-		t.Run(string(version), func(t *testing.T) {
-			t.Parallel()
-			service := etcdtest.NewDiscoveryService(t)
-			r := NewService(settings(), service.URL, &connection.Pool{})
-			place := mustCreate(t, r, "not used", 3)
-			if place.URL != service.URL+"/"+place.Token || service.Minted.Load() != 1 {
-				t.Fatalf("place %+v, minted %d", place, service.Minted.Load())
-			}
-			if got := mustStatus(t, r, place.Token); got.Size != 3 || len(got.Members) != 0 {
-				t.Errorf("status: got %+v", got)
-			}
-			var processes []*etcdtest.Process
-			for _, name := range []string{"a", "b", "c"} {
-				p := v2Founder(t, place.URL, name, version)
-				p.Start()
-				processes = append(processes, p)
-				if name == "a" {
-					etcdtest.Until(t, "a registers", func() bool { return len(mustStatus(t, r, place.Token).Members) == 1 })
-				}
-			}
-			allReady(t, processes)
-			if s := mustStatus(t, r, place.Token); !s.Complete() || s.Members[0].Name != "a" || s.Members[0].PeerURLs[0] != processes[0].PeerURL() {
-				t.Errorf("status: got %+v", s)
-			}
-			if ids := clusterIDs(t, processes); len(ids) != 1 {
-				t.Errorf("clusters formed: %v, want one", ids)
-			}
-		})
-	}
-}
 
 // Test that a service is asked once and that its answer is reported.
 func TestServiceAnswers(t *testing.T) {
