@@ -11,49 +11,25 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// block is a provider block of Go strings, bools, []string and
-// map[string]string, or tftypes values.
-type block map[string]any
+// block is a provider block.
+type block = driver.Values
 
 // config returns the block in the form that Terraform passes.
 func config(t *testing.T, b block) tfsdk.Config {
 	t.Helper()
 	var schema provider.SchemaResponse
 	(&Provider{}).Schema(t.Context(), provider.SchemaRequest{}, &schema)
-	kind := schema.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
-	values := map[string]tftypes.Value{}
-	for name, kind := range kind.AttributeTypes {
-		switch v := b[name].(type) {
-		case tftypes.Value:
-			values[name] = v
-		case []string:
-			var elements []tftypes.Value
-			for _, e := range v {
-				elements = append(elements, tftypes.NewValue(tftypes.String, e))
-			}
-			values[name] = tftypes.NewValue(kind, elements)
-		case map[string]string:
-			elements := map[string]tftypes.Value{}
-			for k, e := range v {
-				elements[k] = tftypes.NewValue(tftypes.String, e)
-			}
-			values[name] = tftypes.NewValue(kind, elements)
-		default:
-			values[name] = tftypes.NewValue(kind, v)
-		}
+	v, err := driver.Build(schema.Schema.Type().TerraformType(t.Context()), b)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name := range b {
-		if _, ok := values[name]; !ok {
-			t.Fatalf("no argument %s", name)
-		}
-	}
-	return tfsdk.Config{Raw: tftypes.NewValue(kind, values), Schema: schema.Schema}
+	return tfsdk.Config{Raw: v, Schema: schema.Schema}
 }
 
 // now is a time at which the tests' certificates are valid.
@@ -71,20 +47,20 @@ func read(t *testing.T, b block, environment map[string]string) (connection.Sett
 }
 
 func TestUnknownSettings(t *testing.T) {
-	unknown := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+	unknown := driver.Unknown{}
 	for name, b := range map[string]block{
-		"endpoints":           {"endpoints": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, tftypes.UnknownValue)},
-		"one endpoint":        {"endpoints": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, []tftypes.Value{unknown})},
+		"endpoints":           {"endpoints": unknown},
+		"one endpoint":        {"endpoints": []any{unknown}},
 		"username":            {"username": unknown, "password": "swordfish"},
 		"password":            {"username": "root", "password": unknown},
-		"CA":                  {"ca_cert": unknown, "address_map": map[string]string{"a": "https://b"}},
+		"CA":                  {"ca_cert": unknown, "address_map": map[string]any{"a": "https://b"}},
 		"certificate":         {"cert": unknown, "key": "x"},
 		"key":                 {"cert": "x", "key": unknown},
 		"file name":           {"ca_cert": unknown},
-		"insecure":            {"insecure_skip_tls_verify": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue)},
+		"insecure":            {"insecure_skip_tls_verify": unknown},
 		"duration":            {"dial_timeout": unknown},
-		"address map":         {"address_map": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, tftypes.UnknownValue)},
-		"one mapped endpoint": {"address_map": tftypes.NewValue(tftypes.Map{ElementType: tftypes.String}, map[string]tftypes.Value{"https://a": unknown})},
+		"address map":         {"address_map": unknown},
+		"one mapped endpoint": {"address_map": map[string]any{"https://a": unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, r := read(t, b, nil); len(r.diags) > 0 || !r.unknown {
