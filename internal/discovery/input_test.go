@@ -4,8 +4,14 @@
 package discovery
 
 import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 )
 
 func TestNewToken(t *testing.T) {
@@ -18,39 +24,55 @@ func TestNewToken(t *testing.T) {
 	}
 }
 
-func TestProblems(t *testing.T) {
-	for _, test := range []struct {
-		of    func(string) string
-		input string
-		want  string
+// TestInput runs the stanzas of testdata/input.txt: what a user types, quoted, and the problem
+// with it, or the location that a URL names.
+func TestInput(t *testing.T) {
+	datadriven.RunTest(t, filepath.Join("testdata", "input.txt"), func(t *testing.T, d *datadriven.TestData) string {
+		var out []string
+		for line := range strings.Lines(d.Input) {
+			text, err := strconv.Unquote(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			switch d.Cmd {
+			case "token":
+				out = append(out, cmp.Or(TokenProblem(text), "ok"))
+			case "prefix":
+				out = append(out, cmp.Or(PrefixProblem(text), "ok"))
+			case "service":
+				out = append(out, cmp.Or(ServiceURLProblem(text), "ok"))
+			default:
+				out = append(out, located(t, text))
+			}
+		}
+		return strings.Join(append(out, ""), "\n")
+	})
+}
+
+func located(t *testing.T, url string) string {
+	at, err := ParseURL(url)
+	if err != nil {
+		return err.Error()
+	}
+	if of, err := ParseServiceURL(url); at.Prefix == "" && (of != at || err != nil) {
+		t.Errorf("%s, of a service: got %+v, %v; want %+v", url, of, err, at)
+	}
+	return fmt.Sprintf("%s | %s | %s", at.Base, at.Prefix, at.Token)
+}
+
+func TestSameServiceURL(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
 	}{
-		{TokenProblem, token3, ""},
-		{TokenProblem, "my-cluster_1.prod", ""},
-		{TokenProblem, "", "is empty"},
-		{TokenProblem, "a/b", `contains "/"`},
-		{TokenProblem, "a..b", `contains ".."`},
-		{TokenProblem, "..", `contains ".."`},
-		{TokenProblem, ".", `is ".", which names no key of its own`},
-		{TokenProblem, "a b", "contains a space"},
-		{TokenProblem, "a\n", "contains a line break"},
-		{TokenProblem, "a?b", `contains '?'`},
-		{TokenProblem, "a%2fb", `contains '%'`},
-		{TokenProblem, "ä", `contains 'ä'`},
-		{PrefixProblem, "/_etcd/registry", ""},
-		{PrefixProblem, "", "is empty"},
-		{PrefixProblem, "_etcd/registry", `does not begin with "/"`},
-		{PrefixProblem, "/", "is the root of the key space"},
-		{PrefixProblem, "/a/", `ends with "/"`},
-		{PrefixProblem, "/a//b", `contains "//", "." or ".." as a part of the path`},
-		{PrefixProblem, "/a/../b", `contains "//", "." or ".." as a part of the path`},
-		{PrefixProblem, "/a b", "contains a space"},
-		{PrefixProblem, "/_terraform", "shares keys with /_terraform/etcd/, which are the provider's own"},
-		{PrefixProblem, "/_terraform/etcd", "shares keys with /_terraform/etcd/, which are the provider's own"},
-		{PrefixProblem, "/_terraform/etcd/8e9e05c52164694d", "shares keys with /_terraform/etcd/, which are the provider's own"},
-		{PrefixProblem, "/_terraform/etcdctl", ""},
+		{"https://d.example", "HTTPS://D.example:443", true},
+		{"https://d.example", "http://d.example", false},
+		{"https://d.example", "https://d.example/x", false},
+		{"", "", true},
+		{"", "https://d.example", false},
 	} {
-		if got := test.of(test.input); got != test.want {
-			t.Errorf("%q: got %q, want %q", test.input, got, test.want)
+		if got := SameServiceURL(c.a, c.b); got != c.want {
+			t.Errorf("%q and %q: %v", c.a, c.b, got)
 		}
 	}
 }
