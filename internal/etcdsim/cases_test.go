@@ -79,8 +79,6 @@ func (m member) status(tb etcdtest.TB) *clientv3.StatusResponse {
 	return st
 }
 
-func (m member) id(tb etcdtest.TB) uint64 { return m.status(tb).Header.MemberId }
-
 // list returns the members as lines.
 func lines(members []*pb.Member) (out []string) {
 	for _, m := range members {
@@ -97,16 +95,6 @@ func (m member) list(tb etcdtest.TB) []*pb.Member {
 		tb.Fatalf("not in the order of the IDs: %v", lines(got.Members))
 	}
 	return got.Members
-}
-
-func (m member) find(tb etcdtest.TB, id uint64) *pb.Member {
-	tb.Helper()
-	for _, o := range m.list(tb) {
-		if o.ID == id {
-			return o
-		}
-	}
-	return nil
 }
 
 // leader waits until all of the members name the same one, and returns it with the
@@ -240,13 +228,6 @@ func expiryCase(tb etcdtest.TB, s system) {
 	}
 }
 
-// header states the header of an answer. The cluster service gives no revision.
-func header(tb etcdtest.TB, m member, h *pb.ResponseHeader) {
-	tb.Helper()
-	st := m.status(tb)
-	same(tb, "header", line(h.ClusterId, h.MemberId, h.RaftTerm, h.Revision), line(st.Header.ClusterId, st.Header.MemberId, st.RaftTerm, 0))
-}
-
 func statusCase(tb etcdtest.TB, s system) {
 	ms := open(tb, s.servers...)
 	lead, _ := leader(tb, ms)
@@ -277,70 +258,4 @@ func statusCase(tb etcdtest.TB, s system) {
 	ok(tb, err)
 	same(tb, "metrics", line(strings.Contains(metrics, "\netcd_server_is_leader 1\n") || strings.HasPrefix(metrics, "etcd_server_is_leader 1\n"),
 		strings.Count(metrics, "\netcd_network_active_peers{")), "true 2")
-}
-
-// A learner joins, serves what a learner serves, and is promoted and removed.
-func learnerCase(tb etcdtest.TB, s system) {
-	ms := open(tb, s.servers...)
-	lead, others := leader(tb, ms)
-	ctx := within(tb)
-	p := s.joiner(tb, "d")
-	id := add(tb, others[0], true, p.PeerURL()).ID
-	p.Start()
-	d := open(tb, p)[0]
-	etcdtest.Eventually(tb, "the name of the learner", func() error {
-		if m := lead.find(tb, id); m.Name != "d" || len(m.ClientURLs) != 1 {
-			return fmt.Errorf("%v", m)
-		}
-		return nil
-	})
-	put, err := lead.Put(ctx, "key", "value")
-	ok(tb, err)
-	etcdtest.Eventually(tb, "the key at the learner", func() error {
-		got, err := d.Get(ctx, "key", clientv3.WithSerializable())
-		if err == nil && got.Header.Revision < put.Header.Revision {
-			err = errors.New("not yet")
-		}
-		return err
-	})
-	st := d.status(tb)
-	same(tb, "status", line(st.IsLearner, st.Header.MemberId, st.Leader), line(true, id, lead.id(tb)))
-	for what, err := range map[string]error{
-		"get":   func() error { _, err := d.Get(ctx, "key"); return err }(),
-		"put":   func() error { _, err := d.Put(ctx, "key", ""); return err }(),
-		"list":  func() error { _, err := d.MemberList(ctx, clientv3.WithSerializable()); return err }(),
-		"grant": func() error { _, err := d.Grant(ctx, 60); return err }(),
-	} {
-		if rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCNotSupportedForLearner) {
-			tb.Fatalf("%s: %v", what, err)
-		}
-	}
-	download(tb, within(tb), d.Client)
-	_, err = lead.MoveLeader(ctx, id)
-	refused(tb, err, rpctypes.ErrBadLeaderTransferee)
-	var promoted *clientv3.MemberPromoteResponse
-	etcdtest.Eventually(tb, "a promotion", func() (err error) {
-		promoted, err = others[1].MemberPromote(ctx, id) // passed on to the leader
-		if err != nil && !errors.Is(err, rpctypes.ErrMemberLearnerNotReady) {
-			tb.Fatalf("%v", err)
-		}
-		return err
-	})
-	header(tb, others[1], promoted.Header)
-	same(tb, "the list", lines(promoted.Members), lines(others[1].list(tb)))
-	_, err = lead.MemberPromote(ctx, id)
-	refused(tb, err, rpctypes.ErrMemberNotLearner)
-	same(tb, "a learner", lead.find(tb, id).IsLearner, false)
-	etcdtest.Eventually(tb, "a read", func() error { _, err := d.Get(ctx, "key"); return err })
-	etcdtest.Eventually(tb, "a removal", func() error { // the new voter must be connected for 5 s
-		_, err := lead.MemberRemove(ctx, id)
-		if err != nil && !errors.Is(err, rpctypes.ErrUnhealthy) {
-			tb.Fatalf("%v", err)
-		}
-		return err
-	})
-	same(tb, "members", len(lead.list(tb)), 3)
-	etcdtest.Until(tb, "the end of the removed member", func() bool {
-		return short(func(ctx context.Context) error { _, err := d.Status(ctx, d.ClientURL()); return err }) != nil
-	})
 }

@@ -71,19 +71,21 @@ var groups = []struct {
 		{"status", statusCase},
 		{"snapshots", snapshotCase},
 		scriptCase("alarms"),
-		{"learner", learnerCase},
-		{"leadership", leadershipCase},
-		{"frozen", frozenCase},
-		{"peer URLs", peerURLsCase}, // the last, because it costs the quorum
+		scriptCase("learner"),
+		scriptCase("leadership"),
+		scriptCase("peers"), // the last, because it costs the quorum
 	}},
 	{"four", 4, false, []contract{
-		{"the leader is removed", removedLeaderCase},
-		{"a voter is down", downCase},
+		scriptCase("removed"),
+		scriptCase("down"),
 	}},
-	{"one", 1, false, []contract{{"a dead learner is promoted", deadLearnerCase}}},
-	{"users", 3, false, []contract{scriptCase("users"), scriptCase("permissions"), {"tokens", tokensCase}, scriptCase("downgrade")}},
-	{"links", 3, true, []contract{{"the leader is cut off", splitCase}}},
+	{"one", 1, false, []contract{scriptCase("dead")}},
+	{"users", 3, false, []contract{scriptCase("users"), scriptCase("permissions"), scriptCase("tokens"), scriptCase("downgrade")}},
+	{"links", 3, true, []contract{scriptCase("split")}},
 }
+
+// names are those of the initial members.
+var names = []string{"a", "b", "c", "d"}
 
 // versions are the releases that the suite runs on; tools/ builds them.
 var versions = map[etcdtest.Version]Version{etcdtest.V35: "3.5.35", etcdtest.V36: "3.6.16", etcdtest.V37: "3.7.3"}
@@ -103,7 +105,10 @@ func TestContractReal(t *testing.T) {
 				t.Parallel()
 				began := time.Now()
 				// A leader must not change because the machine is busy.
-				c := etcdtest.Start(t, g.members, etcdtest.Options{Version: minor, Links: g.links, Env: map[string]string{"ETCD_HEARTBEAT_INTERVAL": "300", "ETCD_ELECTION_TIMEOUT": "3000"}})
+				c := etcdtest.Start(t, g.members, etcdtest.Options{
+					Version: minor, Names: names[:g.members], Links: g.links,
+					Env: map[string]string{"ETCD_HEARTBEAT_INTERVAL": "300", "ETCD_ELECTION_TIMEOUT": "3000"},
+				})
 				s := system{
 					joiner: func(tb etcdtest.TB, name string) server { return realServer{c.NewJoiner(tb, name)} },
 					split:  func(one server) { c.Split(one.(realServer).Process) }, heal: c.Heal,
@@ -147,7 +152,7 @@ func TestContractSimulated(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
-					c := (&Network{}).Form(version, []string{"a", "b", "c", "d"}[:g.members]...)
+					c := (&Network{}).Form(version, names[:g.members]...)
 					s := system{
 						joiner: func(_ etcdtest.TB, name string) server { return simServer{c.NewProcess(name, version), t} },
 						split:  func(one server) { c.Split(one.(simServer).Process) }, heal: c.Heal,

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -28,6 +29,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
@@ -38,21 +40,28 @@ import (
 // ID, the name and the peer URL of the server a. $1 is the first other ID or token in an
 // answer. @N is the right header of the server that was asked, at the revision N. "tries"
 // names requests, and "denied" says which of them a user may not make. What has the
-// argument since36 is not asked of 3.5. "await" asks until there is no error.
+// argument since36 is not asked of 3.5.
 //
+// "await" asks until the answers are those of the file, and "short" for a moment only. "leader"
+// waits for a leader, "leads" says which server it is, and "peers" which ones a server is
+// connected to. "do" starts and stops servers.
 // The answers are those of etcd 3.6: go test -run 'TestContractReal/3.6' -rewrite.
 type script struct {
 	testing.TB
+	system
 	servers map[string]*scripted
 	base    int64
 	tokens  map[string]string // by user
 	values  map[string]string // by symbol
 	symbols map[string]string // by value
 	tries   []string
+	short   bool
 }
 
 // scripted is a server, and what it says of itself in headers.
 type scripted struct {
+	member
+	name string
 	conn grpc.ClientConnInterface
 	*pb.ResponseHeader
 }
@@ -61,47 +70,64 @@ type scripted struct {
 func scriptCase(name string) contract {
 	return contract{name, func(tb testing.TB, s system) {
 		p := newScript(tb, s)
-		datadriven.RunTestAny(tb, filepath.Join("testdata", name+".txt"), func(tb testing.TB, d *datadriven.TestData) string {
+		datadriven.RunTestAny(tb, filepath.Join("testdata", name+".txt"), func(_ testing.TB, d *datadriven.TestData) string {
 			if d.HasArg("since36") && !s.version.from36() {
 				return d.Expected
 			}
-			var out []string
-			for line := range strings.Lines(d.Input) {
-				switch line = strings.TrimSpace(line); d.Cmd {
-				case "tries":
-					p.tries = append(p.tries, line)
-				case "denied":
-					out = append(out, line+": "+p.denied(line))
-				default:
-					who, request, _ := strings.Cut(line, " ")
-					answer, err := p.ask(who, request)
-					for err != nil && d.Cmd == "await" {
-						etcdtest.Eventually(tb, line, func() error { answer, err = p.ask(who, request); return err })
-					}
-					out = append(out, strings.TrimSpace(answer+" "+shown(err, request)))
-				}
+			p.short = d.Cmd == "short" || d.Cmd == "await"
+			switch d.Cmd {
+			case "await":
+				return p.await(d.Pos+": "+d.Input, d.Expected, func() string { return p.lines(d.Input, p.answer) })
+			case "peers":
+				return p.await(d.Pos, d.Expected, func() string { return p.lines(d.Input, p.peers) })
+			case "leader":
+				p.leads(strings.Fields(d.Input)...)
+				return ""
+			case "leads":
+				return p.leads(strings.Fields(d.Input)...) + "\n"
+			case "do":
+				p.lines(d.Input, p.do)
+				return ""
+			case "tries":
+				p.tries = strings.Split(d.Input, "\n")
+				return ""
+			case "denied":
+				return p.lines(d.Input, func(who string) string { return who + ": " + p.denied(who) })
 			}
-			return strings.Join(append(out, ""), "\n")
+			return p.lines(d.Input, p.answer)
 		})
 	}}
 }
 
+// lines returns what comes of each line.
+func (p *script) lines(input string, of func(line string) string) string {
+	var out strings.Builder
+	for line := range strings.Lines(input) {
+		fmt.Fprintln(&out, of(strings.TrimSpace(line)))
+	}
+	return out.String()
+}
+
+func (p *script) answer(line string) string {
+	who, request, _ := strings.Cut(line, " ")
+	answer, err := p.ask(who, request)
+	return strings.TrimSpace(answer + " " + shown(err, request))
+}
+
 func newScript(tb testing.TB, s system) *script {
-	p := &script{TB: tb, servers: map[string]*scripted{}, tokens: map[string]string{}, values: map[string]string{}, symbols: map[string]string{}}
+	p := &script{TB: tb, system: s, servers: map[string]*scripted{}, tokens: map[string]string{}, values: map[string]string{}, symbols: map[string]string{}}
 	p.set("$before", s.version.before())
 	p.set("$target", s.version.before()+".0")
 	p.set("$minor", s.version.minor())
 	p.set("$version", string(s.version))
-	ms := open(tb, s.servers...)
-	list := ms[0].list(tb)
-	p.base = revision(tb, ms[0])
-	for i, m := range ms {
-		letter, st := "abcd"[i:i+1], m.status(tb)
-		at := slices.IndexFunc(list, func(o *pb.Member) bool { return o.ID == st.Header.MemberId })
-		p.servers[letter] = &scripted{m.conn(tb), st.Header}
-		p.set("$"+letter, fmt.Sprint(st.Header.MemberId))
-		p.set("$name_"+letter, list[at].Name)
-		p.set("$url_"+letter, list[at].PeerURLs[0])
+	for i, m := range open(tb, s.servers...) {
+		if short(func(ctx context.Context) error { _, err := m.Status(ctx, m.ClientURL()); return err }) != nil {
+			continue // an earlier case has removed it
+		}
+		letter := "abcd"[i : i+1]
+		p.servers[letter] = &scripted{member: m, name: letter, conn: m.conn(tb)}
+		p.call(letter, letter)
+		p.base = revision(tb, m)
 	}
 	return p
 }
@@ -140,14 +166,15 @@ func (p *script) ask(who, request string) (string, error) {
 	})
 	ok(p, prototext.Unmarshal([]byte(text), in))
 	at, user, authenticated := strings.Cut(who, "/")
-	ctx, end := context.WithCancel(within(p))
+	ctx, end := context.WithTimeout(context.Background(), etcdtest.WaitLimit)
+	if p.short {
+		ctx, end = context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	}
 	defer end()
-	if token, known := p.tokens[user]; known {
-		user = token
-	}
 	if authenticated {
-		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, user)
+		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, cmp.Or(p.tokens[user], p.values[user], user))
 	}
+	p.header(at)
 	s := p.servers[at]
 	full := fmt.Sprintf("/%s/%s", method.Parent().FullName(), name)
 	if !method.IsStreamingServer() {
@@ -197,16 +224,21 @@ func (p *script) denied(who string) string {
 	return strings.Join(out, ", ")
 }
 
-// shown is an error. Of a snapshot, 3.5 gives another code and another text.
+// shown is an error. Of a snapshot and of a learner, 3.5 gives other codes and texts. Without
+// a quorum the deadline is the server's too, which may answer at the last moment.
 func shown(err error, request string) string {
-	text := strings.TrimPrefix(status.Convert(err).Message(), "etcdserver: ")
+	code, text := status.Code(err), strings.TrimPrefix(status.Convert(err).Message(), "etcdserver: ")
 	switch {
 	case err == nil:
 		return ""
-	case strings.HasPrefix(request, "Snapshot"):
+	case code == codes.DeadlineExceeded, strings.HasPrefix(text, "request timed out"):
+		return "! no answer"
+	case strings.HasPrefix(request, "Snapshot"), strings.Contains(text, "for learner"):
 		return "! " + strings.TrimPrefix(text, "auth: ")
+	case errors.As(err, new(*connection.Error)), code == codes.Unavailable && !strings.HasPrefix(status.Convert(err).Message(), "etcdserver: "):
+		return "! not there"
 	}
-	return fmt.Sprintf("! %s: %s", status.Code(err), text)
+	return fmt.Sprintf("! %s: %s", code, text)
 }
 
 // methodOf finds a method of etcd's services by its name, which only one of them has.
@@ -238,7 +270,7 @@ var varies = map[string]bool{
 
 // show renders all of an answer that is the same on each server and each time.
 func (p *script) show(from *scripted, m protoreflect.Message) string {
-	if h, is := m.Interface().(*pb.ResponseHeader); is {
+	if h, is := m.Interface().(*pb.ResponseHeader); is && from.ResponseHeader != nil {
 		switch {
 		case h.ClusterId == from.ClusterId && h.MemberId == from.MemberId && h.RaftTerm == from.RaftTerm && h.Revision > 0:
 			return fmt.Sprint("@", h.Revision-p.base)
