@@ -90,7 +90,7 @@ func ProviderBinary(tb testing.TB) string {
 		ctx, cancel := context.WithTimeout(context.Background(), etcdtest.WaitLimit)
 		defer cancel()
 		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
-		if underRace {
+		if underRace() {
 			args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 			if built.err = watchRaces(built.dir); built.err != nil {
 				return

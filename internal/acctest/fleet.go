@@ -79,7 +79,7 @@ type FleetOptions struct {
 
 // Fleet is a workspace with an etcd_cluster, its members, and their machines, each of
 // which is a directory with a supervised etcd. Its fields are the arguments of the next
-// run: Plan, Apply, Destroy and Start write them.
+// run, which writes them.
 type Fleet struct {
 	*Workspace
 	Nodes map[string]*Node
@@ -109,26 +109,29 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	tb.Helper()
 	f := &Fleet{
 		Workspace: NewWorkspace(tb, WorkspaceOptions{CLI: o.CLI}),
-		Nodes:     map[string]*Node{}, Options: o, Image: "one",
+		Nodes:     map[string]*Node{}, Options: o, Image: "one", binaries: map[string]string{},
 		MachineScript: filepath.Join(etcdtest.ModuleRoot(tb), "examples", "local-cluster", "machine.sh"),
 		MachineEnv:    map[string]string{"ETCD_UNSAFE_NO_FSYNC": "true"},
 	}
 	maps.Copy(f.MachineEnv, etcdtest.Frugal())
+	f.Prepare = f.save
 	f.Machines = filepath.Join(filepath.Dir(f.Dir), "machines")
 	if err := os.Mkdir(f.Machines, 0o755); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(f.logMachines)
-	f.binaries = map[string]string{}
 	f.Write("main.tf", FleetText)
 	f.Write("provider.tf", f.providerBlock())
 	f.discover()
-	f.secure()
-	names := o.Names
-	if len(names) == 0 {
-		names = []string{"a", "b", "c"}
+	if o.TLS != nil {
+		maps.Copy(f.MachineEnv, o.TLS.Environment())
 	}
-	f.Add(names...)
+	if o.Password != "" {
+		f.MachineEnv["ETCD_BCRYPT_COST"] = "4" // the minimum
+	}
+	if f.Add(o.Names...); len(o.Names) == 0 {
+		f.Add("a", "b", "c")
+	}
 	return f
 }
 
@@ -143,34 +146,23 @@ func (f *Fleet) discover() {
 	f.Write("discovery.tf", fmt.Sprintf(discoveryText, f.Registry.Endpoints()[0]))
 }
 
-// secure sets the certificates of the machines.
-func (f *Fleet) secure() {
-	if t := f.Options.TLS; t != nil {
-		maps.Copy(f.MachineEnv, t.Environment())
-	}
-	if f.Options.Password != "" {
-		f.MachineEnv["ETCD_BCRYPT_COST"] = "4" // the minimum
-	}
-}
-
 // providerBlock has the key inline, so that leaks of it are found.
 func (f *Fleet) providerBlock() string {
 	f.TB.Helper()
-	var b strings.Builder
-	b.WriteString("provider \"etcd\" {\n")
+	access := Access{Password: f.Options.Password}
+	if access.Password != "" {
+		access.Username = "root"
+	}
 	if t := f.Options.TLS; t != nil {
 		cert := t.Client("root")
 		key, err := os.ReadFile(cert.KeyFile)
 		if err != nil {
 			f.TB.Fatal(err)
 		}
-		fmt.Fprintf(&b, "  ca_cert = %q\n  cert = %q\n  key = <<-EOT\n%s\n  EOT\n", t.CAFile, cert.CertFile, strings.TrimSpace(string(key)))
+		access.PKI, access.Cert.CertFile = t, cert.CertFile
+		access.Extra = fmt.Sprintf("key = <<-EOT\n%s\n  EOT", strings.TrimSpace(string(key)))
 	}
-	if p := f.Options.Password; p != "" {
-		fmt.Fprintf(&b, "  username = \"root\"\n  password = %q\n", p)
-	}
-	b.WriteString("}\n")
-	return b.String()
+	return access.ProviderConfig()
 }
 
 // logMachines logs the events and logs of the machines if the test failed.
@@ -227,8 +219,8 @@ func (f *Fleet) Drop(names ...string) {
 // names are those of the nodes in the configuration.
 func (f *Fleet) names() []string { return slices.Sorted(maps.Keys(f.Nodes)) }
 
-// Save writes the variables that the configuration has.
-func (f *Fleet) Save() {
+// save writes the variables that the configuration has.
+func (f *Fleet) save() {
 	f.TB.Helper()
 	cluster := map[string]any{"revision": map[string]string{"image": f.Image}, "rebuild": f.Rebuild}
 	if f.Release != "" {
@@ -246,33 +238,11 @@ func (f *Fleet) Save() {
 	f.Write("terraform.tfvars.json", string(text))
 }
 
-// Plan makes a plan; see [Workspace.Plan].
-func (f *Fleet) Plan(args ...string) *Plan { f.TB.Helper(); f.Save(); return f.Workspace.Plan(args...) }
-
-// Apply runs apply; see [Workspace.Apply].
-func (f *Fleet) Apply(args ...string) *Outcome {
-	f.TB.Helper()
-	return f.Start(append([]string{"apply"}, args...)...).Wait()
-}
-
-// Destroy runs destroy; see [Workspace.Destroy].
-func (f *Fleet) Destroy(args ...string) *Outcome {
-	f.TB.Helper()
-	return f.Start(append([]string{"destroy"}, args...)...).Wait()
-}
-
-// Start starts apply or destroy; see [Workspace.Start].
-func (f *Fleet) Start(args ...string) *Running {
-	f.TB.Helper()
-	f.Save()
-	return f.Workspace.Start(args...)
-}
-
 // Form applies the configuration. All its nodes are voters then.
 func (f *Fleet) Form(args ...string) *Outcome {
 	f.TB.Helper()
 	o := f.Apply(args...).MustSucceed()
-	f.MustVote(f.names()...)
+	f.MustVote()
 	return o
 }
 

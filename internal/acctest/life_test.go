@@ -50,7 +50,7 @@ func TestAccLife(t *testing.T) {
 		f.Release = releases[1]
 		writer := f.Writer(50 * time.Millisecond)
 		f.roll(3)
-		f.MustNotPause(writer, Pause, f.names()...)
+		f.MustNotPause(writer)
 		f.mustRun(releases[1])
 		f.Settled()
 
@@ -80,7 +80,6 @@ func TestAccLife(t *testing.T) {
 // and what is next in the queue, but no long text for each node.
 func (f *Fleet) prints(limit int, expressions ...string) {
 	f.TB.Helper()
-	f.Save()
 	text := string(f.Run("plan", "-no-color", "-input=false").MustSucceed().Stdout)
 	lines := strings.Split(text, "\n")
 	if len(lines) > limit {

@@ -13,36 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 )
-
-// Event is a line of a machine's events: etcd started, or exited.
-type Event struct {
-	At   time.Time
-	What string // start PID, exit CODE
-}
-
-// Events returns the events of a machine, also after it was destroyed.
-func (f *Fleet) Events(name string) []Event {
-	f.TB.Helper()
-	text, err := os.ReadFile(filepath.Join(f.Machines, name+".events"))
-	if err != nil {
-		f.TB.Fatal(err)
-	}
-	var out []Event
-	for line := range strings.Lines(string(text)) {
-		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
-		ms, err := strconv.ParseInt(fields[0], 10, 64)
-		if err != nil || len(fields) != 3 {
-			f.TB.Fatalf("event of %s: %q", name, line)
-		}
-		out = append(out, Event{time.UnixMilli(ms), fields[2]})
-	}
-	return out
-}
 
 // PID returns the process ID in a file of a machine, or 0 if there is none.
 func (f *Fleet) PID(name, file string) int {
@@ -58,7 +32,7 @@ func (f *Fleet) PID(name, file string) int {
 func (f *Fleet) Crash(names ...string) {
 	f.TB.Helper()
 	for _, name := range names {
-		f.awaitEtcd(name)
+		etcdtest.Until(f.TB, "etcd runs on "+name, func() bool { return f.PID(name, "etcd.pid") != 0 }) // it may be between two starts
 		if pid := f.PID(name, "supervisor.pid"); pid == 0 || syscall.Kill(-pid, syscall.SIGKILL) != nil {
 			f.TB.Fatalf("the supervisor %d of %s cannot be killed", pid, name)
 		}
@@ -75,17 +49,6 @@ func awaitNone(tb testing.TB, dir string) {
 	etcdtest.Eventually(tb, "no process runs in "+dir, func() error {
 		if left := processesIn(dir); len(left) > 0 {
 			return fmt.Errorf("left running: %s", strings.Join(left, ", "))
-		}
-		return nil
-	})
-}
-
-// awaitEtcd waits for the etcd of a machine, which may be between two starts.
-func (f *Fleet) awaitEtcd(name string) {
-	f.TB.Helper()
-	etcdtest.Eventually(f.TB, "etcd runs on "+name, func() error {
-		if f.PID(name, "etcd.pid") == 0 {
-			return fmt.Errorf("%s has no etcd.pid", name)
 		}
 		return nil
 	})
@@ -137,7 +100,8 @@ func (f *Fleet) BootByHand() {
 		}
 		f.Boot(name, n.Etcd, strings.Join(env, "\n"), "")
 	}
-	f.WaitList(f.names()[0], f.names()...)
+	f.MustServe(f.names()[0])
+	f.MustVote()
 }
 
 // MustBeGone fails the test if a process or a directory of a machine is left.
@@ -164,16 +128,4 @@ func (f *Fleet) Lose(names ...string) {
 			f.TB.Fatal(err)
 		}
 	}
-}
-
-// PIDs returns the process IDs of the nodes' etcd, for a later comparison.
-func (f *Fleet) PIDs(names ...string) map[string]int {
-	f.TB.Helper()
-	out := map[string]int{}
-	for _, name := range names {
-		if out[name] = f.PID(name, "etcd.pid"); out[name] == 0 {
-			f.TB.Fatalf("%s has no etcd.pid", name)
-		}
-	}
-	return out
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -73,78 +72,34 @@ func (f *Fleet) enableAuth() {
 
 // Members returns the member list by a linearizable read, which may have to wait
 // for an election.
-func (f *Fleet) Members(names ...string) []*etcdserverpb.Member {
+func (f *Fleet) Members() []*etcdserverpb.Member {
 	f.TB.Helper()
 	var resp *clientv3.MemberListResponse
 	etcdtest.Eventually(f.TB, "member list", func() (err error) {
-		resp, err = f.Client(names...).MemberList(etcdtest.WaitContext(f.TB))
+		resp, err = f.Client().MemberList(etcdtest.WaitContext(f.TB))
 		return err
 	})
 	return resp.Members
 }
 
-// MustVote fails the test unless exactly these members are listed and all of them
-// are voters, and waits until each one answers a linearizable read.
-func (f *Fleet) MustVote(want ...string) {
+// MustVote fails the test unless exactly the nodes are listed and all of them are voters,
+// and waits until each one answers a linearizable read.
+func (f *Fleet) MustVote() {
 	f.TB.Helper()
-	f.MustList(want...)
-	for _, name := range want {
+	var got []string
+	members := f.Members()
+	for _, m := range members {
+		if !m.IsLearner {
+			got = append(got, m.Name)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, f.names()) || len(members) != len(got) {
+		f.TB.Fatalf("the voters are %v of %d members, want %v", got, len(members), f.names())
+	}
+	for _, name := range got {
 		f.MustServe(name)
 	}
-}
-
-// MustList fails the test unless exactly these members are listed. It asks
-// those that are nodes of the fleet. A learner is written "d (learner)", or "?
-// (learner)" if it was not started.
-func (f *Fleet) MustList(want ...string) {
-	f.TB.Helper()
-	var ask []string
-	for _, name := range want {
-		if _, ok := f.Nodes[name]; ok {
-			ask = append(ask, name)
-		}
-	}
-	got := Summary(f.Members(ask...))
-	sort.Strings(want)
-	if !slices.Equal(got, want) {
-		f.TB.Fatalf("the members are %v, want %v", got, want)
-	}
-}
-
-// Summary returns the names of members in the format of [Fleet.MustList].
-func Summary(members []*etcdserverpb.Member) []string {
-	var out []string
-	for _, m := range members {
-		s := m.Name
-		if s == "" {
-			s = "?"
-		}
-		if m.IsLearner {
-			s += " (learner)"
-		}
-		out = append(out, s)
-	}
-	sort.Strings(out)
-	return out
-}
-
-// WaitList waits until the members are these; see [Fleet.MustList].
-func (f *Fleet) WaitList(from string, want ...string) {
-	f.TB.Helper()
-	c := f.Client(from)
-	sort.Strings(want)
-	etcdtest.Eventually(f.TB, fmt.Sprintf("members %v", want), func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		resp, err := c.MemberList(ctx)
-		if err != nil {
-			return err
-		}
-		if got := Summary(resp.Members); !slices.Equal(got, want) {
-			return fmt.Errorf("the members are %v", got)
-		}
-		return nil
-	})
 }
 
 // Writer starts a writer to the cluster, which begins with the nodes that there are and
@@ -154,17 +109,17 @@ func (f *Fleet) Writer(interval time.Duration) *etcdtest.Writer {
 	return etcdtest.NewWriter(f.TB, f.clientConfig(), interval)
 }
 
-// MustNotPause stops the writer. It fails the test if no write was acknowledged
-// for longer than limit, or an acknowledged write is lost.
-func (f *Fleet) MustNotPause(w *etcdtest.Writer, limit time.Duration, names ...string) {
+// MustNotPause stops the writer. It fails the test if no write was acknowledged for much
+// longer than elections take on a busy machine, which may follow one another, or if an
+// acknowledged write is lost. A quorum that is lost does not come back by itself.
+func (f *Fleet) MustNotPause(w *etcdtest.Writer) {
 	f.TB.Helper()
 	w.Stop()
-	if gap := w.LongestGap(time.Time{}); gap.Duration() > limit {
+	if gap := w.LongestGap(time.Time{}); gap.Duration() > 30*time.Second {
 		n, err := w.Failures()
 		f.TB.Errorf("writes paused: %v (%d failed, the last with: %v)", gap, n, err)
 	}
-	ctx := etcdtest.WaitContext(f.TB)
-	lost, err := w.Lost(ctx, f.Client(names...))
+	lost, err := w.Lost(etcdtest.WaitContext(f.TB), f.Client())
 	if err != nil || len(lost) > 0 {
 		f.TB.Errorf("acknowledged and lost: %d writes; %v", len(lost), err)
 	}
@@ -183,11 +138,6 @@ func (f *Fleet) expireLock() {
 		f.TB.Fatal(err)
 	}
 }
-
-// Pause is the longest allowed pause of writes during a membership change: much
-// longer than elections on a busy machine, which may follow one another. A quorum
-// that is lost does not come back by itself.
-const Pause = 30 * time.Second
 
 // MustServe waits until a member answers a linearizable read.
 func (f *Fleet) MustServe(name string) {

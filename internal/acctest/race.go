@@ -7,7 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 )
+
+// underRace reports whether the tests run under the race detector. The provider that they
+// build then uses it too.
+func underRace() bool {
+	info, _ := debug.ReadBuildInfo()
+	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
 
 // raceReports is the prefix of the race detector's files in a directory.
 const raceReports = "race"

@@ -38,8 +38,8 @@ func TestAccRollIsKilled(t *testing.T) {
 		}
 		f.Apply().MustSucceed()
 	}
-	f.MustNotPause(writer, Pause, f.names()...)
-	f.MustVote(f.names()...)
+	f.MustNotPause(writer)
+	f.MustVote()
 	f.Settled()
 }
 
@@ -48,21 +48,11 @@ func TestAccRollIsKilled(t *testing.T) {
 func (f *Fleet) killAt(step int) {
 	f.TB.Helper()
 	run := f.Start("apply")
-	etcdtest.Eventually(f.TB, fmt.Sprintf("step %d", step), func() error {
-		if run.Steps() < step && !run.Ended() {
-			return fmt.Errorf("%d steps", run.Steps())
-		}
-		return nil
-	})
+	etcdtest.Until(f.TB, fmt.Sprintf("step %d", step), func() bool { return run.Steps() >= step || run.Ended() })
 	f.freezeWhole(run)
 	run.Kill()
 	f.TB.Logf("killed after %d steps", run.Steps())
-	etcdtest.Eventually(f.TB, "the run has ended", func() error {
-		if left := processesIn(f.Dir); len(left) > 0 {
-			return fmt.Errorf("%v", left)
-		}
-		return nil
-	})
+	awaitNone(f.TB, f.Dir)
 	f.expireLock()
 }
 
@@ -76,12 +66,7 @@ func (f *Fleet) freezeWhole(run *Running) {
 		}
 		pid := run.Cmd.Process.Pid
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
-		etcdtest.Eventually(f.TB, "the CLI stands still", func() error {
-			if !etcdtest.Frozen(pid) {
-				return errors.New("it runs")
-			}
-			return nil
-		})
+		etcdtest.Until(f.TB, "the CLI stands still", func() bool { return etcdtest.Frozen(pid) })
 		if json.Valid([]byte(f.Read("terraform.tfstate"))) {
 			return nil
 		}

@@ -6,6 +6,7 @@ package acctest
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,11 +35,10 @@ type Workspace struct {
 	Env []string
 
 	TB testing.TB
-	// CLIConfig is the file of the CLI's own settings.
-	CLIConfig string
+	// Prepare is called before each run of the CLI, if it is not nil.
+	Prepare func()
 
-	cli   string
-	limit time.Duration
+	cli, cliConfig string // the program, and the file of its own settings
 
 	mu   sync.Mutex
 	runs []*Running
@@ -55,9 +55,6 @@ type WorkspaceOptions struct {
 	Served bool
 	// CLI is the Terraform or OpenTofu to run, that of [CLI] if empty.
 	CLI string
-	// Limit is how long one command of the CLI may take before it is killed and the
-	// test fails, if not [etcdtest.WaitLimit].
-	Limit time.Duration
 }
 
 // NewWorkspace creates an empty workspace.
@@ -65,7 +62,7 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	tb.Helper()
 	base := tb.TempDir()
 	o.CLI = cmp.Or(o.CLI, CLI(tb))
-	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, CLIConfig: cliConfig(tb, base, o), limit: cmp.Or(o.Limit, etcdtest.WaitLimit)}
+	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, cliConfig: cliConfig(tb, base, o)}
 	if err := os.Mkdir(w.Dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -176,51 +173,78 @@ func (w *Workspace) Plan(args ...string) *Plan {
 	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file}
 }
 
-// State returns the attributes of a resource in the state, or nil if it is not
-// there. It reads the file: the CLI would start the provider to print the same.
+// State returns the attributes of a resource of the root module in the state, or nil if it
+// is not there. It reads the file: the CLI would start the provider to print the same.
 func (w *Workspace) State(address string) map[string]any {
 	w.TB.Helper()
-	text, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
+	var state struct {
+		Resources []struct {
+			Module, Mode, Type, Name string
+			Instances                []struct {
+				Key        any `json:"index_key"`
+				Deposed    string
+				Attributes map[string]any
+			}
 		}
+	}
+	text, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
 		w.TB.Fatal(err)
 	}
-	return stateOf(w.TB, text, address)
+	for _, r := range state.Resources {
+		for _, i := range r.Instances {
+			at := strings.TrimPrefix(r.Mode+".", "managed.") + r.Type + "." + r.Name
+			if i.Key != nil {
+				at += fmt.Sprintf("[%#v]", i.Key)
+			}
+			if at == address && r.Module+i.Deposed == "" {
+				return i.Attributes
+			}
+		}
+	}
+	return nil
 }
 
 // Run runs the CLI with only these arguments.
-func (w *Workspace) Run(args ...string) *Outcome { w.TB.Helper(); return w.launch(args).Wait() }
-
-// Begin starts the CLI with only these arguments.
-func (w *Workspace) Begin(args ...string) *Running { w.TB.Helper(); return w.launch(args) }
+func (w *Workspace) Run(args ...string) *Outcome { w.TB.Helper(); return w.Begin(args...).Wait() }
 
 // Start starts apply or destroy without confirmation and with machine-readable output.
 func (w *Workspace) Start(args ...string) *Running {
 	w.TB.Helper()
-	return w.launch(slices.Concat(args[:1], []string{"-json", "-input=false", "-auto-approve"}, args[1:]))
+	return w.Begin(slices.Concat(args[:1], []string{"-json", "-input=false", "-auto-approve"}, args[1:])...)
 }
 
-func (w *Workspace) launch(args []string) *Running {
+// Begin starts the CLI with only these arguments.
+func (w *Workspace) Begin(args ...string) *Running {
 	w.TB.Helper()
-	r := &Running{w: w, Cmd: exec.Command(w.cli, args...), args: args, done: make(chan struct{})}
+	if w.Prepare != nil {
+		w.Prepare()
+	}
+	r := &Running{w: w, Cmd: exec.Command(w.cli, args...), done: make(chan struct{})}
 	r.Cmd.Dir = w.Dir
-	r.Cmd.Env = append(CleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.CLIConfig, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
+	r.Cmd.Env = append(CleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.cliConfig, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	// The CLI starts the provider three or four times, and each time creates
 	// keys and certificates for the connection: half of the cost of a run.
 	r.Cmd.Env = append(r.Cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
 	r.Cmd.Env = append(r.Cmd.Env, w.Env...)
-	r.Cmd.Stdout, r.Cmd.Stderr = &r.stdout, &r.stderr
-	// A provider whose CLI was killed holds the pipes open.
-	r.Cmd.WaitDelay = time.Second
-	r.begin = time.Now()
-	if err := r.Cmd.Start(); err != nil {
+	var err1, err2 error
+	r.stdout, err1 = os.CreateTemp(filepath.Dir(w.Dir), "stdout-")
+	r.stderr, err2 = os.CreateTemp(filepath.Dir(w.Dir), "stderr-")
+	r.Cmd.Stdout, r.Cmd.Stderr = r.stdout, r.stderr
+	begin := time.Now()
+	if err := cmp.Or(err1, err2, r.Cmd.Start()); err != nil {
 		w.TB.Fatalf("acctest: %v", err)
 	}
 	go func() {
-		r.err = r.Cmd.Wait()
-		r.end = time.Now()
+		_ = r.Cmd.Wait() // the exit code says it
+		r.took = time.Since(begin)
+		_, _ = r.stdout.Close(), r.stderr.Close()
 		close(r.done)
 	}()
 	w.mu.Lock()
@@ -239,27 +263,23 @@ func CleanEnvironment() []string {
 
 // Running is one run of the CLI.
 type Running struct {
-	w          *Workspace
-	Cmd        *exec.Cmd
-	args       []string
-	begin, end time.Time
-	done       chan struct{}
-	err        error // valid after done
+	Cmd *exec.Cmd
 
-	stdout, stderr syncBuffer
+	w              *Workspace
+	stdout, stderr *os.File // a provider whose CLI was killed would hold a pipe open
+	done           chan struct{}
+	took           time.Duration // valid after done
 }
 
 // Wait waits for the end of the run. It fails the test if that takes longer
-// than the limit.
+// than [etcdtest.WaitLimit].
 func (r *Running) Wait() *Outcome {
 	r.w.TB.Helper()
-	timer := time.NewTimer(r.w.limit)
-	defer timer.Stop()
 	select {
 	case <-r.done:
-	case <-timer.C:
+	case <-time.After(etcdtest.WaitLimit):
 		r.Kill()
-		r.w.TB.Fatalf("acctest: %s did not end within %v", strings.Join(r.args, " "), r.w.limit)
+		r.w.TB.Fatalf("acctest: %v did not end within %v", r.Cmd.Args[1:], etcdtest.WaitLimit)
 	}
 	return r.outcome()
 }
@@ -276,7 +296,8 @@ func (r *Running) Ended() bool {
 
 // Steps is the number of starts and ends of changes that the run has printed so far.
 func (r *Running) Steps() int {
-	return bytes.Count(r.stdout.bytes(), []byte(`"type":"apply_start"`)) + bytes.Count(r.stdout.bytes(), []byte(`"type":"apply_complete"`))
+	text, _ := os.ReadFile(r.stdout.Name())
+	return bytes.Count(text, []byte(`"type":"apply_start"`)) + bytes.Count(text, []byte(`"type":"apply_complete"`))
 }
 
 // Kill ends the CLI with SIGKILL and waits for it. Its providers run until the
@@ -287,9 +308,6 @@ func (r *Running) Kill() {
 	}
 	<-r.done
 }
-
-// Interrupt sends the CLI the signal of Ctrl-C.
-func (r *Running) Interrupt() { _ = r.Cmd.Process.Signal(os.Interrupt) }
 
 // Providers returns the process IDs of the run's providers (Linux only).
 func (r *Running) Providers() []int {
@@ -303,27 +321,13 @@ func (r *Running) Providers() []int {
 }
 
 func (r *Running) outcome() *Outcome {
-	o := &Outcome{TB: r.w.TB, Args: r.args, Stdout: r.stdout.bytes(), Stderr: r.stderr.bytes(), Took: r.end.Sub(r.begin)}
-	o.ExitCode = r.Cmd.ProcessState.ExitCode()
+	o := &Outcome{TB: r.w.TB, Args: r.Cmd.Args[1:], ExitCode: r.Cmd.ProcessState.ExitCode(), Took: r.took}
+	var err1, err2 error
+	o.Stdout, err1 = os.ReadFile(r.stdout.Name())
+	o.Stderr, err2 = os.ReadFile(r.stderr.Name())
+	if err := cmp.Or(err1, err2); err != nil {
+		r.w.TB.Fatal(err)
+	}
 	o.parse()
 	return o
-}
-
-// syncBuffer can be read during writes.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) bytes() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return bytes.Clone(b.buf.Bytes())
 }

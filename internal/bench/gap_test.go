@@ -120,7 +120,7 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 				t.Fatal(err)
 			}
 			lost[name] = append(lost[name], float64(len(gone)))
-			f.MustVote("a", "b", "c")
+			f.MustVote()
 			f.MustHaveReplaced(before, []string{"a", "b", "c"}[:n]...)
 		}}
 	}

@@ -116,7 +116,7 @@ func (p *Process) gone() error {
 		return errors.New("it was never started")
 	}
 	if r.ended() {
-		return fmt.Errorf("it has ended with exit code %d; its log ends:\n%s", p.ExitCode(), p.log.lastLines(5))
+		return fmt.Errorf("it has ended; its log ends:\n%s", p.lastLines(5))
 	}
 	return nil
 }

@@ -14,27 +14,26 @@ import (
 // Link is a TCP proxy in front of a target. It can be cut: members and clients
 // that dial the link are then cut off from the target, which keeps running.
 type Link struct {
-	targets  []string // used in turn
+	target   string
 	listener net.Listener
 	ctx      context.Context // until the test ends
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
-	count   int
 	cut     bool
 	cutFrom map[*Process]bool       // processes whose connections are cut while the link is not
 	changed chan struct{}           // closed and replaced when one of these changes
 	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
 }
 
-// Proxy starts a link to targets ("host:port") on a loopback port. Like a load balancer,
-// it uses the next target for each connection. The link ends with the test.
-func Proxy(tb TB, targets ...string) *Link {
+// Proxy starts a link to a target ("host:port") on a loopback port. The link ends with the
+// test.
+func Proxy(tb TB, target string) *Link {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	must(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &Link{targets: targets, listener: listener, ctx: ctx, cutFrom: map[*Process]bool{}, changed: make(chan struct{})}
+	l := &Link{target: target, listener: listener, ctx: ctx, cutFrom: map[*Process]bool{}, changed: make(chan struct{})}
 	l.wg.Go(l.accept)
 	tb.Cleanup(func() {
 		cancel()
@@ -46,13 +45,6 @@ func Proxy(tb TB, targets ...string) *Link {
 
 // Addr returns the address to dial, "127.0.0.1:port".
 func (l *Link) Addr() string { return l.listener.Addr().String() }
-
-// Accepted returns the number of connections accepted so far.
-func (l *Link) Accepted() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.count
-}
 
 // Cut makes the link a black hole: existing connections stall, and new ones get
 // no answer. (The kernel still completes the TCP handshake.) Data that was sent
@@ -110,8 +102,6 @@ func (l *Link) serve(in net.Conn) {
 	defer abort(in)
 	defer cancel()
 	l.mu.Lock()
-	target := l.targets[l.count%len(l.targets)]
-	l.count++
 	source := l.source
 	l.mu.Unlock()
 	var from *Process
@@ -122,7 +112,7 @@ func (l *Link) serve(in net.Conn) {
 		return
 	}
 	var dialer net.Dialer
-	out, err := dialer.DialContext(ctx, "tcp", target)
+	out, err := dialer.DialContext(ctx, "tcp", l.target)
 	if err != nil {
 		return
 	}

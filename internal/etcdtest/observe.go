@@ -6,6 +6,8 @@ package etcdtest
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 )
 
 // PID returns the process ID of etcd, or 0 if it does not run.
@@ -16,15 +18,6 @@ func (p *Process) PID() int {
 	return 0
 }
 
-// ExitCode returns the latest exit code of etcd or its pre-start command. It is
-// -1 if a signal ended the process (etcd sends itself SIGTERM after it received
-// one) or if it has never exited.
-func (p *Process) ExitCode() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.exitCode
-}
-
 // Starts returns how many times etcd itself was started.
 func (p *Process) Starts() int {
 	p.mu.Lock()
@@ -33,12 +26,22 @@ func (p *Process) Starts() int {
 }
 
 // Log returns the standard output and standard error of the process and its
-// pre-start command, over all starts: at least the first 256 KiB and the last
-// MiB. (It includes the standard output of the pre-start command.)
-func (p *Process) Log() string { return p.log.String() }
+// pre-start command, over all starts. (It includes the standard output of the
+// pre-start command.)
+func (p *Process) Log() string {
+	text, _ := os.ReadFile(p.log.Name())
+	return string(text)
+}
+
+func (p *Process) lastLines(n int) string {
+	lines := strings.Split(strings.TrimRight(p.Log(), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
 
 // WaitExit waits until the process has ended and no supervisor will start it
-// again. It returns the exit code as [Process.ExitCode] does.
+// again. It returns the latest exit code of etcd or its pre-start command: -1 if a
+// signal ended the process (etcd sends itself SIGTERM after it received one) or if it
+// has never exited.
 func (p *Process) WaitExit(ctx context.Context) (int, error) {
 	if r := p.currentRun(); r != nil {
 		select {
@@ -47,5 +50,7 @@ func (p *Process) WaitExit(ctx context.Context) (int, error) {
 			return 0, fmt.Errorf("%s has not ended: %w", p.Name, context.Cause(ctx))
 		}
 	}
-	return p.ExitCode(), nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exitCode, nil
 }

@@ -51,7 +51,7 @@ type Process struct {
 	peer    int // port
 	peerURL string
 	link    *Link // in front of the peer port, or nil
-	log     *logBuffer
+	log     *os.File
 
 	mu       sync.Mutex
 	run      *run // the latest; nil before the first start
@@ -69,9 +69,12 @@ func NewProcess(tb TB, opts Options) *Process {
 	if opts.V2 && !v.servesV2() {
 		tb.Fatalf("etcdtest: etcd %s does not serve the v2 API", v)
 	}
-	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, Args: opts.Args, tb: tb, opts: opts, log: &logBuffer{}, exitCode: -1}
+	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, Args: opts.Args, tb: tb, opts: opts, exitCode: -1}
 	// TempDir before Cleanup: directories are removed after the processes end.
 	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
+	var err error
+	p.log, err = os.OpenFile(p.dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	must(tb, err)
 	p.client, p.peer = ReservePort(tb), ReservePort(tb)
 	p.peerURL = p.listenPeerURL()
 	if opts.Links {
@@ -82,8 +85,9 @@ func NewProcess(tb TB, opts Options) *Process {
 	tb.Cleanup(func() {
 		p.PowerOff()
 		if tb.Failed() {
-			tb.Logf("etcdtest: the end of the log of %s (etcd %s):\n%s", p.Name, p.Version, p.log.lastLines(60))
+			tb.Logf("etcdtest: the end of the log of %s (etcd %s):\n%s", p.Name, p.Version, p.lastLines(60))
 		}
+		_ = p.log.Close()
 	})
 	return p
 }

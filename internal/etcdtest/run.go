@@ -6,6 +6,7 @@ package etcdtest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -89,7 +90,7 @@ func (r *run) loop() {
 		r.p.exitCode = code
 		r.p.mu.Unlock()
 		if err != nil {
-			r.p.log.notef("%v", err)
+			r.notef("%v", err)
 		}
 		if !r.supervised || code == exitNever {
 			return
@@ -100,6 +101,11 @@ func (r *run) loop() {
 			return
 		}
 	}
+}
+
+// notef adds a line of this package to the log.
+func (r *run) notef(format string, args ...any) {
+	fmt.Fprintf(r.p.log, "--- etcdtest: "+format+"\n", args...)
 }
 
 // begun tells the first caller whether the first start has succeeded.
@@ -147,7 +153,7 @@ func (r *run) exec(argv, env []string, stdout io.Writer, etcd bool) (exitCode in
 	r.mu.Lock()
 	r.child = nil
 	r.mu.Unlock()
-	r.p.log.notef("%s, pid %d, ended: %v", cmd.Path, cmd.Process.Pid, cmd.ProcessState)
+	r.notef("%s, pid %d, ended: %v", cmd.Path, cmd.Process.Pid, cmd.ProcessState)
 	close(c.done)
 	return cmd.ProcessState.ExitCode(), nil
 }
@@ -162,7 +168,7 @@ func (r *run) begin(c *child) (started bool, err error) {
 		return false, err
 	}
 	r.child = c
-	r.p.log.notef("%s, pid %d, started", c.cmd.Path, c.cmd.Process.Pid)
+	r.notef("%s, pid %d, started", c.cmd.Path, c.cmd.Process.Pid)
 	if c.etcd {
 		r.p.mu.Lock()
 		r.p.starts++

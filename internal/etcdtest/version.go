@@ -40,15 +40,6 @@ func Maintained() []Version {
 	return slices.DeleteFunc(Versions(), func(v Version) bool { return v == V34 })
 }
 
-// Sample returns the version for a test of what does not depend on the version. If
-// [Full] it is [Maintained].
-func Sample(v Version) []Version {
-	if Full() {
-		return Maintained()
-	}
-	return []Version{v}
-}
-
 // WithV2 returns the versions that serve the v2 API: 3.5, and if [Full] 3.4 too.
 func WithV2() []Version {
 	if Full() {

@@ -24,11 +24,10 @@ import (
 
 // cloud creates and destroys machines for a test, with an HTTP API like a cloud's:
 //
-//	PUT    /NAME?address=10.83.1.11&image=3.6&late=30s   the body is the user data
+//	PUT    /NAME?address=10.83.1.11&image=3.6   the body is the user data
 //	DELETE /NAME
 //
-// A machine exists when PUT is answered. It has not booted then, and boots only
-// after the delay late.
+// A machine exists when PUT is answered. It has not booted then.
 type cloud struct {
 	url string
 	// trusted is a certificate authority that every image trusts, in PEM.
@@ -65,13 +64,9 @@ func (c *cloud) serve(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch r.Method {
 	case http.MethodPut:
-		var late time.Duration
-		if late, err = time.ParseDuration(r.URL.Query().Get("late")); err != nil {
-			break
-		}
 		var userData []byte
 		if userData, err = io.ReadAll(r.Body); err == nil {
-			err = c.create(name, r.URL.Query().Get("address"), r.URL.Query().Get("image"), string(userData), late)
+			err = c.create(name, r.URL.Query().Get("address"), r.URL.Query().Get("image"), string(userData))
 		}
 	case http.MethodDelete:
 		err = c.destroy(name)
@@ -83,7 +78,7 @@ func (c *cloud) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *cloud) create(name, address, image, userData string, late time.Duration) error {
+func (c *cloud) create(name, address, image, userData string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.machines[name] != nil {
@@ -103,17 +98,7 @@ func (c *cloud) create(name, address, image, userData string, late time.Duration
 		return err
 	}
 	c.machines[name] = m
-	if late == 0 {
-		return m.powerOn()
-	}
-	time.AfterFunc(late, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.machines[name] == m {
-			_ = m.powerOn() // the test waits for the machine
-		}
-	})
-	return nil
+	return m.powerOn()
 }
 
 func (c *cloud) destroy(name string) error {

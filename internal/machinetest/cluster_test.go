@@ -29,7 +29,6 @@ import (
 type node struct {
 	Address string `json:"address"`
 	Image   string `json:"image,omitempty"`
-	Late    string `json:"late,omitempty"`
 }
 
 // cluster is a configuration and its machines.
@@ -52,7 +51,8 @@ func newCluster(t *testing.T, formation, image string) *cluster {
 	need(t)
 	c := &cluster{t: t, cloud: newCloud(t), nodes: map[string]*node{}, image: image, certs: map[string]etcdtest.Cert{}, more: map[string]any{}}
 	c.etcd = map[string]any{"path": "/usr/local/bin"}
-	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{Limit: 15 * time.Minute})
+	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
+	c.Prepare = c.save
 	for _, file := range []string{"main.tf", formation + ".tf"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
@@ -119,20 +119,6 @@ func (c *cluster) file(path string) string {
 	return string(text)
 }
 
-// apply applies the current configuration.
-func (c *cluster) apply(args ...string) *acctest.Outcome {
-	c.t.Helper()
-	c.save()
-	return c.Apply(args...).MustSucceed()
-}
-
-// plan plans the current configuration.
-func (c *cluster) plan(args ...string) *acctest.Plan {
-	c.t.Helper()
-	c.save()
-	return c.Plan(args...)
-}
-
 // mustStand fails the test unless every node is a voter and answers, there are
 // no other members, and the plan is empty.
 func (c *cluster) mustStand() {
@@ -160,7 +146,7 @@ func (c *cluster) mustStand() {
 		}
 		return nil
 	})
-	c.plan().MustBeEmpty()
+	c.Plan().MustBeEmpty()
 }
 
 func (c *cluster) scheme() string {

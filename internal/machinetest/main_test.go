@@ -32,8 +32,6 @@ const (
 	askedVariable = "ETCD_TEST_MACHINES"
 	// guestVariable names the file system that tools/guest has built.
 	guestVariable = "ETCD_TEST_GUEST"
-	// tableVariable names the file for the table of scenarios, if it is wanted.
-	tableVariable = "ETCD_TEST_MACHINES_TABLE"
 	// insideVariable is set inside the namespaces, to the process ID outside.
 	insideVariable = "ETCD_TEST_MACHINES_INSIDE"
 )

@@ -4,10 +4,8 @@
 package commands
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,13 +20,9 @@ func openTunnels(f *acctest.Fleet, names ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range names {
 		n := f.Nodes[name]
-		inside, err := url.Parse(n.Client)
-		if err != nil {
-			f.TB.Fatal(err)
-		}
 		n.Listen = n.Client
 		n.Client = fmt.Sprintf("http://10.255.0.%d:2379", name[0])
-		out[n.Client] = "http://" + etcdtest.Proxy(f.TB, inside.Host).Addr()
+		out[n.Client] = "http://" + etcdtest.Proxy(f.TB, strings.TrimPrefix(n.Listen, "http://")).Addr()
 	}
 	return out
 }
@@ -36,13 +30,11 @@ func openTunnels(f *acctest.Fleet, names ...string) map[string]string {
 // useTunnels writes the provider block with this address map.
 func useTunnels(f *acctest.Fleet, ways map[string]string) {
 	f.TB.Helper()
-	var b strings.Builder
-	b.WriteString("provider \"etcd\" {\n  address_map = {\n")
-	for _, advertised := range slices.Sorted(maps.Keys(ways)) {
-		fmt.Fprintf(&b, "    %q = %q\n", advertised, ways[advertised])
+	text, err := json.Marshal(ways)
+	if err != nil {
+		f.TB.Fatal(err)
 	}
-	b.WriteString("  }\n}\n")
-	f.Write("provider.tf", b.String())
+	f.Write("provider.tf", acctest.Access{Extra: "address_map = " + string(text)}.ProviderConfig())
 }
 
 // The client URLs of the cluster are unreachable from here. With a proxy for each member

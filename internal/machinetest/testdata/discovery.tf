@@ -1,7 +1,7 @@
 # The discovery cluster is another machine, so that one apply does it all.
 
 variable "registry" {
-  type = object({ address = string, image = string, protocol = string })
+  type = object({ address = string, image = string })
 }
 
 locals {
@@ -24,7 +24,7 @@ resource "terraform_data" "registry" {
     EOT
     environment = {
       REGISTRY = local.registry
-      MACHINE  = "${self.input}?address=${var.registry.address}&image=${var.registry.image}&late=0s"
+      MACHINE  = "${self.input}?address=${var.registry.address}&image=${var.registry.image}"
       USER_DATA = join("\n", ["#cloud-config", jsonencode({
         write_files = [{
           path    = "/etc/systemd/system/etcd.service"
@@ -37,7 +37,7 @@ resource "terraform_data" "registry" {
             StateDirectory=etcd
             Restart=always
             RestartSec=1
-            Environment=ETCD_DATA_DIR=/var/lib/etcd ${var.registry.protocol == "v2" ? "ETCD_ENABLE_V2=true" : ""}
+            Environment=ETCD_DATA_DIR=/var/lib/etcd
             Environment=ETCD_LISTEN_CLIENT_URLS=http://0.0.0.0:2379 ETCD_ADVERTISE_CLIENT_URLS=${local.registry}
             ExecStart=/usr/local/bin/etcd
             [Install]
@@ -61,6 +61,6 @@ resource "terraform_data" "registry" {
 resource "etcd_discovery_token" "this" {
   provider   = etcd.registry
   size       = 3
-  protocol   = var.registry.protocol
+  protocol   = "v3"
   depends_on = [terraform_data.registry]
 }

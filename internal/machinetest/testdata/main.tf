@@ -15,7 +15,6 @@ variable "nodes" {
   type = map(object({
     address = string
     image   = optional(string)
-    late    = optional(string, "0s")
   }))
 }
 
@@ -29,12 +28,6 @@ variable "scheme" {
   default = "http"
 }
 
-# How long a member may be unreachable before it is replaced.
-variable "unreachable" {
-  type    = string
-  default = null
-}
-
 # Options of the user data, by name of the node.
 variable "options" {
   type = any
@@ -45,9 +38,8 @@ resource "etcd_cluster" "this" {
     peer_urls   = ["${var.scheme}://${node.address}:2380"]
     client_urls = ["${var.scheme}://${node.address}:2379"]
   } }
-  discovery                 = local.discovery
-  revision                  = { image = var.image }
-  replace_unreachable_after = var.unreachable
+  discovery = local.discovery
+  revision  = { image = var.image }
 }
 
 resource "terraform_data" "machine" {
@@ -60,7 +52,7 @@ resource "terraform_data" "machine" {
   provisioner "local-exec" {
     command = "printf %s \"$USER_DATA\" | curl -q --noproxy '*' -sS --fail-with-body -T - \"$MACHINE\""
     environment = {
-      MACHINE   = "${self.input}?address=${each.value.address}&image=${coalesce(each.value.image, etcd_cluster.this.node[each.key].revision.image)}&late=${each.value.late}"
+      MACHINE   = "${self.input}?address=${each.value.address}&image=${coalesce(each.value.image, etcd_cluster.this.node[each.key].revision.image)}"
       USER_DATA = provider::etcd::cloud_config(etcd_cluster.this.node[each.key], var.options[each.key])
     }
   }

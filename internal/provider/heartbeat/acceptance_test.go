@@ -168,7 +168,7 @@ func TestAccHeartbeat(t *testing.T) {
 		{"regularly", "v3", etcdtest.V35, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "0\n") }, "stopped", ""},
 		{"regularly", "v3", etcdtest.V37, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "0\n") }, "stopped", ""},
 		{"consumer fails", "v3", etcdtest.V37, func(_ *testing.T, b *bench, _ *acctest.Running) { b.Write("go", "1\n") }, "stopped", "-"},
-		{"interrupted", "v3", etcdtest.V37, func(_ *testing.T, _ *bench, run *acctest.Running) { run.Interrupt() }, "stopped", "-"},
+		{"interrupted", "v3", etcdtest.V37, func(_ *testing.T, _ *bench, run *acctest.Running) { _ = run.Cmd.Process.Signal(os.Interrupt) }, "stopped", "-"},
 		{"CLI killed", "v3", etcdtest.V37, func(_ *testing.T, _ *bench, run *acctest.Running) { run.Kill() }, "stopped", "-"},
 		{"provider killed", "v3", etcdtest.V37, func(_ *testing.T, b *bench, run *acctest.Running) {
 			signal(run.Providers(), syscall.SIGKILL)
