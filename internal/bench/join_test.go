@@ -75,10 +75,8 @@ type joiner struct {
 	join func(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process)
 }
 
-const (
-	tight  = "etcdctl member promote every 20 ms"
-	slower = "every 500 ms, as kubeadm does"
-)
+// tight is the rival, a script.
+const tight = "etcdctl member promote every 20 ms"
 
 // joinAt measures joins to three members with this store.
 func joinAt(t *testing.T, s store) []bench.Row {
@@ -91,7 +89,7 @@ func joinAt(t *testing.T, s store) []bench.Row {
 	time.Sleep(healthInterval)
 	vote, serving, call := map[string]bench.Sample{}, map[string]bench.Sample{}, map[string]bench.Sample{}
 	var sides []side
-	for _, j := range []joiner{{here, engineJoins}, {tight, tightLoop}, {slower, everyHalfSecond}} {
+	for _, j := range []joiner{{here, engineJoins}, {tight, tightLoop}} {
 		sides = append(sides, side{j.name, func(t *testing.T) {
 			p := cl.NewJoiner(t, fmt.Sprintf("d%d", len(vote[j.name])))
 			seen := watch(t, cl.Members()[0].Client(t), p.PeerURL(), p.Start)
@@ -108,16 +106,16 @@ func joinAt(t *testing.T, s store) []bench.Row {
 		}})
 	}
 	turns(t, s.rounds, sides...)
-	row := func(what, rival string, of map[string]bench.Sample, limit float64) bench.Row {
-		return bench.Row{Measure: "new member, from added to voting", Case: s.name + what, Unit: "s", Here: of[here], Rival: rival, Against: of[rival], Goal: bench.Goal{Bound: bench.Ratio, Limit: limit}}
+	row := func(what string, of map[string]bench.Sample, goal bench.Goal) bench.Row {
+		return bench.Row{Measure: "new member, from added to voting", Case: s.name + what, Unit: "s", Here: of[here], Rival: tight, Against: of[tight], Goal: goal}
 	}
+	goal := bench.Goal{Bound: bench.Ratio, Limit: 1.2}
 	return []bench.Row{
-		row("", tight, vote, 1.2),
-		row("", slower, vote, 1),
+		row("", vote, goal),
 		// A promoted member may not serve clients yet: etcdctl promotes such a
 		// member, the provider does not.
-		row(": until it serves clients", tight, serving, 1.2),
-		{Measure: "new member, from added to voting", Case: s.name + ": the whole operation", Unit: "s", Here: call[here], Rival: tight, Against: call[tight]},
+		row(": until it serves clients", serving, goal),
+		row(": the whole operation", call, bench.Goal{}),
 	}
 }
 
@@ -241,28 +239,6 @@ func (run etcdctl) adds(t *testing.T, name, peerURL string) (id string) {
 		return err
 	})
 	return id
-}
-
-// everyHalfSecond is a program that requests the promotion at that interval, starting
-// right after the addition, over a persistent connection.
-func everyHalfSecond(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
-	t.Helper()
-	client, ctx := c.Client(t), etcdtest.WaitContext(t)
-	var added *clientv3.MemberAddResponse
-	etcdtest.Eventually(t, "the member is added", func() (err error) {
-		added, err = client.MemberAddAsLearner(ctx, []string{p.PeerURL()})
-		return err
-	})
-	for {
-		_, err := client.MemberPromote(ctx, added.Member.ID)
-		if err == nil || errors.Is(err, rpctypes.ErrMemberNotLearner) {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
 }
 
 // moments are when a remaining member listed another one, knew that it had started, and

@@ -71,12 +71,6 @@ func (c *Cluster) MemberID(tb TB, p *Process) uint64 {
 	return 0
 }
 
-// ID returns the ID of the cluster in hexadecimal.
-func (c *Cluster) ID(tb TB) string {
-	tb.Helper()
-	return fmt.Sprintf("%x", c.list(tb).Header.ClusterId)
-}
-
 // list returns the members, which may have to wait for an election.
 func (c *Cluster) list(tb TB) (list *clientv3.MemberListResponse) {
 	tb.Helper()

@@ -23,9 +23,6 @@ type Options struct {
 	// Env is added to the environment of every process. It overrides the
 	// variables of this package.
 	Env map[string]string
-	// Args are flags for every process. etcd refuses a flag whose variable is
-	// set as well.
-	Args []string
 	// Links puts a [Link] in front of the peer port of every member, so that
 	// [Cluster.Split] can cut members off from each other. Linux only.
 	Links bool

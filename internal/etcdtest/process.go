@@ -35,8 +35,6 @@ type Process struct {
 	// Env contains the variables of the process, mostly ETCD_*. They are added
 	// to those variables of this process that do not begin with ETCD.
 	Env map[string]string
-	// Args are flags. etcd refuses a flag whose variable is also set.
-	Args []string
 	// PreStart, if not empty, is a command that runs with the same environment
 	// before each start of etcd, like systemd's ExecStartPre. Its standard
 	// output consists of assignments (NAME=value, one per line, without quotes) that
@@ -69,7 +67,7 @@ func NewProcess(tb TB, opts Options) *Process {
 	if opts.V2 && !v.servesV2() {
 		tb.Fatalf("etcdtest: etcd %s does not serve the v2 API", v)
 	}
-	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, Args: opts.Args, tb: tb, opts: opts, exitCode: -1}
+	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, tb: tb, opts: opts, exitCode: -1}
 	// TempDir before Cleanup: directories are removed after the processes end.
 	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
 	var err error

@@ -53,7 +53,7 @@ func (p *Process) launch(supervised bool, delay time.Duration) {
 		p:          p,
 		supervised: supervised,
 		delay:      delay,
-		argv:       append([]string{Binary(p.tb, p.Version)}, p.Args...),
+		argv:       []string{Binary(p.tb, p.Version)},
 		preStart:   slices.Clone(p.PreStart),
 		env:        inheritedEnvironment(),
 		began:      make(chan error, 1),
