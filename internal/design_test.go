@@ -19,16 +19,12 @@ func TestDesign(t *testing.T) {
 	t.Parallel()
 	const limit = 200
 	text, err := os.ReadFile("../DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := strings.Count(string(text), "\n"); n > limit {
 		t.Errorf("DESIGN.md has %d lines, more than %d", n, limit)
 	}
 	rules, err := exec.CommandContext(t.Context(), "go", "doc", "-all", "-u", "./membership").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	named := decisions.FindAllStringSubmatch(string(text), -1)
 	for _, n := range named {
 		if !strings.Contains(string(rules), "func "+n[1]+"(") {

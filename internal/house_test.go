@@ -113,9 +113,7 @@ func load(t *testing.T) house {
 		}
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
 		room, err := config.Check(p.ImportPath, h.set, files, info)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		own[p.ImportPath], h.rooms, h.info[room] = room, append(h.rooms, room), info
 	}
 }
@@ -129,9 +127,7 @@ func (h house) parse(t *testing.T, dir string, names []string) (files []*ast.Fil
 	t.Helper()
 	for _, name := range names {
 		file, err := parser.ParseFile(h.set, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files = append(files, file)
 	}
 	return files
@@ -325,4 +321,12 @@ func fulfils(o types.Object, known map[string][]*types.Interface) bool {
 		receiver = p.Elem()
 	}
 	return slices.ContainsFunc(known[o.Name()], func(i *types.Interface) bool { return types.Implements(types.NewPointer(receiver), i) })
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -40,9 +40,7 @@ type planted struct{ name, by string }
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("proofs.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	suites, named, mistakes := map[string]suite{}, map[string]string{}, []planted(nil)
 	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || file == "proofs.txt" || !slices.Contains([]string{".go", ".txt", ".sh"}, path.Ext(file)) {
@@ -60,13 +58,9 @@ func TestProofs(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	design, err := os.ReadFile("../DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, rule := range decisions.FindAllStringSubmatch(string(design), -1) {
 		named[rule[1]] = "DESIGN.md"
 	}
@@ -222,9 +216,7 @@ func unseen(proofs []proof, mistakes []planted, suites map[string]suite) (out []
 func rowsOf(t *testing.T, source []byte) (out []planted) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range ast.Preorder(file) {
 		if row, ok := n.(*ast.CompositeLit); ok && row.Type == nil && len(row.Elts) == 5 {
 			texts := literals(row)

@@ -39,9 +39,7 @@ func TestLicences(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, list)), &bom); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(read(t, list)), &bom))
 	if len(bom.Components) < 20 {
 		t.Fatalf("only %d modules are said to be in the binary", len(bom.Components))
 	}
@@ -68,9 +66,7 @@ func TestChangelog(t *testing.T) {
 	put(t, dir, ".changes/added-another.md", "Another thing.\n")
 	put(t, dir, ".changes/README.md", "What this is.\n")
 	script, err := filepath.Abs(filepath.Join(root, "tools", "changelog"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	env := []string{"CHANGELOG_ROOT=" + dir}
 	if got, want := run(t, env, script, "check"), "2 fragments\n"; got != want {
 		t.Errorf("check says %q, want %q", got, want)

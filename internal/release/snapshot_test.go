@@ -24,9 +24,7 @@ const root = "../.."
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, "bin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return etcdtest.Need(t, path)
 }
 
@@ -58,9 +56,7 @@ func put(t *testing.T, dir, name, text string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // snapshot builds a release for this platform into a test directory, with the
@@ -102,9 +98,7 @@ func signer(t *testing.T) []string {
 	}
 	// Not below t.TempDir: the path of its socket must be short.
 	home, err := os.MkdirTemp("", "gpg-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	env := []string{"GNUPGHOME=" + home}
 	t.Cleanup(func() {
 		kill := exec.Command("gpgconf", "--kill", "all") // the agent that gpg started
@@ -136,9 +130,7 @@ func TestSnapshot(t *testing.T) {
 
 	const name = "terraform-provider-etcd"
 	var metadata struct{ Version string }
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(dist, "metadata.json"))), &metadata); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(read(t, filepath.Join(dist, "metadata.json"))), &metadata))
 	prefix := name + "_" + metadata.Version
 	platform := runtime.GOOS + "_" + runtime.GOARCH
 	archive := prefix + "_" + platform + ".zip"
@@ -157,9 +149,7 @@ func TestSnapshot(t *testing.T) {
 	})
 
 	files, err := zip.OpenReader(filepath.Join(dist, archive))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer files.Close()
 	var held []string
 	for _, file := range files.File {
@@ -182,9 +172,7 @@ func TestSnapshot(t *testing.T) {
 	mirror := t.TempDir()
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		dir := filepath.Join(mirror, host, "terraform-provider-etcd", "etcd")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(dir, 0o755))
 		if err := os.Symlink(filepath.Join(dist, archive), filepath.Join(dir, archive)); err != nil {
 			t.Fatal(err)
 		}
@@ -209,8 +197,14 @@ func TestSnapshot(t *testing.T) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
+	must(t, err)
+	return string(text)
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
 }

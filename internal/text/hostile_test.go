@@ -221,14 +221,10 @@ func (f *filler) value(v reflect.Value, depth int) {
 func constants(t *testing.T, pattern, typ string) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok || len(spec.Values) != 1 {
@@ -237,9 +233,7 @@ func constants(t *testing.T, pattern, typ string) (out []string) {
 			name, ok := spec.Type.(*ast.Ident)
 			if value, is := spec.Values[0].(*ast.BasicLit); ok && is && name.Name == typ {
 				s, err := strconv.Unquote(value.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				out = append(out, s)
 			}
 			return true

@@ -129,15 +129,11 @@ func TestInputTexts(t *testing.T) {
 func TestEveryTextIsRendered(t *testing.T) {
 	made := regexp.MustCompile(`(?m)^func ([A-Z]\w*)\(.*\) Message \{$|^var ([A-Z]\w*) = (?:of[123]|New|filled)\b`)
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	texts, tests := map[string]string{}, ""
 	for _, file := range files {
 		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if strings.HasSuffix(file, "_test.go") && file != "hostile_test.go" { // which renders them for no user
 			tests += string(source)
 		}
@@ -159,9 +155,7 @@ func TestEveryTextIsRendered(t *testing.T) {
 // Test that a shell parses any key as one word.
 func TestShellWord(t *testing.T) {
 	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, key := range []string{
 		"/_terraform/etcd/1/members/name:a", "/a b", "/it's", "/$(touch x)`touch x`;&|<>\"\\*?[]{}~#!", "/a\nb\x1b", "/é", "/\xff", "/\u202e",
 	} {
@@ -175,16 +169,12 @@ func TestShellWord(t *testing.T) {
 // Test that every guide that a text names exists.
 func TestGuidesExist(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	named := regexp.MustCompile(`guides \+ ?"([a-z-]+)|guides\+"([a-z-]+)`)
 	count := 0
 	for _, file := range files {
 		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, found := range named.FindAllStringSubmatch(string(source), -1) {
 			count++
 			if pages, err := filepath.Glob("../../templates/guides/" + found[1] + found[2] + ".md*"); err != nil || len(pages) != 1 {
