@@ -35,7 +35,11 @@ func answering(kinds ...connection.Kind) error {
 	gone := &connection.Unreachable{}
 	for i, kind := range kinds {
 		endpoint := fmt.Sprintf("https://10.0.1.%d:2379", 10+i)
-		gone.Answers = append(gone.Answers, connection.Answer{Endpoint: endpoint, Err: &connection.Error{Endpoint: endpoint, Kind: kind, Err: errors.New("the original error")}})
+		cause := errors.New("the original error")
+		if kind == connection.Timeout {
+			cause = context.DeadlineExceeded
+		}
+		gone.Answers = append(gone.Answers, connection.Answer{Endpoint: endpoint, Err: &connection.Error{Endpoint: endpoint, Kind: kind, Err: cause}})
 	}
 	return gone
 }
@@ -279,11 +283,7 @@ func TestPlanRules(t *testing.T) {
 // with testdata/bootstrap.txt. UPDATE=1 rewrites the file. Every refusal of a
 // plan contains the command that destroys everything instead.
 func TestBootstrapTexts(t *testing.T) {
-	const at = "https://10.0.0.1:2379"
-	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: errors.New("connection refused")}}}
-	kind := func(k connection.Kind) error {
-		return &connection.Unreachable{Answers: []connection.Answer{{Endpoint: at, Err: &connection.Error{Endpoint: at, Kind: k, Err: errors.New("the original error")}}}}
-	}
+	answers := answering(connection.Refused)
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	all := unnamed(
 		DiscoveryBootstrapped("replace", []string{"c", "a", "b"}),
@@ -294,10 +294,10 @@ func TestBootstrapTexts(t *testing.T) {
 		DiscoveryMayHaveFormed("replace", DiscoverySizeDoubtful(3, []string{"b", "c", "a"})),
 		DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater),
 		DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints.Detail),
-		Explain(reconfigure.ActionAdd, "a", &reconfigure.NoCluster{Name: "a", Forming: true, Cause: kind(connection.Refused)}),
+		Explain(reconfigure.ActionAdd, "a", &reconfigure.NoCluster{Name: "a", Forming: true, Cause: answers}),
 		ImportClusterID("x"),
 		ImportOtherCluster("2a", two),
-		ImportClusterSilent("2a", kind(connection.Refused)),
+		ImportClusterSilent("2a", answers),
 	)
 	mustBeTexts(t, "bootstrap.txt", all)
 	for _, c := range all {

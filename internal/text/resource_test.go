@@ -6,7 +6,6 @@ package text
 import (
 	"context"
 	"errors"
-	"syscall"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -32,16 +31,7 @@ func TestResourceTexts(t *testing.T) {
 		}
 		return s
 	}
-	refused := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED}
-	silent := &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.Timeout, Err: context.DeadlineExceeded}
-	wrong := &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.WrongPassword, Err: errors.New("authentication failed")}
-	gone := &connection.Unreachable{Answers: []connection.Answer{
-		{Endpoint: "https://10.0.0.1:2379", Err: refused}, {Endpoint: "https://10.0.0.2:2379", Err: silent},
-	}}
-	noLogin := &connection.Unreachable{Answers: []connection.Answer{
-		{Endpoint: "https://10.0.0.1:2379", Err: refused},
-		{Endpoint: "https://10.0.0.2:2379", Err: &connection.Error{Endpoint: "https://10.0.0.2:2379", Kind: connection.NoLogin, Err: context.DeadlineExceeded}},
-	}}
+	gone, noLogin := answering(connection.Refused, connection.Timeout), answering(connection.Refused, connection.NoLogin)
 	kept := func(code membership.Code, cause error) error {
 		e := membership.Evidence{}
 		for _, a := range endpointsOf(cause) {
@@ -94,7 +84,7 @@ func TestResourceTexts(t *testing.T) {
 		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,
 			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
 		{"not refreshed", NotRefreshed(gone)},
-		{"not refreshed, wrong password", NotRefreshed(&connection.Unreachable{Answers: []connection.Answer{{Endpoint: "https://10.0.0.1:2379", Err: wrong}}})},
+		{"not refreshed, wrong password", NotRefreshed(answering(connection.WrongPassword))},
 		{"not refreshed, no login", NotRefreshed(noLogin)},
 		{"removal, no login", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, noLogin))},
 		{"backstop skipped", BackstopSkipped("d", gone)},
@@ -114,17 +104,15 @@ func TestResourceTexts(t *testing.T) {
 		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: gone})},
 		{"no cluster yet", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: gone})},
-		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: &connection.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}, {Endpoint: silent.Endpoint, Err: silent}}}})},
-		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: &connection.Unreachable{Answers: []connection.Answer{{
-			Endpoint: "https://10.0.0.3:2379", Err: &connection.Error{Endpoint: "https://10.0.0.3:2379", Kind: connection.Learner, Err: errors.New("rpc not supported for learner")}}}}})},
+		{"no list: wrong password", Explain("configure", "d", &reconfigure.NoCluster{Name: "d", Cause: answering(connection.WrongPassword, connection.Timeout)})},
+		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: answering(connection.Learner)})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
 		{"quorum lost", Explain("remove", "a", kept(membership.NotStated, &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
 			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}}))},
 		{"unreachable", Explain("remove", "d", kept(membership.NotStated, gone))},
 		{"unreachable, has its quorum again", Explain("remove", "d", kept(membership.HasQuorum, gone))},
-		{"unreachable, an untrusted certificate", Explain("remove", "d", kept(membership.MayServe, &connection.Unreachable{Answers: []connection.Answer{
-			{Endpoint: "https://10.0.0.1:2379", Err: &connection.Error{Endpoint: "https://10.0.0.1:2379", Kind: connection.UnknownCA, Err: context.DeadlineExceeded}}}}))},
-		{"unreachable, wrong password", Explain("remove", "d", &connection.Unreachable{Answers: []connection.Answer{{Endpoint: wrong.Endpoint, Err: wrong}}})},
+		{"unreachable, an untrusted certificate", Explain("remove", "d", kept(membership.MayServe, answering(connection.UnknownCA)))},
+		{"unreachable, wrong password", Explain("remove", "d", answering(connection.WrongPassword))},
 		{"permission denied", Explain("add", "d", errors.Join(cluster.ErrPermission))},
 		{"record changed", Explain("add", "d", cluster.ErrRecordChanged)},
 		{"interrupted", Explain("add", "d", context.Canceled)},
