@@ -230,7 +230,7 @@ func (h house) calls() map[types.Object]bool {
 	names := map[string]map[string]bool{} // the packages whose tests select a name
 	for path, files := range h.tests {
 		for _, file := range files {
-			ast.Inspect(file, func(n ast.Node) bool {
+			for n := range ast.Preorder(file) {
 				name := ""
 				switch n := n.(type) {
 				case *ast.SelectorExpr:
@@ -244,8 +244,7 @@ func (h house) calls() map[types.Object]bool {
 					names[name] = map[string]bool{}
 				}
 				names[name][path] = true
-				return true
-			})
+			}
 		}
 	}
 	for _, room := range h.rooms {

@@ -46,26 +46,23 @@ func TestNoTestPassesInSilence(t *testing.T) {
 // silent returns the ifs of the tests of a file that at most log before they
 // return from the test. After t.Failed() that is no pass.
 func silent(file *ast.File) (out []token.Pos) {
-	look := func(body *ast.BlockStmt) {
-		for _, s := range body.List {
-			if branch, ok := s.(*ast.IfStmt); ok && !calls(branch.Cond, "Failed") && onlyReturns(branch.Body.List) {
+	for n := range ast.Preorder(file) {
+		var kind *ast.FuncType
+		var body []ast.Stmt
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if strings.HasPrefix(n.Name.Name, "Test") {
+				kind, body = n.Type, n.Body.List
+			}
+		case *ast.FuncLit:
+			kind, body = n.Type, n.Body.List
+		}
+		for _, s := range body {
+			if branch, ok := s.(*ast.IfStmt); ok && isTest(kind) && !calls(branch.Cond, "Failed") && onlyReturns(branch.Body.List) {
 				out = append(out, branch.Pos())
 			}
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			if isTest(n.Type) && strings.HasPrefix(n.Name.Name, "Test") {
-				look(n.Body)
-			}
-		case *ast.FuncLit:
-			if isTest(n.Type) {
-				look(n.Body)
-			}
-		}
-		return true
-	})
 	return out
 }
 
