@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
 
 // script is a store whose beats return the scripted results in order, then
@@ -57,7 +58,7 @@ func (s *script) Delete(context.Context, claim.Entry) error {
 func start(t *testing.T, s *script, o claim.Options) *claim.Claim {
 	t.Helper()
 	o.Key, o.Value, o.TTL = key, "v0", 9*time.Second
-	c, err := claim.Start(context.Background(), s, realTime{}, o)
+	c, err := claim.Start(context.Background(), s, clock.System{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestAClaimNeedsAValue(t *testing.T) {
-	if _, err := claim.Start(context.Background(), &script{}, realTime{}, claim.Options{Key: key, TTL: time.Second}); err == nil || err.Error() != "a claim needs a value" {
+	if _, err := claim.Start(context.Background(), &script{}, clock.System{}, claim.Options{Key: key, TTL: time.Second}); err == nil || err.Error() != "a claim needs a value" {
 		t.Errorf("got %v", err)
 	}
 }

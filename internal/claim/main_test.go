@@ -4,7 +4,6 @@
 package claim_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -20,22 +19,6 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
-}
-
-// realTime is the clock of tests against real servers, and in a bubble.
-type realTime struct{}
-
-func (realTime) Now() time.Time { return time.Now() }
-
-func (realTime) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // storeAt returns the store of an API at the endpoints.

@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
@@ -126,7 +127,7 @@ func TestALeaseThatEndsBeforeTheKeyIsWritten(t *testing.T) {
 		pool := &connection.Pool{World: n.Run("slow")}
 		defer pool.Close()
 		route := &slow{Route: cluster.New(s, pool), before: func() { time.Sleep(time.Minute) }}
-		c, err := claim.Start(t.Context(), claim.NewV3(route, s, pool), realTime{}, claim.Options{Key: key, Value: "late", TTL: 30 * time.Second})
+		c, err := claim.Start(t.Context(), claim.NewV3(route, s, pool), clock.System{}, claim.Options{Key: key, Value: "late", TTL: 30 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

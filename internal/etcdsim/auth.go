@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,8 +123,6 @@ func (u *users) manage(request proto.Message, h *pb.ResponseHeader) (proto.Messa
 		return &pb.AuthDisableResponse{Header: h}, nil
 	case *pb.AuthUserAddRequest:
 		return &pb.AuthUserAddResponse{Header: h}, u.addUser(r)
-	case *pb.AuthUserChangePasswordRequest:
-		return &pb.AuthUserChangePasswordResponse{Header: h}, u.setPassword(r)
 	case *pb.AuthUserGrantRoleRequest:
 		return &pb.AuthUserGrantRoleResponse{Header: h}, u.grant(r.User, r.Role)
 	case *pb.AuthRoleAddRequest:
@@ -166,18 +163,6 @@ func (u *users) addUser(r *pb.AuthUserAddRequest) error {
 	}
 	u.users[r.Name] = &user{password: r.Password}
 	u.revision++
-	return nil
-}
-
-// setPassword ends the logins of the user too.
-func (u *users) setPassword(r *pb.AuthUserChangePasswordRequest) error {
-	one := u.users[r.Name]
-	if one == nil {
-		return rpctypes.ErrGRPCUserNotFound
-	}
-	one.password = r.Password
-	u.revision++
-	maps.DeleteFunc(u.tokens, func(_ string, t *token) bool { return t.user == r.Name })
 	return nil
 }
 

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -79,41 +77,18 @@ func (m member) status(tb etcdtest.TB) *clientv3.StatusResponse {
 	return st
 }
 
-// list returns the members as lines.
-func lines(members []*pb.Member) (out []string) {
-	for _, m := range members {
-		out = append(out, fmt.Sprintf("%x %q %v %v %v", m.ID, m.Name, m.PeerURLs, len(m.ClientURLs), m.IsLearner))
-	}
-	return out
-}
-
-func (m member) list(tb etcdtest.TB) []*pb.Member {
-	tb.Helper()
-	got, err := m.MemberList(within(tb))
-	ok(tb, err)
-	if !slices.IsSortedFunc(got.Members, func(a, b *pb.Member) int { return int(int64(a.ID>>1) - int64(b.ID>>1)) }) {
-		tb.Fatalf("not in the order of the IDs: %v", lines(got.Members))
-	}
-	return got.Members
-}
-
-// leader waits until all of the members name the same one, and returns it with the
-// others.
-func leader(tb etcdtest.TB, members []member) (lead member, others []member) {
+// leader waits until all of the members name the same one, and returns it.
+func leader(tb etcdtest.TB, members []member) (lead member) {
 	tb.Helper()
 	etcdtest.Eventually(tb, "a leader", func() error {
-		lead, others = member{}, nil
 		names := map[uint64]bool{}
 		for _, m := range members {
 			var st *clientv3.StatusResponse
 			if err := short(func(ctx context.Context) (err error) { st, err = m.Status(ctx, m.ClientURL()); return err }); err != nil {
 				return err
 			}
-			names[st.Leader] = true
-			if st.Leader == st.Header.MemberId {
+			if names[st.Leader] = true; st.Leader == st.Header.MemberId {
 				lead = m
-			} else {
-				others = append(others, m)
 			}
 		}
 		if lead.server == nil || len(names) != 1 {
@@ -121,38 +96,33 @@ func leader(tb etcdtest.TB, members []member) (lead member, others []member) {
 		}
 		return nil
 	})
-	return lead, others
+	return lead
 }
 
-// add adds a member as soon as its cluster counts as healthy.
-func add(tb etcdtest.TB, m member, learner bool, peerURLs ...string) *pb.Member {
+// add adds a learner as soon as the cluster counts as healthy.
+func add(tb etcdtest.TB, m member, peerURL string) (id uint64) {
 	tb.Helper()
-	var added *pb.Member
 	etcdtest.Eventually(tb, "an add", func() error {
-		do := m.MemberAdd
-		if learner {
-			do = m.MemberAddAsLearner
-		}
-		got, err := do(within(tb), peerURLs)
+		got, err := m.MemberAddAsLearner(within(tb), []string{peerURL})
 		if err == nil {
-			added = got.Member
+			id = got.Member.ID
 		} else if !errors.Is(err, rpctypes.ErrUnhealthy) {
-			tb.Fatalf("add %v: %v", peerURLs, err)
+			tb.Fatalf("add %v: %v", peerURL, err)
 		}
 		return err
 	})
-	return added
+	return id
 }
 
 // The health interval counts from the connection of the voters, so from after their
 // start.
 func healthIntervalCase(tb etcdtest.TB, s system) {
 	m := open(tb, s.servers...)[1]
-	learner := add(tb, m, true, "http://127.0.0.1:1")
+	learner := add(tb, m, "http://127.0.0.1:1")
 	if took := time.Since(s.began); took < interval {
 		tb.Fatalf("healthy %v after the start", took)
 	}
-	_, err := m.MemberRemove(within(tb), learner.ID)
+	_, err := m.MemberRemove(within(tb), learner)
 	ok(tb, err)
 }
 
@@ -166,19 +136,17 @@ func oneSecondCase(tb etcdtest.TB, s system) {
 	etcdtest.Eventually(tb, "three changes within one second", func() error {
 		port++
 		url := fmt.Sprint("http://127.0.0.1:", port)
-		first := add(tb, m, true, url)
+		first := add(tb, m, url)
 		at := time.Now()
-		_, err := m.MemberRemove(ctx, first.ID)
+		_, err := m.MemberRemove(ctx, first)
 		ok(tb, err)
-		_, err = m.MemberAddAsLearner(ctx, []string{url})
-		if uint64(membership.ComputeMemberID([]string{url}, "", &at)) == first.ID && time.Now().Unix() == at.Unix() {
+		again, err := m.MemberAddAsLearner(ctx, []string{url})
+		if uint64(membership.ComputeMemberID([]string{url}, "", &at)) == first && time.Now().Unix() == at.Unix() {
 			refused(tb, err, rpctypes.ErrMemberNotFound)
 			return nil
 		}
 		if err == nil {
-			list := m.list(tb)
-			learner := list[slices.IndexFunc(list, func(m *pb.Member) bool { return m.IsLearner })]
-			_, err = m.MemberRemove(ctx, learner.ID)
+			_, err = m.MemberRemove(ctx, again.Member.ID)
 		}
 		return errors.Join(err, errors.New("the second was over"))
 	})
@@ -230,7 +198,7 @@ func expiryCase(tb etcdtest.TB, s system) {
 
 func statusCase(tb etcdtest.TB, s system) {
 	ms := open(tb, s.servers...)
-	lead, _ := leader(tb, ms)
+	lead := leader(tb, ms)
 	want := lead.status(tb)
 	for _, m := range ms {
 		st := m.status(tb)

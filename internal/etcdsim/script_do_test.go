@@ -37,7 +37,7 @@ func (p *script) leads(names ...string) (lead string) {
 	for _, name := range all {
 		ms = append(ms, p.servers[name].member)
 	}
-	leading, _ := leader(p, ms)
+	leading := leader(p, ms)
 	followers := 0
 	for i, name := range all {
 		as := name

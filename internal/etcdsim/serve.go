@@ -96,8 +96,7 @@ func (p *Process) serve(ctx context.Context, request proto.Message) (proto.Messa
 		return p.downgrade(ctx, r)
 	case *pb.AuthenticateRequest:
 		return p.login(ctx, r)
-	case *pb.AuthEnableRequest, *pb.AuthDisableRequest, *pb.AuthUserAddRequest, *pb.AuthUserChangePasswordRequest, *pb.AuthUserGrantRoleRequest,
-		*pb.AuthRoleAddRequest, *pb.AuthRoleGrantPermissionRequest:
+	case *pb.AuthEnableRequest, *pb.AuthDisableRequest, *pb.AuthUserAddRequest, *pb.AuthUserGrantRoleRequest, *pb.AuthRoleAddRequest, *pb.AuthRoleGrantPermissionRequest:
 		return p.manage(ctx, r)
 	}
 	return nil, status.Errorf(codes.Unimplemented, "%T is not simulated", request)

@@ -38,16 +38,6 @@ func (p *Process) at(t *testing.T, run string) *clientv3.Client {
 	return c
 }
 
-// join adds a learner and starts it.
-func join(t *testing.T, c *Cluster, via *Process, name string) *Process {
-	t.Helper()
-	p := c.NewProcess(name, via.Version)
-	_, err := via.at(t, "test").MemberAddAsLearner(t.Context(), []string{p.PeerURL})
-	ok(t, err)
-	ok(t, p.Start())
-	return p
-}
-
 // A removal whose call timed out is applied when the leader finds a quorum again.
 func TestLateRemoval(t *testing.T) {
 	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, _ *Cluster, p map[string]*Process) {
@@ -121,8 +111,8 @@ func TestWipedMember(t *testing.T) {
 	})
 }
 
-// --max-learners, and the end of watches that need a leader.
-func TestOptions(t *testing.T) {
+// A watch that needs a leader ends without one.
+func TestRequireLeader(t *testing.T) {
 	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, c *Cluster, p map[string]*Process) {
 		a := p["a"].at(t, "test")
 		watch := a.Watch(clientv3.WithRequireLeader(t.Context()), "key")
@@ -134,12 +124,5 @@ func TestOptions(t *testing.T) {
 			t.Error("a watch without a leader")
 		}
 		c.Heal()
-		n := &Network{MaxLearners: 2}
-		one := n.Form("3.6.16", "one")
-		time.Sleep(healthInterval)
-		join(t, one, one.processes[0], "two")
-		join(t, one, one.processes[0], "three")
-		_, err = one.processes[0].at(t, "test").MemberAddAsLearner(t.Context(), []string{"http://four:2380"})
-		refused(t, err, rpctypes.ErrTooManyLearners)
 	})
 }

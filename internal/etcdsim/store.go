@@ -134,8 +134,8 @@ func (s *store) writable(r *pb.PutRequest) error {
 	if _, ok := s.leases[r.Lease]; r.Lease != 0 && !ok {
 		return rpctypes.ErrGRPCLeaseNotFound
 	}
-	if (r.IgnoreValue || r.IgnoreLease) && s.kvs[string(r.Key)] == nil {
-		return rpctypes.ErrGRPCKeyNotFound
+	if r.IgnoreValue || r.IgnoreLease {
+		return status.Error(codes.Unimplemented, "a put that keeps the value or the lease is not simulated")
 	}
 	return nil
 }
@@ -146,12 +146,6 @@ func (s *store) put(r *pb.PutRequest) *pb.PutResponse {
 	kv := &mvccpb.KeyValue{Key: r.Key, Value: r.Value, Lease: r.Lease, CreateRevision: s.rev + 1, ModRevision: s.rev + 1, Version: 1}
 	if old != nil {
 		kv.CreateRevision, kv.Version = old.CreateRevision, old.Version+1
-	}
-	if r.IgnoreValue {
-		kv.Value = old.Value
-	}
-	if r.IgnoreLease {
-		kv.Lease = old.Lease
 	}
 	s.kvs[string(r.Key)] = kv
 	s.history = append(s.history, event{kv: kv, prev: old})

@@ -141,7 +141,7 @@ func (s *store) permitted(who identity, request proto.Message) error {
 		err = u.may(who, authpb.Permission_READ, r.Key, r.RangeEnd)
 	case *pb.PutRequest:
 		if err = u.may(who, authpb.Permission_WRITE, r.Key, nil); err == nil {
-			err = s.mayUse(who, authpb.Permission_WRITE, r.Lease)
+			err = s.mayUse(who, r.Lease)
 		}
 		if err == nil && r.PrevKv {
 			err = u.may(who, authpb.Permission_READ, r.Key, nil)
@@ -178,13 +178,13 @@ func operation(o *pb.RequestOp) proto.Message {
 	return nil
 }
 
-// mayUse reports whether a user may READ or WRITE all keys of a lease.
-func (s *store) mayUse(who identity, kind authpb.Permission_Type, lease int64) error {
+// mayUse reports whether a user may write all keys of a lease.
+func (s *store) mayUse(who identity, lease int64) error {
 	if lease == 0 || s.users.admin(who) == nil {
 		return nil
 	}
 	for _, key := range s.attached(lease) {
-		if err := s.users.may(who, kind, key, nil); err != nil {
+		if err := s.users.may(who, authpb.Permission_WRITE, key, nil); err != nil {
 			return err
 		}
 	}
