@@ -4,8 +4,6 @@
 package provider
 
 import (
-	"cmp"
-	"fmt"
 	"testing"
 	"time"
 
@@ -94,36 +92,6 @@ func TestValidateReadsNoFiles(t *testing.T) {
 				t.Errorf("want %d errors, got %v", c.errors, resp.Diagnostics)
 			}
 		})
-	}
-}
-
-// Only the ID of a cluster with names of its members states that they are gone. It comes
-// from the environment of the run, and from nowhere else.
-func TestClusterLost(t *testing.T) {
-	for value, want := range map[string]string{
-		"": "0 []", "8e9e05c52164694d:b": "8e9e05c52164694d [b]", "2A:b,c": "2a [b c]", "true": "", "yes": "", "0": "", "0:b": "",
-		"0x2a:b": "", "2a": "", "2a:": "", "2a:b,": "", "b,c": "", ":b": "",
-	} {
-		r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_CLUSTER_LOST": value}[k] }}
-		s := r.clusterLost()
-		if got := fmt.Sprint(s.Cluster, " ", s.Gone); r.diags.HasError() != (want == "") || got != cmp.Or(want, "0 []") {
-			t.Errorf("%q: got %s, %v, want %s", value, got, r.diags, want)
-		}
-	}
-	if _, argument := attributes()["cluster_lost"]; argument {
-		t.Error("it is an argument, which outlives the run")
-	}
-}
-
-// Only the ID of a member with the number of its change states that peer URLs are in use.
-func TestURLsInUse(t *testing.T) {
-	for value, want := range map[string]int{
-		"": 0, "8e9e05c52164694d:57": 1, "8e9e05c52164694d:57,2a:58": 2, "true": -1, "2a": -1, "2a:": -1, ":57": -1, "2a:b": -1, "0:57": -1, "2a:57,": -1,
-	} {
-		r := &reader{getenv: func(k string) string { return map[string]string{"ETCD_PEER_URLS_IN_USE": value}[k] }}
-		if got := r.urlsInUse(); r.diags.HasError() != (want < 0) || len(got) != max(want, 0) {
-			t.Errorf("%q: got %v, %v", value, got, r.diags)
-		}
 	}
 }
 

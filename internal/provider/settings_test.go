@@ -43,7 +43,7 @@ func TestSettings(t *testing.T) {
 				}
 				v = string(content)
 			}
-			if strings.HasPrefix(name, "ETCDCTL_") {
+			if strings.HasPrefix(name, "ETCD") {
 				environment[name] = text
 			} else {
 				b[name] = v
@@ -53,8 +53,16 @@ func TestSettings(t *testing.T) {
 		if r.unknown {
 			t.Error("unknown")
 		}
-		return date.ReplaceAllString(strings.ReplaceAll(described(s, r), dir, "PKI"), "DATE")
+		lost, inUse := r.clusterLost(), r.urlsInUse()
+		out := described(s, r)
+		if lost.Cluster > 0 || len(inUse) > 0 {
+			out += fmt.Sprintln("lost", lost.Cluster, lost.Gone, "in use", inUse)
+		}
+		return date.ReplaceAllString(strings.ReplaceAll(out, dir, "PKI"), "DATE")
 	})
+	if _, argument := attributes()["cluster_lost"]; argument {
+		t.Error("the statement that a cluster is lost is an argument, which outlives the run")
+	}
 }
 
 // described is what the provider makes of a block and an environment: the settings, unless
