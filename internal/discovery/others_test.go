@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Test that no delete in the product affects more than one key: none uses a
@@ -53,13 +51,5 @@ func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
 	})
 	if err != nil || deletes < 8 {
 		t.Errorf("%d deletes found, %v", deletes, err)
-	}
-}
-
-// Test an answer with fewer results than requested.
-func TestOccupantsThatAreNotInTheAnswer(t *testing.T) {
-	t.Parallel()
-	if err := occupied(&clientv3.TxnResponse{}); err != nil {
-		t.Errorf("got %v", err)
 	}
 }

@@ -126,3 +126,48 @@ func TestRequireLeader(t *testing.T) {
 		c.Heal()
 	})
 }
+
+// A process that listens at its new address is connected again, also if the address of
+// only one of two processes is right.
+func TestPeerURL(t *testing.T) {
+	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, c *Cluster, p map[string]*Process) {
+		a, b := p["a"], p["b"]
+		moved := func(q *Process, url string) {
+			t.Helper()
+			_, err := a.at(t, "test").MemberUpdate(t.Context(), q.ID(), []string{url})
+			ok(t, err)
+		}
+		state := func(q *Process) string {
+			q.PowerOff()
+			ok(t, q.Start())
+			time.Sleep(2 * electionTimeout)
+			return line(c.Leader() != nil, !a.activeSince(b.id).IsZero(), !b.activeSince(a.id).IsZero(), b.contact)
+		}
+		moved(b, "http://b.example:3380")
+		same(t, "the list has an address where b does not listen", state(b), "true false true true")
+		b.PowerOff()
+		b.PeerURL = "http://b.example:3380"
+		same(t, "b listens there", state(b), "true true true true")
+		moved(a, "http://a.example:3380")
+		moved(b, "http://b.example:2380")
+		moved(p["c"], "http://c.example:3380")
+		same(t, "all are wrong", state(b), "true false false false")
+	})
+}
+
+// An initial member that has run is not started as a new one, and no other process is one.
+// That initial members form a cluster is seen wherever machines boot, in package simulated.
+func TestStatic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := (&Network{}).Static("token", map[string][]string{"a": {PeerURL("a")}, "b": {PeerURL("b")}})
+		ok(t, err)
+		a, b := c.NewProcess("a", "3.6.16"), c.NewProcess("b", "3.6.16")
+		ok(t, a.StartNew())
+		ok(t, b.StartNew())
+		time.Sleep(2 * electionTimeout)
+		b.PowerOff()
+		b.Wipe()
+		refused(t, b.StartNew(), errStarted)
+		refused(t, c.NewProcess("d", "3.6.16").StartNew(), errUnequal)
+	})
+}

@@ -26,9 +26,9 @@ import (
 )
 
 // download returns the database in a snapshot. The hash behind it must be right.
-func download(tb etcdtest.TB, ctx context.Context, m *clientv3.Client) (db []byte, version string) { //nolint:revive // the test comes first
+func download(tb etcdtest.TB, m member) (db []byte, version string) {
 	tb.Helper()
-	resp, err := m.SnapshotWithVersion(ctx)
+	resp, err := m.SnapshotWithVersion(within(tb))
 	ok(tb, err)
 	all, err := io.ReadAll(resp.Snapshot)
 	ok(tb, err)
@@ -46,7 +46,7 @@ func snapshotCase(tb etcdtest.TB, s system) {
 		tb.Helper()
 		for _, m := range ms {
 			revision(tb, m) // so that it has applied everything
-			db, version := download(tb, within(tb), m.Client)
+			db, version := download(tb, m)
 			want := ""
 			if s.version.from36() {
 				want = string(s.version)[:4] + "0"
