@@ -8,28 +8,21 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 )
-
-// handClock is a clock that only Sleep advances.
-type handClock struct{ now time.Time }
-
-func (c *handClock) Now() time.Time { return c.now }
-func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
-	c.now = c.now.Add(d)
-	return ctx.Err()
-}
 
 // foreign is a store in which another process holds the key; at returns its entry.
 // No server can be brought into the state of a key that outlives its lease.
 type foreign struct {
 	Store
-	clock *handClock
 	begin time.Time
 	at    func(time.Duration) Entry
 }
 
-func (f *foreign) entry() Entry { return f.at(f.clock.now.Sub(f.begin)) }
+func (f *foreign) entry() Entry { return f.at(time.Since(f.begin)) }
 
 func (f *foreign) Create(context.Context, string, string, time.Duration) (Entry, error) {
 	return Entry{}, &HeldError{f.entry()}
@@ -57,33 +50,20 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 		"one orphan after the other": {at: func(d time.Duration) Entry { return Entry{Value: "x", orphan: int(d/time.Second)%4 != 0} },
 			least: limit, most: limit + 2*maxPoll, never: true},
 	} {
-		clock := &handClock{now: time.Unix(1000, 0)}
-		store := &foreign{clock: clock, begin: clock.now, at: test.at}
-		ctx := &untilThen{Context: t.Context(), clock: clock, end: clock.now.Add(limit)}
-		l := &Lock{Store: store, TTL: LockTTL, Clock: clock}
-		_, err := l.Acquire(ctx, 1, "test", nil)
-		var busy *BusyError
-		if !errors.As(err, &busy) || busy.Entry.Forever == test.never || errors.Is(err, ErrForever) == test.never {
-			t.Errorf("%s: %v", name, err)
-		}
-		if took := clock.now.Sub(store.begin); took < test.least || took > test.most {
-			t.Errorf("%s: it took %v, want %v to %v", name, took, test.least, test.most)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			store := &foreign{begin: time.Now(), at: test.at}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			_, err := (&Lock{Store: store, TTL: LockTTL, Clock: clock.System{}}).Acquire(ctx, 1, "test", nil)
+			var busy *BusyError
+			if !errors.As(err, &busy) || busy.Entry.Forever == test.never || errors.Is(err, ErrForever) == test.never {
+				t.Errorf("%s: %v", name, err)
+			}
+			if took := time.Since(store.begin); took < test.least || took > test.most {
+				t.Errorf("%s: it took %v, want %v to %v", name, took, test.least, test.most)
+			}
+		})
 	}
-}
-
-// untilThen is a context that ends by a test clock.
-type untilThen struct {
-	context.Context
-	clock *handClock
-	end   time.Time
-}
-
-func (u *untilThen) Err() error {
-	if u.clock.now.Before(u.end) {
-		return nil
-	}
-	return context.DeadlineExceeded
 }
 
 // A value from another program is not displayed verbatim.
