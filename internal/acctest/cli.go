@@ -92,7 +92,9 @@ func ProviderBinary(tb testing.TB) string {
 		args, cgo := []string{"build", "-trimpath", "-buildvcs=false", "-o", built.dir + string(filepath.Separator)}, "CGO_ENABLED=0"
 		if underRace() {
 			args, cgo = append(args, "-race"), "CGO_ENABLED=1"
-			if built.err = watchRaces(built.dir); built.err != nil {
+			// Its standard error would be lost in the log of the CLI, which passes the
+			// environment on.
+			if built.err = os.Setenv("GORACE", "log_path="+filepath.Join(built.dir, raceReports)); built.err != nil {
 				return
 			}
 		} else {

@@ -5,7 +5,6 @@ package acctest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -54,20 +53,6 @@ func (f *Fleet) clientConfig(names ...string) clientv3.Config {
 		cfg.DialTimeout = 30 * time.Second // for the login, which waits for a member that restarts
 	}
 	return cfg
-}
-
-// enableAuth creates the user root and turns authentication on.
-func (f *Fleet) enableAuth() {
-	f.TB.Helper()
-	ctx := etcdtest.WaitContext(f.TB)
-	c := f.Client()
-	_, err1 := c.UserAdd(ctx, "root", f.Options.Password)
-	_, err2 := c.UserGrantRole(ctx, "root", "root")
-	_, err3 := c.AuthEnable(ctx)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		f.TB.Fatalf("enable auth: %v", err)
-	}
-	f.authEnabled = true
 }
 
 // Members returns the member list by a linearizable read, which may have to wait

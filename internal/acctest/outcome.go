@@ -114,7 +114,7 @@ func (o *Outcome) String() string {
 func (o *Outcome) MustSucceed() *Outcome {
 	o.TB.Helper()
 	if o.ExitCode != 0 {
-		o.TB.Fatalf("%s: exit code %d, want 0\n%s", strings.Join(o.Args, " "), o.ExitCode, o.Report())
+		o.TB.Fatalf("want exit code 0: %s", o)
 	}
 	return o
 }
@@ -123,18 +123,9 @@ func (o *Outcome) MustSucceed() *Outcome {
 func (o *Outcome) MustBeQuiet() *Outcome {
 	o.TB.Helper()
 	if len(o.Diagnostics) > 0 {
-		o.TB.Fatalf("%s: there are diagnostics:\n%s", strings.Join(o.Args, " "), o.Report())
+		o.TB.Fatalf("there are diagnostics: %s", o)
 	}
 	return o
-}
-
-// Report returns all diagnostics as one text.
-func (o *Outcome) Report() string {
-	var b strings.Builder
-	for _, d := range o.Diagnostics {
-		b.WriteString(d.String() + "\n")
-	}
-	return b.String() + string(o.Stderr)
 }
 
 // Errors returns the errors.
@@ -153,7 +144,7 @@ func (o *Outcome) MustSay(summary string, texts ...string) {
 	o.TB.Helper()
 	errors := o.Errors()
 	if o.ExitCode != 1 || len(errors) != 1 || errors[0].Summary != summary {
-		o.TB.Fatalf("%s: exit code %d, want one error, %q, got:\n%s", strings.Join(o.Args, " "), o.ExitCode, summary, o.Report())
+		o.TB.Fatalf("want one error, %q: %s", summary, o)
 	}
 	rest := errors[0].Detail
 	for _, text := range texts {

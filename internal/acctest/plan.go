@@ -20,7 +20,7 @@ type Plan struct {
 func (p *Plan) MustBeEmpty() {
 	p.TB.Helper()
 	if p.ExitCode != 0 || len(p.Actions()) > 0 {
-		p.TB.Fatalf("the plan is not empty: exit code %d, changes %v\n%s", p.ExitCode, p.Actions(), p.Report())
+		p.TB.Fatalf("the plan is not empty, it changes %v: %s", p.Actions(), p)
 	}
 }
 

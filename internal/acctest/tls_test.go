@@ -26,7 +26,8 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	trace := filepath.Join(filepath.Dir(f.Dir), "trace.log")
 	f.Env = append(f.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+trace)
 	f.Form().MustBeQuiet()
-	f.enableAuth()
+	etcdtest.EnableAuth(t, f.Client(), password)
+	f.authEnabled = true
 	f.Settled()
 	f.Add("d")
 	f.Form().MustBeQuiet()

@@ -60,7 +60,7 @@ func figure(x float64) string {
 	return strconv.FormatFloat(x, 'f', min(max(digits, 0), 3), 64)
 }
 
-// Bound is the kind of limit of a goal.
+// Bound is the kind of limit of a goal, "" for a row without one.
 type Bound string
 
 // These are the bounds. All of them compare medians.
@@ -69,8 +69,6 @@ const (
 	Ratio Bound = "×"
 	// Value limits the provider's value, independently of the rival's.
 	Value Bound = "="
-	// None is for a row without a goal.
-	None Bound = ""
 )
 
 // Goal is the goal of a row.
@@ -125,7 +123,7 @@ func (r Row) ratio() string {
 
 func (r Row) verdict() string {
 	switch {
-	case r.Goal.Bound == None:
+	case r.Goal.Bound == "":
 		return ""
 	case r.Met():
 		return "met"

@@ -54,7 +54,9 @@ func Start(tb TB, n int, opts Options) *Cluster {
 		tb.Fatalf("etcdtest: the cluster has not formed: %v", err)
 	}
 	if opts.Password != "" {
-		c.enableAuth(ctx, tb)
+		EnableAuth(tb, newClient(tb, c.opts.clientConfig(false, c.Endpoints()...)), opts.Password)
+		// Members apply it one after the other; a read through each one proves it.
+		must(tb, c.waitReady(ctx))
 	}
 	return c
 }
@@ -81,26 +83,14 @@ func setDefault(env map[string]string, key, value string) {
 	}
 }
 
-// enableAuth creates the user root, with the password of the options, and
-// turns authentication on.
-func (c *Cluster) enableAuth(ctx context.Context, tb TB) {
+// EnableAuth creates the user root with that password and turns authentication on.
+func EnableAuth(tb TB, client *clientv3.Client, password string) {
 	tb.Helper()
-	client, err := clientv3.New(c.opts.clientConfig(false, c.Endpoints()...))
-	must(tb, err)
-	defer func() { _ = client.Close() }()
-	if _, err := client.UserAdd(ctx, user, c.opts.Password); err != nil {
-		tb.Fatalf("etcdtest: user add: %v", err)
-	}
-	if _, err := client.UserGrantRole(ctx, user, "root"); err != nil {
-		tb.Fatalf("etcdtest: user grant-role: %v", err)
-	}
-	if _, err := client.AuthEnable(ctx); err != nil {
-		tb.Fatalf("etcdtest: auth enable: %v", err)
-	}
-	// Members apply it one after the other; a read through each one proves it.
-	if err := c.waitReady(ctx); err != nil {
-		tb.Fatalf("etcdtest: after auth enable: %v", err)
-	}
+	ctx := WaitContext(tb)
+	_, err1 := client.UserAdd(ctx, user, password)
+	_, err2 := client.UserGrantRole(ctx, user, "root")
+	_, err3 := client.AuthEnable(ctx)
+	must(tb, errors.Join(err1, err2, err3))
 }
 
 // Members returns the processes with which Start formed the cluster, without those

@@ -21,17 +21,10 @@
 // refuse membership changes with "unhealthy cluster". [Cluster.AddLearner] waits for
 // this, [Cluster.WaitHealthy] does not.
 //
-// [NewProcess] prepares a single etcd, and [Cluster.NewJoiner] a new member. The
-// map [Process.Env] configures it. These methods end or stop a process:
+// These methods end or stop a [Process]:
 //
-//	Stop      SIGTERM; supervision ends     systemctl stop
 //	Kill      SIGKILL; started again        a crash
 //	PowerOff  SIGKILL; supervision ends     the machine is gone
 //	Freeze    SIGSTOP                       the machine hangs
 //	Wipe      no data directory             the disk is gone
-//
-// A [Link], created by [Proxy], can be cut. With Options.Links, [Cluster.Split]
-// cuts members off from each other while clients still reach all of them. A
-// [Writer] writes continuously, and reports afterwards the longest time without
-// an acknowledged write, and lost writes.
 package etcdtest

@@ -24,7 +24,6 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 const (
@@ -57,9 +56,6 @@ func need(t *testing.T) {
 	t.Helper()
 	if os.Getenv(askedVariable) == "" {
 		t.Skip("make test-machines boots machines")
-	}
-	for _, program := range programs {
-		etcdtest.Need(t, program)
 	}
 	if why := obstacle(); why != "" {
 		t.Skip(why)
