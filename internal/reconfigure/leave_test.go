@@ -128,7 +128,7 @@ func TestGiveUpTurn(t *testing.T) {
 // A change of peer URLs changes the record of the member too.
 func TestTheRecordFollowsThePeerURLs(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
-		b.forge("name:b", recordFor("name:b", b.member("b")))
+		b.forge(recordFor("name:b", b.member("b")))
 		b.ok(b.update(b.Context(), b.leaving("b"), "moved"))
 		r, _, err := b.engine.Cluster.Records(b.observed().ClusterID).Get(b.Context(), "name:b")
 		if want := etcdsim.PeerURL("moved"); b.member("b").PeerURLs[0] != want || err != nil || r.PeerURLs[0] != want {

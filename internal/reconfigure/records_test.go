@@ -23,13 +23,6 @@ func owned(owner string, goal Stage) JoinRequest {
 	return r
 }
 
-// record writes a record as an engine would.
-func (b *bench) record(r cluster.Record) {
-	b.Helper()
-	_, err := b.process("test").Cluster.Records(b.observed().ClusterID).Put(b.Context(), r)
-	b.ok(err)
-}
-
 // abandon joins a member that does not start, until it is on record.
 func (b *bench) abandon(who string, r JoinRequest) {
 	b.Helper()
@@ -45,7 +38,7 @@ func (b *bench) abandon(who string, r JoinRequest) {
 func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 	simulate(t, "a", func(b *bench) {
 		for owner, m := range map[string][2]string{"first": {"d", "d"}, "named": {"e", "d"}, "placed": {"d", "x"}} {
-			b.record(cluster.Record{Owner: owner, Name: m[0], PeerURLs: []string{etcdsim.PeerURL(m[1])}, MemberID: "1d40a5c04518179a", State: cluster.Removed})
+			b.forge(cluster.Record{Owner: owner, Name: m[0], PeerURLs: []string{etcdsim.PeerURL(m[1])}, MemberID: "1d40a5c04518179a", State: cluster.Removed})
 		}
 		b.join(owned("second", Announced))
 		b.mustOwn("named placed second")
@@ -59,11 +52,11 @@ func TestAnAbandonedAdditionIsTakenOver(t *testing.T) {
 	for name, interrupted := range map[string]func(b *bench){
 		"added": func(b *bench) { b.abandon("first@ops1", owned("first", Voting)) },
 		"about to": func(b *bench) {
-			b.record(intent)
+			b.forge(intent)
 			_, err := b.process("first@ops1").Cluster.AddLearner(b.Context(), 0, intent.PeerURLs)
 			b.ok(err)
 		},
-		"about to, in vain": func(b *bench) { b.record(intent) },
+		"about to, in vain": func(b *bench) { b.forge(intent) },
 	} {
 		each(t, name, "a", func(b *bench) {
 			interrupted(b)
@@ -134,7 +127,7 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 func TestOwnIsOneTransaction(t *testing.T) {
 	simulate(t, "a", func(b *bench) {
 		m := b.member("a")
-		b.record(recordFor("name:a", m))
+		b.forge(recordFor("name:a", m))
 		r := OwnRequest{Was: "name:a", Owner: "config-of-a", Cluster: b.observed().ClusterID, ID: m.ID, Name: "a", PeerURLs: m.PeerURLs}
 		revision := func() int64 {
 			got, err := b.client().Get(b.Context(), "x")

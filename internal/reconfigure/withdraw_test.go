@@ -17,15 +17,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// forge writes a record under an owner's key, as any user with write permission can.
-func (b *bench) forge(owner string, r cluster.Record) {
+// forge writes a record under its owner's key, as any user with write permission can.
+func (b *bench) forge(r cluster.Record) {
 	b.Helper()
 	value, err := json.Marshal(struct {
 		Format int `json:"format"`
 		cluster.Record
 	}{1, r})
 	b.ok(err)
-	b.put("members/"+owner, string(value))
+	b.put("members/"+r.Owner, string(value))
 }
 
 // recordFor returns a correct record of a member.
@@ -53,11 +53,11 @@ func TestWithdrawNoVoterThatLives(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		m := b.member("c")
 		r := WithdrawRequest{Owner: "initial3-1", Name: "c", PeerURLs: m.PeerURLs}
-		b.forge(r.Owner, recordFor(r.Owner, m))
+		b.forge(recordFor(r.Owner, m))
 		b.withdraw(r, membership.Unmanaged)
 		b.mustOwn("")
 
-		b.forge(r.Owner, recordFor(r.Owner, m))
+		b.forge(recordFor(r.Owner, m))
 		r.Replacement = true
 		_, err := b.engine.Withdraw(b.Context(), r)
 		b.mustRefuse("while it lives", err, membership.VoterLives)
@@ -85,7 +85,7 @@ func TestWithdrawAVoterThatEnds(t *testing.T) {
 		each(t, name, "a b c", func(b *bench) {
 			m := b.member(c.member)
 			r := WithdrawRequest{Owner: "initial3-1", Name: m.Name} // dynamic addresses
-			b.forge(r.Owner, recordFor(r.Owner, m))
+			b.forge(recordFor(r.Owner, m))
 			b.engine.Cluster = slow{b.engine.Cluster, c.takes}
 			time.AfterFunc(c.after, b.members[c.member].PowerOff)
 			out, err := b.engine.Withdraw(b.Context(), r)
@@ -124,18 +124,18 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 		b.members["c"].PowerOff()
 		const owner = "joiner-1"
 		for _, m := range []membership.Member{c, d} {
-			b.forge(owner, recordFor(owner, m))
+			b.forge(recordFor(owner, m))
 			b.withdraw(WithdrawRequest{Owner: owner, Name: "z", PeerURLs: []string{"http://10.0.0.77:2380"}}, membership.RecordDisagrees)
 			b.mustOwn("name:d")
 		}
 		ours, stale := WithdrawRequest{Owner: owner, Name: "d", PeerURLs: d.PeerURLs}, recordFor(owner, d)
 		stale.MemberID = "77" // its member was removed, and another member has its URLs now
-		b.forge(owner, stale)
+		b.forge(stale)
 		b.withdraw(ours, "")
 		b.mustOwn("name:d")
 		b.withdraw(ours, "") // without a record
 		b.mustList("(?) a b c")
-		b.forge(owner, recordFor(owner, d))
+		b.forge(recordFor(owner, d))
 		b.withdraw(ours, "")
 		b.mustList("a b c")
 	})
@@ -174,7 +174,7 @@ func TestWithdrawLate(t *testing.T) {
 			} else if c.known {
 				record.State, record.MemberID = cluster.Announced, "2a"
 			}
-			b.forge("o", record)
+			b.forge(record)
 			late := c.late
 			b.each = func(call etcdsim.Call) error {
 				if late && slices.Contains([]string{"LeaseGrant", "Put", "Txn", "DeleteRange"}, path.Base(call.Method)) {
