@@ -6,6 +6,7 @@ package attribute
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -81,5 +82,14 @@ func TestNormalURLs(t *testing.T) {
 	got := NormalURLs([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
 	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestText(t *testing.T) {
+	for _, want := range []string{"2s", "20s", "1m", "1m30s", "10m", "1h", "1h30m", "10h", "1h0m5s"} {
+		d, err := time.ParseDuration(want)
+		if got := DurationText(d); err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
 	}
 }
