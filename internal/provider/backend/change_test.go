@@ -16,22 +16,11 @@ import (
 
 var errNobody = errors.New("nobody is there")
 
-// countingPort counts the observations, all of which fail.
-type countingPort struct {
-	cluster.Cluster
-	looks int
-}
-
-func (p *countingPort) Observe(context.Context, membership.ClusterID) (membership.Snapshot, error) {
-	p.looks++
-	return membership.Snapshot{}, errNobody
-}
-
-func (p *countingPort) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
+func (p *slowPort) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
 	return nil, 0, errNobody
 }
 
-func (p *countingPort) Records(membership.ClusterID) cluster.Records { return noRecords{} }
+func (p *slowPort) Records(membership.ClusterID) cluster.Records { return noRecords{} }
 
 type noRecords struct{ cluster.Records }
 
@@ -46,14 +35,14 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := &countingPort{}
+	port := &slowPort{fails: errNobody}
 	c.Cluster = port
 	looksOf := func() int {
-		before := port.looks
+		before := port.looks.Load()
 		if _, err := c.View(t.Context(), 0); !errors.Is(err, errNobody) {
 			t.Fatal(err)
 		}
-		return port.looks - before
+		return int(port.looks.Load() - before)
 	}
 	if first, second := looksOf(), looksOf(); first != 1 || second != 0 {
 		t.Errorf("looked %d times, then %d times", first, second)
@@ -63,7 +52,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.Cluster = &countingPort{}
+	other.Cluster = &slowPort{fails: errNobody}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, change := range map[string]func(){

@@ -19,16 +19,17 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// slowPort is a cluster whose observations take a while.
+// slowPort is a cluster whose observations take a while, and may fail.
 type slowPort struct {
 	cluster.Cluster
 	takes time.Duration
+	fails error
 	looks atomic.Int32
 }
 
 func (p *slowPort) Observe(ctx context.Context, _ membership.ClusterID) (membership.Snapshot, error) {
 	p.looks.Add(1)
-	return membership.Snapshot{ClusterID: 1}, clock.System{}.Sleep(ctx, p.takes)
+	return membership.Snapshot{ClusterID: 1}, cmp.Or(p.fails, clock.System{}.Sleep(ctx, p.takes))
 }
 
 // viewing runs f with a cluster whose observations take that time.
