@@ -15,10 +15,7 @@ import (
 )
 
 // The window of the tests is one hour from created.
-const (
-	created = 1_800_000_000
-	window  = WindowVariable + "=1800000000-1800003600"
-)
+const created = 1_800_000_000
 
 // Test that the script does what the tables under testdata say. peers.txt explains them.
 func TestRuns(t *testing.T) {

@@ -334,6 +334,8 @@ func (s *scene) word(word string) {
 		}
 	case assigned:
 		s.env[name] = value
+	case !slices.Contains([]string{"initial", "window", "mark", "data", "v2", "v3", "limited"}, word):
+		err = errors.New("there is no such word")
 	}
 	if _, there := os.Stat("/usr/local/bin/etcd"); word == "ETCD_JOIN_BIN=" && there == nil {
 		s.Skip("there is an etcd in the directory that the script looks in by default")
@@ -406,6 +408,9 @@ func (s *scene) check(check string) string {
 		}
 	case "clean":
 		wantNothing(s.T, s.path("data"))
+	case "prints": // see decided
+	default:
+		return "there is no such check"
 	}
 	return ""
 }
