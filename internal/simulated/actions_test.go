@@ -312,6 +312,11 @@ func (g *game) destroy() {
 	g.lost = true
 	g.command(func(ctx context.Context) driver.Result {
 		g.ending = true
+		for _, m := range g.cluster.Members() {
+			if g.forgotten(nodeOf(m)) { // its machine is destroyed without it
+				g.release(m.ID)
+			}
+		}
 		plan, r := g.ws.Up(ctx, g.start("one"), driver.Destroy)
 		if plan == nil { // its ordinary plan was refused
 			_, r = g.ws.Up(ctx, g.start("one"), driver.Destroy, driver.NoRefresh)

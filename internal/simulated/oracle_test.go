@@ -349,7 +349,7 @@ func (o *oracle) destroyed(name string, id uint64) {
 	for _, s := range o.clusters {
 		s.before = s.of.Members()
 		m := find(s.before, id)
-		if m == nil || m.IsLearner || o.down[name] || o.faulty {
+		if m == nil || m.IsLearner || o.down[name] || o.faulty || o.ending && o.released[id] {
 			continue
 		}
 		if voters, living := o.count(s.before, ""); 2*living > voters && 2*(living-1) <= voters && (voters > 1 || !o.ending) {

@@ -178,9 +178,9 @@ func (g *game) chooseFault() {
 	case 5, 6, 7:
 		g.do(fmt.Sprintf("at %d %s", at, g.chooseFailure()))
 	case 8, 9, 10:
-		// A limit: a voter that is lost for good after another node was rebuilt, and before its
-		// machine was, can be replaced by hand only.
-		g.do("between " + one(g, "stop "+one(g, g.names...), "remove "+one(g, g.names...), g.chooseFailure()))
+		// A limit: a voter that is lost for good between the rebuild of another node and the
+		// end of its machine is replaced by hand only.
+		g.do("between " + one(g, "stop "+one(g, g.names...), g.chooseFailure()))
 	case 11:
 		g.do("broken")
 	case 12:

@@ -28,21 +28,21 @@ func (g *game) unused() string {
 func (g *game) restoring() {
 	names := slices.Clone(g.names)
 	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	names = names[:len(names)/2+1]
+	names = names[:one(g, len(names)/2+1, len(names))]
 	if g.chance(4) {
 		g.do(one(g, "silence", "swap", "ca"))
 	} else {
 		g.do("power " + strings.Join(names, " "))
 	}
 	g.do("restore " + strings.Join(names, " "))
-	switch returns := "boot " + strings.Join(names, " "); g.random.IntN(6) {
+	switch returns := "boot " + strings.Join(names, " "); g.random.IntN(4) {
 	case 0:
 		g.do("between " + returns)
 		g.do("between wait 3m")
 	case 1:
 		g.do(returns)
 		g.do("wait 3m")
-		g.do(one(g, "swap", "ca"))
+		g.do(one(g, "swap", "ca", "ca"))
 	}
 	for range 1 + g.random.IntN(3) {
 		if g.chance(2) {
