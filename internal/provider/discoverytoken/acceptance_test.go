@@ -71,10 +71,11 @@ data "etcd_discovery_token" "this" {
 	if strings.Contains(w.Read("terraform.tfstate"), password) {
 		t.Error("the state holds the password")
 	}
-	form(t, w.State(address)["environment"].(map[string]any))
+	environment, _ := w.State(address)["environment"].(map[string]any)
+	form(t, environment)
 	w.Plan().MustBeEmpty()
 	w.Apply().MustSucceed()
-	if complete, members := w.State(address)["complete"], w.State("data." + address)["members"]; complete != true || len(members.([]any)) != 3 {
-		t.Errorf("complete is %v, and the members are %v", complete, members)
+	if members, _ := w.State("data." + address)["members"].([]any); w.State(address)["complete"] != true || len(members) != 3 {
+		t.Errorf("complete is %v, and the members are %v", w.State(address)["complete"], members)
 	}
 }
