@@ -11,9 +11,31 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
+
+// ProtoV6ProviderFactories serves the provider in the process of the test, for
+// resource.TestCase. Its connections are closed when the test ends.
+func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.ProviderServer, error) {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Errorf("closing connections: %v", err)
+		}
+	})
+	return map[string]func() (tfprotov6.ProviderServer, error){
+		"etcd": func() (tfprotov6.ProviderServer, error) {
+			return provider.Server(provider.NewWithPool("test", pool)()), nil
+		},
+	}
+}
 
 // Required is the block that names the provider.
 const Required = `terraform {

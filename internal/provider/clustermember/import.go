@@ -72,7 +72,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 
 // ofMember returns the known attributes of a member that this provider did not create.
 func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
-	m := model{role: r, Promote: types.BoolValue(false), Failover: types.BoolValue(false), common: common{
+	m := model{role: r, promote: types.BoolValue(false), failover: types.BoolValue(false), common: common{
 		Name: types.StringNull(), Config: types.ObjectNull(node.ConfigTypes), MachineID: types.StringNull(),
 		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType),
 		WaitUntil: types.StringNull(),
@@ -207,7 +207,7 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 		from := before.model(ctx, req.SourceState, &resp.Diagnostics)
 		m := model{
 			common: from.common, role: r.role,
-			Promote: types.BoolValue(from.Role.ValueString() == string(roleVoter)), Failover: types.BoolValue(false),
+			promote: types.BoolValue(from.Role.ValueString() == string(roleVoter)), failover: types.BoolValue(false),
 		}
 		if m.WaitUntil.ValueString() == last {
 			m.WaitUntil = types.StringNull() // the other resource has another last stage

@@ -68,7 +68,7 @@ type model struct {
 	common
 	role              role
 	learnerID         types.String
-	Promote, Failover types.Bool
+	promote, failover types.Bool
 	// sameName and sameURLs are true if Terraform's form leaves out what config has too:
 	// a plan would show it twice.
 	sameName, sameURLs bool
@@ -81,7 +81,7 @@ func (r role) model(ctx context.Context, from interface {
 	if r == roleLearner {
 		var l learnerModel
 		diags.Append(from.Get(ctx, &l)...)
-		return model{common: l.common, role: r, Promote: l.Promote, Failover: l.Failover}.complete()
+		return model{common: l.common, role: r, promote: l.Promote, failover: l.Failover}.complete()
 	}
 	var m memberModel
 	diags.Append(from.Get(ctx, &m)...)
@@ -110,7 +110,7 @@ func (m model) stored() any {
 		m.PeerURLs = types.SetNull(types.StringType)
 	}
 	if m.role == roleLearner {
-		return &learnerModel{common: m.common, Promote: m.Promote, Failover: m.Failover}
+		return &learnerModel{common: m.common, Promote: m.promote, Failover: m.failover}
 	}
 	return &memberModel{common: m.common, LearnerID: m.learnerID}
 }
@@ -184,7 +184,7 @@ func (m model) goal() reconfigure.Stage {
 	case waitStarted:
 		return reconfigure.Started
 	}
-	if m.role == roleLearner && !m.Promote.ValueBool() {
+	if m.role == roleLearner && !m.promote.ValueBool() {
 		return reconfigure.CaughtUp
 	}
 	return reconfigure.Voting

@@ -222,8 +222,8 @@ func (r *Resource) planPromotion(ctx context.Context, evidence string, resp *res
 	if state.Role.ValueString() != string(roleLearner) {
 		return
 	}
-	wanted := r.role == roleVoter || plan.Promote.ValueBool()
-	if !wanted && evidence != "" && plan.Failover.ValueBool() {
+	wanted := r.role == roleVoter || plan.promote.ValueBool()
+	if !wanted && evidence != "" && plan.failover.ValueBool() {
 		report.Warn(&resp.Diagnostics, text.FailoverPlanned(state.Name.ValueString(), evidence))
 		wanted = true
 	}

@@ -144,9 +144,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	switch {
 	case diags.HasError():
 		return
-	case learner && (r.role == roleVoter || m.Promote.ValueBool()):
+	case learner && (r.role == roleVoter || m.promote.ValueBool()):
 		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, (*reconfigure.Engine).Join, join, diags)
-	case learner && m.Failover.ValueBool() && m.Role.IsUnknown():
+	case learner && m.failover.ValueBool() && m.Role.IsUnknown():
 		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, takeOver(before.Failover.Lost), join, diags)
 	}
 	m.keepUnknown(state)

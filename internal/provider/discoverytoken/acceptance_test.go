@@ -5,41 +5,52 @@ package discoverytoken_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+	"go.uber.org/goleak"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-func TestMain(m *testing.M) { acctest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
 
 const password = "correct horse"
 
-// form starts three members with the environment of the token and the password of the
-// machines, and waits until they are one cluster.
-func form(t *testing.T, environment map[string]any) {
-	t.Helper()
+// form starts three members with the environment of the token and the added
+// variables of the machine, and waits until they are one cluster.
+func form(t *testing.T, attributes, added map[string]string) error {
 	var processes []*etcdtest.Process
 	for _, name := range []string{"a", "b", "c"} {
 		p := etcdtest.NewProcess(t, etcdtest.Options{Name: name})
-		for name, value := range environment {
-			p.Env[name] = fmt.Sprint(value)
+		for key, value := range attributes {
+			if name, found := strings.CutPrefix(key, "environment."); found && name != "%" {
+				p.Env[name] = value
+			}
 		}
-		p.Env["ETCD_DISCOVERY_PASSWORD"] = password
+		maps.Copy(p.Env, added)
 		p.Start()
 		processes = append(processes, p)
 	}
 	ctx := etcdtest.WaitContext(t)
 	for _, p := range processes {
 		if err := p.WaitReady(ctx); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
 	got, err := processes[0].Client(t).MemberList(ctx)
-	if err != nil || len(got.Members) != len(processes) {
-		t.Fatalf("the members are %v, %v", got, err)
+	if err == nil && len(got.Members) != len(processes) {
+		err = fmt.Errorf("the cluster has %d members, want %d", len(got.Members), len(processes))
 	}
+	return err
 }
 
 // A discovery cluster with mutual TLS and authentication: the machines get access
@@ -48,10 +59,17 @@ func TestAccRegistryWithTLSAndPassword(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	registry := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
-	machine := pki.Client("machine")
-	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	access := acctest.Access{Endpoints: registry.Endpoints(), PKI: pki, Cert: pki.Client("run"), Username: "root", Password: password}
-	w.Write("main.tf", acctest.Required+access.ProviderConfig()+fmt.Sprintf(`
+	run, machine := pki.Client("run"), pki.Client("machine")
+	config := fmt.Sprintf(`
+provider "etcd" {
+  endpoints = [%q]
+  username  = "root"
+  password  = %q
+  ca_cert   = %q
+  cert      = %q
+  key       = %q
+}
+
 resource "etcd_discovery_token" "this" {
   size = 3
   machine_access = {
@@ -65,17 +83,38 @@ resource "etcd_discovery_token" "this" {
 data "etcd_discovery_token" "this" {
   token = etcd_discovery_token.this.token
 }
-`, pki.CAFile, machine.CertFile, machine.KeyFile))
+`, registry.Endpoints()[0], password, pki.CAFile, run.CertFile, run.KeyFile, pki.CAFile, machine.CertFile, machine.KeyFile)
+
 	const address = "etcd_discovery_token.this"
-	w.Apply().MustSucceed()
-	if strings.Contains(w.Read("terraform.tfstate"), password) {
-		t.Error("the state holds the password")
-	}
-	environment, _ := w.State(address)["environment"].(map[string]any)
-	form(t, environment)
-	w.Plan().MustBeEmpty()
-	w.Apply().MustSucceed()
-	if members, _ := w.State("data." + address)["members"].([]any); w.State(address)["complete"] != true || len(members) != 3 {
-		t.Errorf("complete is %v, and the members are %v", w.State(address)["complete"], members)
-	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.ProtoV6ProviderFactories(t),
+		Steps: []resource.TestStep{
+			{
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectResourceAction(address, plancheck.ResourceActionCreate),
+					plancheck.ExpectUnknownValue(address, tfjsonpath.New("environment")),
+				}},
+				Check: func(s *terraform.State) error {
+					attributes := s.RootModule().Resources[address].Primary.Attributes
+					for name, value := range attributes {
+						if strings.Contains(value, password) {
+							return fmt.Errorf("the state holds the password, in %s", name)
+						}
+					}
+					return form(t, attributes, map[string]string{"ETCD_DISCOVERY_PASSWORD": password})
+				},
+			},
+			{
+				Config: config,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectEmptyPlan(),
+					plancheck.ExpectKnownValue(address, tfjsonpath.New("complete"), knownvalue.Bool(true)),
+				}},
+				ConfigStateChecks: []statecheck.StateCheck{
+					statecheck.ExpectKnownValue("data."+address, tfjsonpath.New("members"), knownvalue.ListSizeExact(3)),
+				},
+			},
+		},
+	})
 }
