@@ -63,8 +63,8 @@ func init() { // a map that refers to itself
 		},
 		"moved":   func(g *game, _ []string) { g.restartMoved() },
 		"broken":  func(g *game, _ []string) { g.fault.breaks(g) },
-		"silence": func(g *game, _ []string) { g.fault.silence = "cut" },
-		"swap":    func(g *game, _ []string) { g.fault.silence = "swap" },
+		"silence": func(g *game, _ []string) { g.fault.silence = "cut"; g.restate() },
+		"swap":    func(g *game, _ []string) { g.fault.silence = "swap"; g.restate() },
 		"ca":      func(g *game, _ []string) { g.fault.silence = "ca" },
 		"strange": func(g *game, _ []string) { g.two.Provider = driver.Values{"endpoints": []any{g.stranger().ClientURL}} },
 		"at":      func(g *game, w []string) { g.fault.plan(w) },
@@ -111,7 +111,7 @@ func edits(how func(g *game, word string)) func(*game, []string) {
 // otherwise take the quorum.
 func outside(how func(g *game, name string)) func(*game, []string) {
 	return func(g *game, words []string) {
-		if slices.Contains(g.names, words[0]) && len(g.names) > 2 && g.healthy() {
+		if slices.Contains(g.names, words[0]) && len(g.names)-len(g.learners) > 2 && g.healthy() {
 			how(g, words[0])
 		}
 	}

@@ -122,6 +122,15 @@ func (g *game) restore(names []string) {
 	g.configure()
 }
 
+// restate takes what runs again out of the statement that it is gone: what nobody reaches
+// cannot contradict it.
+func (g *game) restate() {
+	if g.gone != nil {
+		g.gone = slices.DeleteFunc(g.gone, func(name any) bool { m := g.fleet.of(fmt.Sprint(name)); return m != nil && !m.off })
+		g.configure()
+	}
+}
+
 // restartMoved starts g at its new peer URL, as a person does who has changed it.
 func (g *game) restartMoved() {
 	m := g.fleet.of("g")
@@ -185,8 +194,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			}
 			g.configure()
 		case strings.Contains(d.Summary, "stated gone answers"):
-			g.gone = slices.DeleteFunc(g.gone, func(name any) bool { m := g.fleet.of(fmt.Sprint(name)); return m != nil && !m.off })
-			g.configure()
+			g.restate()
 		case lost != nil:
 			g.env["ETCD_CLUSTER_LOST"] = lost[1]
 			_, _ = ws.Up(g.Context(), g.start(run))

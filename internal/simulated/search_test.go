@@ -87,9 +87,11 @@ func (g *game) chooseState(drops bool) (opts string) {
 		}
 	case 8, 9:
 		// A limit: -target of a node takes all machines along. That of a name that is gone
-		// is then destroyed without its member, which nothing can see.
+		// is then destroyed without its member, which nothing can see. Another: if a voter is
+		// lost for good after the node of another one was rebuilt, and before its machine
+		// was, as -target of the etcd_cluster leaves them, no plan replaces it.
 		if !drops && g.complete() {
-			opts = "-target=" + one(g, "etcd_cluster.this", of("machine"), of("etcd_member"))
+			opts = "-target=" + one(g, of("machine"), of("etcd_member"))
 		}
 	}
 	if g.chance(5) {
@@ -178,8 +180,6 @@ func (g *game) chooseFault() {
 	case 5, 6, 7:
 		g.do(fmt.Sprintf("at %d %s", at, g.chooseFailure()))
 	case 8, 9, 10:
-		// A limit: a voter that is lost for good between the rebuild of another node and the
-		// end of its machine is replaced by hand only.
 		g.do("between " + one(g, "stop "+one(g, g.names...), g.chooseFailure()))
 	case 11:
 		g.do("broken")
@@ -275,7 +275,7 @@ func shorten(t *testing.T, seed uint64, lines, found []string) (short, shortFoun
 // TestSearch plays games from seeds.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	seeds, least := uint64(230), int64(5000)
+	seeds, least := uint64(235), int64(5000)
 	if etcdtest.Full() {
 		seeds, least = 5000, 100_000
 	}

@@ -42,7 +42,7 @@ func (g *game) restoring() {
 	case 1:
 		g.do(returns)
 		g.do("wait 3m")
-		g.do(one(g, "swap", "ca", "ca"))
+		g.do("ca")
 	}
 	for range 1 + g.random.IntN(3) {
 		if g.chance(2) {
