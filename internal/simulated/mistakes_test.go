@@ -126,7 +126,11 @@ var mistakes = []mistake{
 
 // searched are the mistakes that the search finds within 2,000 commands, and prints as a
 // test.
-var searched = []string{"nodes on their way do not count", "turns do not count (C13)"}
+var searched = []string{
+	"nodes on their way do not count", "a dead learner is promoted", "the member that leaves counts", "a member that was added by hand is taken over",
+	"what is no member is silence (N1)", "another cluster's backup replaces a backup (N3)", "a removal is forced on any error",
+	"a member with a pending change counts (N4)",
+}
 
 // Each mistake is still one that the code can have.
 func TestMistakesFit(t *testing.T) {
