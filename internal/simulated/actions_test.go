@@ -52,6 +52,7 @@ func init() { // a map that refers to itself
 		// What happens before a command.
 		"lose":    outside(func(g *game, name string) { g.fleet.lose(name) }),
 		"wipe":    outside(func(g *game, name string) { g.fleet.wipe(name) }),
+		"blank":   outside(func(g *game, name string) { g.fleet.wipe(name); g.fleet.of(name).mark = false }),
 		"stop":    outside(func(g *game, name string) { g.fleet.stop(name) }),
 		"remove":  outside((*game).removeByHand),
 		"foreign": func(g *game, w []string) { g.addByHand(w[0]) },
@@ -263,20 +264,40 @@ func (g *game) up(ctx context.Context, words []string) driver.Result {
 	if plan == nil {
 		return r
 	}
-	r.Diagnostics = append(r.Diagnostics, g.applies(ctx, plan).Diagnostics...)
+	r.Diagnostics = append(r.Diagnostics, g.applies(ctx, plan, words).Diagnostics...)
 	return r
 }
 
 // applies applies a plan. A cluster that serves is not given up by it.
-func (g *game) applies(ctx context.Context, plan *driver.Plan) driver.Result {
+func (g *game) applies(ctx context.Context, plan *driver.Plan, options []string) driver.Result {
 	g.fault.planned(g)
-	served := g.serves() && g.fault.silence != "cut"
+	served, nodes := g.serves() && g.fault.silence != "cut", g.nodeIDs()
 	was := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id")
 	r := g.ws.Apply(ctx, g.start("one"), plan)
 	if is := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id"); served && is != was {
 		g.wrong("one", "cluster %s serves, and was given up for %s", was, is)
+	} else if is == was && !slices.Contains(options, "-refresh=false") { // else it plans what it knew
+		g.rebuiltFrom(nodes)
 	}
 	return r
+}
+
+// nodeIDs are the IDs of the nodes in the state, by name.
+func (g *game) nodeIDs() map[string]string {
+	out := map[string]string{}
+	for _, name := range g.names {
+		out[name] = driver.Attribute(g.ws.State(thisCluster).Value, "node", name, "id")
+	}
+	return out
+}
+
+// rebuiltFrom judges the nodes that have other IDs than before.
+func (g *game) rebuiltFrom(before map[string]string) {
+	for name, id := range g.nodeIDs() {
+		if was := before[name]; was != "" && was != id {
+			g.rebuilds(name)
+		}
+	}
 }
 
 func (g *game) their(ctx context.Context) driver.Result {
@@ -291,7 +312,7 @@ func (g *game) saved(ctx context.Context, words []string) driver.Result {
 		return r
 	}
 	g.rest(length(words[0]))
-	return g.applies(ctx, plan)
+	return g.applies(ctx, plan, words)
 }
 
 // beside applies another workspace at the same time.

@@ -242,6 +242,22 @@ func (o *oracle) pending(list []*pb.Member, who string) (n int) {
 	return n
 }
 
+// rebuilds judges that etcd_cluster has built another node for a name.
+func (o *oracle) rebuilds(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range o.now().of.Members() {
+		if at := nodeOf(m); !m.IsLearner && at != name && o.ill[at] && o.down[at] && !o.ill[name] && o.votes(name) {
+			o.wrong("etcd_cluster", "the node of %s is rebuilt beside %s, which is dead", name, at)
+		}
+	}
+}
+
+// votes reports whether a name has a voter.
+func (o *oracle) votes(name string) bool {
+	return slices.ContainsFunc(o.now().of.Members(), func(m *pb.Member) bool { return !m.IsLearner && nodeOf(m) == name })
+}
+
 // serves reports whether most voters of the present cluster are alive.
 func (o *oracle) serves() bool {
 	o.mu.Lock()

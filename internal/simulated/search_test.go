@@ -59,6 +59,9 @@ func (g *game) choose() {
 	g.chooseFault()
 	opts := g.chooseState(strings.HasPrefix(edit, "drop"))
 	g.do(g.chooseCommand() + " " + opts)
+	if strings.Contains(opts, thisCluster) {
+		g.do("apply")
+	}
 	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
 }
 
@@ -89,9 +92,9 @@ func (g *game) chooseState(drops bool) (opts string) {
 		// A limit: -target of a node takes all machines along. That of a name that is gone
 		// is then destroyed without its member, which nothing can see. Another: if a voter is
 		// lost for good after the node of another one was rebuilt, and before its machine
-		// was, as -target of the etcd_cluster leaves them, no plan replaces it.
+		// was, as -target of the etcd_cluster leaves them, no plan replaces it: see choose.
 		if !drops && g.complete() {
-			opts = "-target=" + one(g, of("machine"), of("etcd_member"))
+			opts = "-target=" + one(g, thisCluster, of("machine"), of("etcd_member"))
 		}
 	}
 	if g.chance(5) {
@@ -163,7 +166,7 @@ func (g *game) chooseOutside() string {
 	if g.theirs != "" && g.chance(3) {
 		return "moved"
 	}
-	return one(g, "lose ", "wipe ", "remove ", "stop ") + one(g, g.names...)
+	return one(g, "lose ", "wipe ", "blank ", "remove ", "stop ") + one(g, g.names...)
 }
 
 func (g *game) chooseFault() {
