@@ -17,6 +17,9 @@ type Node struct {
 	// Imported is true if the machine existed before the node: its user data does
 	// not come from the node.
 	Imported bool
+	// Former is the node before this one, while no member has followed; see
+	// [queue.takeBack].
+	Former *Node
 }
 
 // NodeValues are the values of a node that its machine depends on.

@@ -66,6 +66,8 @@ type NodesPlan struct {
 	// because its member has failed.
 	Rebuilt string
 	Failed  bool
+	// TakenBack are the nodes that are again [Node.Former], sorted.
+	TakenBack []string
 	// Pending are the nodes that do not have all values that are wanted, sorted.
 	Pending []string
 	Reason  NodesReason
@@ -94,13 +96,15 @@ type NodesPlan struct {
 // A new name gets its values and a name that is gone is dropped, beside the queue.
 // What changes without a rebuild, and what needs one, says [Node.becomes]. Of the
 // nodes that need one, in the order of [queue.rank], the first that may be rebuilt is
-// ([queue.mayRebuild]): at most one in a plan, so that no plan takes two machines.
+// ([queue.mayRebuild]): at most one in a plan, so that no plan takes two machines. First,
+// rebuilds that may not be carried out any more are taken back ([queue.takeBack]).
 func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) NodesPlan {
-	q := queue{wanted: wanted, nodes: nodes, health: health}
-	p := NodesPlan{Nodes: map[string]PlannedNode{}}
+	q, back := queue{wanted: wanted, nodes: nodes, health: health}.takeBack()
+	health = q.health
+	p := NodesPlan{Nodes: map[string]PlannedNode{}, TakenBack: back}
 	known := map[string]bool{}
 	var due []Node
-	for _, n := range nodes {
+	for _, n := range q.nodes {
 		known[n.Name] = true
 		want, stays := wanted[n.Name]
 		if !stays {
@@ -141,7 +145,7 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 	for _, n := range due {
 		p.Pending = append(p.Pending, n.Name)
 	}
-	for _, list := range [][]string{p.Pending, p.Others, p.Deviating, p.FirstVersion} {
+	for _, list := range [][]string{p.TakenBack, p.Pending, p.Others, p.Deviating, p.FirstVersion} {
 		slices.Sort(list)
 	}
 	return p

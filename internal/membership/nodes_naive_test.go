@@ -15,8 +15,9 @@ type slot struct{ seen, want string }
 
 var (
 	// seen words: a foreign member belongs to no node, a stale one was built after the
-	// refresh, an "old" one was rebuilt while the member before it still votes.
-	seenWords = []string{"voter", "dead", "failed", "replacing", "old", "added", "learner", "dead learner", "pending", "deviating", "stale",
+	// refresh, an "old" one was rebuilt while the member before it still votes, and with
+	// a "former" one the node before is kept.
+	seenWords = []string{"voter", "dead", "failed", "replacing", "old", "former", "added", "learner", "dead learner", "pending", "deviating", "stale",
 		"foreign", "dead foreign", "foreign learner"}
 	wantWords = []string{"same", "changed", "removed"}
 )
@@ -54,7 +55,11 @@ func (c small) build() (wanted map[string]NodeValues, nodes []Node, h NodesHealt
 		case "replacing":
 			n.Replaces = []string{name + "1"}
 			e = NodeHealth{Node: n.ID, Name: name, Status: NodeReplacing}
-		case "old":
+		case "old", "former":
+			if s.seen == "former" {
+				former := n
+				former.ID, n.Former = name+"1", &former
+			}
 			n.Replaces = []string{name + "1"}
 			e.Status, e.Own = NodeReplacing, false
 		case "added":
@@ -107,46 +112,58 @@ func isOneOf(word string, words ...string) bool { return slices.Contains(words, 
 
 // The naive statement: what each word means, and nothing else.
 func (s slot) votes() bool {
-	return isOneOf(s.seen, "voter", "dead", "failed", "old", "deviating", "stale", "foreign", "dead foreign")
+	return isOneOf(s.seen, "voter", "dead", "failed", "old", "former", "deviating", "stale", "foreign", "dead foreign")
 }
 func (s slot) lives() bool {
-	return isOneOf(s.seen, "voter", "old", "learner", "deviating", "stale", "foreign", "foreign learner")
+	return isOneOf(s.seen, "voter", "old", "former", "learner", "deviating", "stale", "foreign", "foreign learner")
 }
 
-// naive returns the slot that is rebuilt, or -1, by the rules as simply as possible.
-func (c small) naive() int {
-	may := func(i int) bool {
-		if c[i].want != "changed" && (c[i].seen != "failed" || c[i].want == "removed") {
-			return false
+// mayGo says whether the machine of the slot may be replaced, by the rules as simply as
+// possible.
+func (c small) mayGo(i int) bool {
+	for j, s := range c {
+		if j != i && s.seen == "stale" {
+			return false // nothing is known since
 		}
-		for j, s := range c {
-			if j != i && s.seen == "stale" {
-				return false // nothing is known since
-			}
+	}
+	stay := 0
+	for j, s := range c {
+		if j != i && s.votes() && s.lives() && s.want != "removed" {
+			stay++
 		}
-		voters := c.count(slot.votes)
-		stay := 0
-		for j, s := range c {
-			if j != i && s.votes() && s.lives() && s.want != "removed" {
-				stay++
-			}
-		}
-		if 2*stay <= voters {
-			return false // the machine of i is gone, and the rest does not decide
-		}
-		if !c[i].lives() {
-			return true
-		}
-		for j, s := range c {
-			if j != i && (s.votes() && !s.lives() || isOneOf(s.seen, "added", "replacing", "old", "deviating")) {
-				return false
-			}
-		}
+	}
+	if 2*stay <= c.count(slot.votes) {
+		return false // the machine of i is gone, and the rest does not decide
+	}
+	if !c[i].lives() {
 		return true
 	}
-	for _, first := range [][]string{{"replacing", "old", "stale"}, {"failed"}, {"dead", "added", "dead learner", "pending"}, {"deviating"}, {"voter", "learner"}} {
+	for j, s := range c {
+		if j != i && (s.votes() && !s.lives() || isOneOf(s.seen, "added", "replacing", "old", "former", "deviating")) {
+			return false
+		}
+	}
+	return true
+}
+
+// takenBack returns the cluster without the rebuilds that nobody followed and that may not go on.
+func (c small) takenBack() small {
+	out := slices.Clone(c)
+	for i, s := range c {
+		stale := slices.ContainsFunc(c, func(o slot) bool { return o.seen == "stale" })
+		if s.seen == "former" && s.want != "removed" && !stale && !c.mayGo(i) {
+			out[i].seen = "voter"
+		}
+	}
+	return out
+}
+
+// naive returns the slot that is rebuilt, or -1.
+func (c small) naive() int {
+	for _, first := range [][]string{{"replacing", "old", "former", "stale"}, {"failed"}, {"dead", "added", "dead learner", "pending"}, {"deviating"}, {"voter", "learner"}} {
 		for i, s := range c {
-			if isOneOf(s.seen, first...) && may(i) {
+			due := s.want == "changed" || s.seen == "failed" && s.want != "removed"
+			if isOneOf(s.seen, first...) && due && c.mayGo(i) {
 				return i
 			}
 		}
@@ -159,16 +176,23 @@ func (c small) naive() int {
 func (c small) check(t *testing.T) {
 	wanted, nodes, h := c.build()
 	p := PlanNodes(wanted, nodes, h)
-	want := ""
-	if i := c.naive(); i >= 0 {
+	want, now := "", c.takenBack()
+	if i := now.naive(); i >= 0 {
 		want = c.name(i)
 	}
 	if p.Rebuilt != want {
 		t.Fatalf("%v: %q is rebuilt, not %q (%d %v)", c, p.Rebuilt, want, p.Reason, p.Others)
 	}
 	rebuilt := 0
-	for i, s := range c {
-		name := c.name(i)
+	for i, s := range now {
+		name, id := c.name(i), c.name(i)+"2"
+		back := s.seen != c[i].seen
+		if back {
+			id = name + "1"
+		}
+		if slices.Contains(p.TakenBack, name) != back {
+			t.Fatalf("%v: taken back are %v", c, p.TakenBack)
+		}
 		got, there := p.Nodes[name]
 		foreign := strings.Contains(s.seen, "foreign")
 		if there != (s.want != "removed" && !foreign) {
@@ -180,7 +204,7 @@ func (c small) check(t *testing.T) {
 			t.Fatalf("%v: %s has action %d", c, name, got.Action)
 		case got.Action == NodeRebuilt:
 			rebuilt++
-			if left := s.seen != "pending"; left != slices.Contains(got.Replaces, name+"2") {
+			if left := s.seen != "pending"; left != slices.Contains(got.Replaces, id) {
 				t.Fatalf("%v: %s replaces %v", c, name, got.Replaces)
 			}
 			if s.want == "changed" && image != "2" {

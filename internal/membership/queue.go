@@ -105,6 +105,32 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 	}
 }
 
+// takeBack returns the queue without the rebuilds that no member followed and that may not
+// be carried out any more, and the names of their nodes. Such a rebuild is left by -target
+// of the cluster, or by an apply that ended before the removal of the member. When another
+// voter fails then, every plan would still replace the machine of the living member, and be
+// refused for it, also the plan that replaces the failed one. The former node is what the
+// machine still has, so nothing is replaced. The queue rebuilds it again in its turn.
+func (q queue) takeBack() (_ queue, names []string) {
+	before := q
+	q.nodes, q.health.Members = slices.Clone(q.nodes), slices.Clone(q.health.Members)
+	for i, n := range before.nodes {
+		e := q.health.of(n.Name)
+		serves := e.Node == n.ID && !e.Recorded && e.Voter && e.Alive
+		if n.Former == nil || !slices.Contains(n.Replaces, n.Former.ID) || !serves || q.leaves(e) {
+			continue
+		}
+		if reason, _, _ := before.mayRebuild(n); reason == NodesNext || reason == NodesUnobserved {
+			continue
+		}
+		at := slices.Index(q.health.Members, e)
+		e.Node, e.Status, e.Own = n.Former.ID, NodeVoter, true
+		q.nodes[i], q.health.Members[at] = *n.Former, e
+		names = append(names, n.Name)
+	}
+	return q, names
+}
+
 // leaves reports whether the plan removes the node of a member.
 func (q queue) leaves(e NodeHealth) bool {
 	_, stays := q.wanted[e.Name]

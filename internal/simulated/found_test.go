@@ -33,6 +33,11 @@ var foundGames = map[string]struct {
 	"a member whose machine and peer URL change is replaced": {178, []string{
 		"form a b c", "theirs 1", "two", "theirs 2", "urls 3380", "converge",
 	}},
+	// etcd_cluster had built another node for a, and nothing had followed when c was lost for
+	// good. Every later plan replaced the machine of a, and was refused for it.
+	"a rebuild that nobody followed is taken back beside a dead voter": {78, []string{
+		"form a b c", "rebuild a", "between wipe c", "apply -target=etcd_cluster.this", "converge",
+	}},
 	// The leader was started after b had died, and tells of b only by what it cannot send.
 	"a voter that the leader never met is proven dead": {87, []string{
 		"form a b c", "image 3", "apply", "at 29 kill", `forget etcd_member.node["b"]`, "beside -refresh=false", "at 66 off c 1s", "apply", "converge",

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -31,41 +29,21 @@ const giveUpTimeout = time.Minute
 type before struct {
 	// Lost is the cluster. Members of it may be left in the state.
 	Lost membership.GivingUp `json:"lost"`
-	// Nodes are its nodes, as Terraform's protocol has them, until the restored cluster
-	// has answered. The others are what the state had beside them.
+	// Nodes are its nodes ([pack]), until the restored cluster has answered. The others are what the state had beside them.
 	Nodes    []byte               `json:"nodes,omitempty"`
 	Status   map[string]string    `json:"status,omitempty"`
 	Complete bool                 `json:"complete,omitempty"`
 	Replaced membership.ClusterID `json:"replaced,omitempty"`
 }
 
-var nodesType = types.MapType{ElemType: types.ObjectType{AttrTypes: node.Types}}
-
 // beforeOf returns what is kept of a state.
 func beforeOf(ctx context.Context, state model, lost membership.GivingUp, diags *diag.Diagnostics) before {
-	value, err := state.Node.ToTerraformValue(ctx)
-	if err == nil {
-		var dynamic tfprotov6.DynamicValue
-		if dynamic, err = tfprotov6.NewDynamicValue(nodesType.TerraformType(ctx), value); err == nil {
-			return before{lost, dynamic.MsgPack, texts(state.Status), state.Complete.ValueBool(), restoreOf(ctx, state.Restore, diags).replaces()}
-		}
-	}
-	diags.AddError("Cannot keep the nodes", err.Error())
-	return before{}
+	return before{lost, pack(ctx, state.Node, diags), texts(state.Status), state.Complete.ValueBool(), restoreOf(ctx, state.Restore, diags).replaces()}
 }
 
 // into returns the state with the nodes before in it.
 func (k before) into(ctx context.Context, state model, diags *diag.Diagnostics) model {
-	value, err := tfprotov6.DynamicValue{MsgPack: k.Nodes}.Unmarshal(nodesType.TerraformType(ctx))
-	var nodes attr.Value
-	if err == nil {
-		nodes, err = nodesType.ValueFromTerraform(ctx, value)
-	}
-	if err != nil {
-		diags.AddError("Cannot read the nodes before", err.Error())
-		return state
-	}
-	state.Node, _ = nodes.(types.Map)
+	state.Node = unpack(ctx, k.Nodes, diags)
 	state.ClusterID, state.Complete, state.Status = types.StringValue(k.Lost.Cluster.String()), types.BoolValue(k.Complete), mapOf(k.Status)
 	var urls []string
 	for _, n := range state.inState(ctx, diags) {

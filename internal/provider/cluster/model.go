@@ -136,17 +136,21 @@ func (m model) nodes(ctx context.Context, diags *diag.Diagnostics) map[string]no
 func (m model) inState(ctx context.Context, diags *diag.Diagnostics) (out []membership.Node) {
 	nodes := m.nodes(ctx, diags)
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		n := nodes[name]
-		s := node.StartOf(ctx, n.Start, diags)
-		out = append(out, membership.Node{
-			ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
-			NodeValues: membership.NodeValues{
-				PeerURLs: slices.Sorted(slices.Values(attribute.Texts(n.PeerURLs))), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
-				Revision: texts(n.Revision), Rebuild: s.Rebuild.ValueString(),
-			},
-		})
+		out = append(out, built(ctx, name, nodes[name], diags))
 	}
 	return out
+}
+
+// built is a node that is built, in the form of package membership.
+func built(ctx context.Context, name string, n node.Node, diags *diag.Diagnostics) membership.Node {
+	s := node.StartOf(ctx, n.Start, diags)
+	return membership.Node{
+		ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
+		NodeValues: membership.NodeValues{
+			PeerURLs: slices.Sorted(slices.Values(attribute.Texts(n.PeerURLs))), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
+			Revision: texts(n.Revision), Rebuild: s.Rebuild.ValueString(),
+		},
+	}
 }
 
 // clientURLs returns the client URLs of a node that is built, nil if only the machine

@@ -47,8 +47,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 		stored := private.Kept[health](ctx, req.Private, healthKey, &resp.Diagnostics)
 		if !resp.Diagnostics.HasError() {
-			kept := private.Kept[before](ctx, req.Private, beforeKey, &resp.Diagnostics)
-			r.planUpdate(ctx, &plan, state, kept, stored, &resp.Diagnostics)
+			r.planUpdate(ctx, &plan, state, stored, req.Private, &resp.Diagnostics)
 		}
 		plan.checkObject(ctx, state, stored, req.Private, &resp.Diagnostics)
 	}
@@ -130,7 +129,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 }
 
 // planUpdate plans the nodes of a cluster in the state.
-func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kept before, stored health, diags *diag.Diagnostics) {
+func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, stored health, kept private.Reader, diags *diag.Diagnostics) {
 	want, known := plan.wants(ctx, diags)
 	if want == nil || !known {
 		report.ErrorOn(diags, "members", unknownValues("members, version, revision or rebuild"))
@@ -144,7 +143,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 			return
 		}
 	}
-	does := plan.restoration(ctx, state, kept, want, diags)
+	does := plan.restoration(ctx, state, private.Kept[before](ctx, kept, beforeKey, diags), want, diags)
 	if !r.planRestore(ctx, does, diags) {
 		return
 	}
@@ -155,17 +154,20 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, kep
 		return
 	}
 	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !restoreOf(ctx, plan.Restore, diags).same(restoreOf(ctx, state.Restore, diags))
-	state, has = does.state, does.state.nodes(ctx, diags)
-	p := plan.nodesPlan(ctx, state, want, stored, diags)
+	state = does.state
+	p := plan.nodesPlan(ctx, state, want, stored, kept, diags)
 	if diags.HasError() {
 		return
 	}
 	p.check(plan.Version.ValueString(), stored, diags)
 	nodes, status := map[string]node.Node{}, texts(state.Status)
+	for _, name := range p.TakenBack {
+		status[name] = string(membership.NodeVoter)
+	}
 	for name, v := range p.Nodes {
 		switch v.Action {
 		case membership.NodeKept:
-			n := has[name]
+			n := p.has[name]
 			n.Version, n.Revision = textOf(v.Version), mapOf(v.Revision)
 			n.Start = renewed(ctx, n, p.presentURLs(), diags)
 			nodes[name] = n
@@ -207,14 +209,27 @@ func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diag
 type nodesPlan struct {
 	membership.NodesPlan
 	wanted map[string]membership.NodeValues
+	// has are the nodes in the state, or the former ones that are taken back.
+	has, former map[string]node.Node
 }
 
-func (m model) nodesPlan(ctx context.Context, state model, want map[string]wanted, stored health, diags *diag.Diagnostics) nodesPlan {
-	values := map[string]membership.NodeValues{}
+func (m model) nodesPlan(ctx context.Context, state model, want map[string]wanted, stored health, kept private.Reader, diags *diag.Diagnostics) nodesPlan {
+	p := nodesPlan{wanted: map[string]membership.NodeValues{}, has: state.nodes(ctx, diags), former: formerNodes(ctx, kept, diags)}
 	for name, w := range want {
-		values[name] = w.NodeValues
+		p.wanted[name] = w.NodeValues
 	}
-	return nodesPlan{membership.PlanNodes(values, state.inState(ctx, diags), stored.NodesHealth), values}
+	nodes := state.inState(ctx, diags)
+	for i, n := range nodes {
+		if former, ok := p.former[n.Name]; ok {
+			was := built(ctx, n.Name, former, diags)
+			nodes[i].Former = &was
+		}
+	}
+	p.NodesPlan = membership.PlanNodes(p.wanted, nodes, stored.NodesHealth)
+	for _, name := range p.TakenBack {
+		p.has[name] = p.former[name]
+	}
+	return p
 }
 
 // check refuses versions that the cluster would not accept.
@@ -244,6 +259,9 @@ func (p nodesPlan) check(want string, stored health, diags *diag.Diagnostics) {
 func (p nodesPlan) warn(reason string, stored health, diags *diag.Diagnostics) {
 	if t, say := rebuilding(p.NodesPlan, reason, stored.Silent[p.Rebuilt].Evidence); say {
 		report.Warn(diags, t)
+	}
+	if len(p.TakenBack) > 0 {
+		report.Warn(diags, takenBack(p.TakenBack))
 	}
 	if len(p.DeadLearners) > 0 {
 		report.Warn(diags, deadLearners(p.DeadLearners))

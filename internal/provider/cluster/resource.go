@@ -184,7 +184,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if diags.HasError() {
 		return
 	}
-	p := m.nodesPlan(ctx, state, want, stored, diags)
+	p := m.nodesPlan(ctx, state, want, stored, req.Private, diags)
 	for name, w := range want {
 		b.add(name, w.NodeValues)
 	}
@@ -206,6 +206,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	m.setNodes(ctx, nodes, p.presentURLs(), diags)
 	m.store(ctx, &resp.State, resp.Identity, diags)
+	p.keepFormer(ctx, resp.Private, stored, diags)
 	if err == nil {
 		m.record(at, c, resp.Private, diags)
 	}

@@ -173,6 +173,14 @@ func rebuilding(p membership.NodesPlan, reason, evidence string) (t text.Message
 	}
 }
 
+// takenBack is the warning for nodes that are again the former ones.
+func takenBack(names []string) text.Message {
+	which := strings.Join(names, ", ")
+	return text.New("The rebuild of "+which+" is taken back",
+		"An earlier apply rebuilt %s in etcd_cluster, and the machine and the member did not follow. No node may be rebuilt now. The plan restores the former node, so the machine and the member stay as they are. "+
+			"A later plan rebuilds the node in its turn.", which)
+}
+
 func stillAnswers(id membership.ClusterID) text.Message {
 	return text.New("The cluster still answers",
 		"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. If the state has them, destroy them too, and plan again:\n\n  terraform destroy\n\n"+

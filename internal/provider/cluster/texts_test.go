@@ -45,6 +45,7 @@ func TestTexts(t *testing.T) {
 		noInitialMember,
 		firstVersion([]string{"a", "b"}, "3.6.16", []string{"3.5.21", "3.6.1"}),
 		stillAnswers(0xabc),
+		takenBack([]string{"a"}),
 		deadLearners([]string{"d", "e"}),
 		deviating([]string{"a", "b"}),
 		silentMember("b", silent, 0), silentMember("b", silent, 10*time.Minute), silentMember(hostile, silence{Unseen: "https://10.0.1.10:2379: HTTP status 404 Not Found"}, 0),
