@@ -75,7 +75,7 @@ func init() { // a map that refers to itself
 		// Commands of the first workspace.
 		"forget": state(func(g *game, address string) { g.ws.Forget(address); g.release(g.ids()[nodeNamed(address)]) }),
 		"taint":  state(func(g *game, address string) { g.ws.Taint(address); g.tainted = append(g.tainted, address) }),
-		"import": func(g *game, w []string) { g.importMember(w[0]) },
+		"import": func(g *game, w []string) { g.importMember(w[0], g.command) },
 		"plan": func(g *game, w []string) {
 			g.command(func(ctx context.Context) driver.Result {
 				_, r := g.ws.Plan(ctx, g.start("one"), g.options(w)...)
@@ -152,7 +152,7 @@ func (g *game) settled() bool {
 	o := g.ws.State(thisCluster)
 	return o != nil && !slices.ContainsFunc(g.names, func(name string) bool {
 		m := g.ws.State(memberOf(name))
-		return m == nil || driver.Attribute(m.Value, "config", "id") != driver.Attribute(o.Value, "node", name, "id")
+		return m == nil || driver.Attribute(m.Value, "config", "start", "node_id") != driver.Attribute(o.Value, "node", name, "id")
 	})
 }
 
@@ -271,30 +271,36 @@ func (g *game) up(ctx context.Context, words []string) driver.Result {
 // applies applies a plan. A cluster that serves is not given up by it.
 func (g *game) applies(ctx context.Context, plan *driver.Plan, options []string) driver.Result {
 	g.fault.planned(g)
-	served, nodes := g.serves() && g.fault.silence != "cut", g.nodeIDs()
+	served := g.serves() && g.fault.silence != "cut"
+	nodes, followed := g.nodeIDs()
 	was := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id")
 	r := g.ws.Apply(ctx, g.start("one"), plan)
 	if is := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id"); served && is != was {
 		g.wrong("one", "cluster %s serves, and was given up for %s", was, is)
 	} else if is == was && !slices.Contains(options, "-refresh=false") { // else it plans what it knew
-		g.rebuiltFrom(nodes)
+		g.rebuiltFrom(nodes, followed)
 	}
 	return r
 }
 
-// nodeIDs are the IDs of the nodes in the state, by name.
-func (g *game) nodeIDs() map[string]string {
-	out := map[string]string{}
+// nodeIDs are the IDs of the nodes in the state, by name, and those that the members have.
+func (g *game) nodeIDs() (nodes, followed map[string]string) {
+	nodes, followed = map[string]string{}, map[string]string{}
 	for _, name := range g.names {
-		out[name] = driver.Attribute(g.ws.State(thisCluster).Value, "node", name, "id")
+		nodes[name] = driver.Attribute(g.ws.State(thisCluster).Value, "node", name, "id")
+		if m := g.ws.State(memberOf(name)); m != nil {
+			followed[name] = driver.Attribute(m.Value, "config", "start", "node_id")
+		}
 	}
-	return out
+	return nodes, followed
 }
 
-// rebuiltFrom judges the nodes that have other IDs than before.
-func (g *game) rebuiltFrom(before map[string]string) {
-	for name, id := range g.nodeIDs() {
-		if was := before[name]; was != "" && was != id {
+// rebuiltFrom judges the nodes that have other IDs than before, but for those that are again
+// what their members have.
+func (g *game) rebuiltFrom(before, followed map[string]string) {
+	nodes, _ := g.nodeIDs()
+	for name, id := range nodes {
+		if was := before[name]; was != "" && was != id && followed[name] != id {
 			g.rebuilds(name)
 		}
 	}
@@ -351,12 +357,12 @@ func (g *game) destroy() {
 }
 
 // importMember imports the member of a name that no state has.
-func (g *game) importMember(name string) {
+func (g *game) importMember(name string, run func(func(ctx context.Context) driver.Result)) {
 	address := memberOf(name)
-	if g.ws.State(address) != nil || g.learners[name] || !slices.Contains(g.names, name) {
+	if g.ws.State(address) != nil || g.learners[name] || !slices.Contains(g.names, name) || strings.HasPrefix(g.owners[g.ids()[name]], "etcdctl") {
 		return
 	}
-	g.command(func(ctx context.Context) driver.Result {
+	run(func(ctx context.Context) driver.Result {
 		g.ws.Provider = g.provider(strings.Join(g.names, " "))
 		return g.ws.Import(ctx, g.start("import"), address, name)
 	})

@@ -177,6 +177,8 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			_, err := g.client(g.names[0]).Delete(g.Context(), record[1])
 			g.Logf("delete %s: %v", record[1], err)
 		case d.Warning:
+		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
+			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })
 		case asks && nodeNamed(block) != "":
 			ws.Provider = g.provider(strings.Join(g.names, " "))
 			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))

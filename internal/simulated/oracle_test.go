@@ -242,12 +242,13 @@ func (o *oracle) pending(list []*pb.Member, who string) (n int) {
 	return n
 }
 
-// rebuilds judges that etcd_cluster has built another node for a name.
+// rebuilds judges that etcd_cluster has built another node for a name. What failed during
+// the command may have looked dead.
 func (o *oracle) rebuilds(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, m := range o.now().of.Members() {
-		if at := nodeOf(m); !m.IsLearner && at != name && o.ill[at] && o.down[at] && !o.ill[name] && o.votes(name) {
+		if at := nodeOf(m); !m.IsLearner && at != name && o.ill[at] && o.down[at] && !o.ill[name] && !o.faulty && o.votes(name) {
 			o.wrong("etcd_cluster", "the node of %s is rebuilt beside %s, which is dead", name, at)
 		}
 	}

@@ -59,9 +59,6 @@ func (g *game) choose() {
 	g.chooseFault()
 	opts := g.chooseState(strings.HasPrefix(edit, "drop"))
 	g.do(g.chooseCommand() + " " + opts)
-	if strings.Contains(opts, thisCluster) {
-		g.do("apply")
-	}
 	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
 }
 
@@ -90,9 +87,7 @@ func (g *game) chooseState(drops bool) (opts string) {
 		}
 	case 8, 9:
 		// A limit: -target of a node takes all machines along. That of a name that is gone
-		// is then destroyed without its member, which nothing can see. Another: if a voter is
-		// lost for good after the node of another one was rebuilt, and before its machine
-		// was, as -target of the etcd_cluster leaves them, no plan replaces it: see choose.
+		// is then destroyed without its member, which nothing can see.
 		if !drops && g.complete() {
 			opts = "-target=" + one(g, thisCluster, of("machine"), of("etcd_member"))
 		}
@@ -166,6 +161,11 @@ func (g *game) chooseOutside() string {
 	if g.theirs != "" && g.chance(3) {
 		return "moved"
 	}
+	return g.chooseLoss()
+}
+
+// chooseLoss is a node that is lost until a person acts.
+func (g *game) chooseLoss() string {
 	return one(g, "lose ", "wipe ", "blank ", "remove ", "stop ") + one(g, g.names...)
 }
 
@@ -183,7 +183,7 @@ func (g *game) chooseFault() {
 	case 5, 6, 7:
 		g.do(fmt.Sprintf("at %d %s", at, g.chooseFailure()))
 	case 8, 9, 10:
-		g.do("between " + one(g, "stop "+one(g, g.names...), g.chooseFailure()))
+		g.do("between " + one(g, g.chooseLoss(), g.chooseFailure()))
 	case 11:
 		g.do("broken")
 	case 12:
