@@ -130,6 +130,7 @@ var searched = []string{
 	"nodes on their way do not count", "a dead learner is promoted", "the member that leaves counts", "a member that was added by hand is taken over",
 	"what is no member is silence (N1)", "another cluster's backup replaces a backup (N3)", "a removal is forced on any error",
 	"a member with a pending change counts (N4)", "a wiped member starts (C8)",
+	"a node is rebuilt beside an unhealthy one", "turns do not count (C13)",
 }
 
 // Each mistake is still one that the code can have.

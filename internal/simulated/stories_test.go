@@ -11,7 +11,7 @@ import (
 
 // stories are lines that belong together: what they need would seldom come about by lines
 // that are chosen one by one.
-var stories = []func(*game){(*game).restoring, (*game).restoring, (*game).promoting, (*game).moving, (*game).backing}
+var stories = []func(*game){(*game).restoring, (*game).restoring, (*game).promoting, (*game).moving, (*game).backing, (*game).rolling, (*game).rolling}
 
 // unused is the first name that the configuration does not have, "" without one.
 func (g *game) unused() string {
@@ -98,6 +98,33 @@ func (g *game) moving() {
 	g.do("apply " + one(g, "", "-replace="+machineOf(one(g, g.names...))))
 	g.do("wait " + one(g, "1s", "3m"))
 	g.do("moved")
+}
+
+// rolling is a cluster of five, in which a member is lost or on its way while others are to
+// be replaced.
+func (g *game) rolling() {
+	for len(g.names) < 5 {
+		g.do("add " + g.unused())
+	}
+	g.do("apply")
+	g.do("wait 3m")
+	names := slices.Clone(g.names)
+	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	g.do("rebuild " + names[0])
+	switch g.random.IntN(3) {
+	case 0:
+		g.do(g.chooseLoss())
+	case 1:
+		g.do("broken")
+		g.do("apply")
+	case 2:
+		g.do(fmt.Sprintf("at %d kill", 20+g.random.IntN(60)))
+		g.do("apply")
+	}
+	g.do("rebuild " + names[1])
+	replace := "-replace=" + machineOf(names[1])
+	g.do("apply " + one(g, "-target=etcd_cluster.this", replace, replace+" -refresh=false"))
+	g.do("wait " + one(g, "1s", "3m"))
 }
 
 // backing is a backup of every day, from whatever answers.
