@@ -96,6 +96,11 @@ func collect(suites map[string]suite, file string, source []byte) error {
 	defer func() { suites[dir] = s }()
 	if path.Ext(file) == ".txt" {
 		s.cases = append(s.cases, strings.TrimSuffix(path.Base(file), ".txt"))
+		for line := range strings.Lines(string(source)) {
+			if name, is := strings.CutPrefix(strings.TrimSpace(line), "== "); is { // a script of package simulated
+				s.cases = append(s.cases, strings.ReplaceAll(name, " ", "_"))
+			}
+		}
 	}
 	if !strings.HasSuffix(file, "_test.go") {
 		return nil

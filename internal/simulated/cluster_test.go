@@ -11,6 +11,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 )
 
+const thisCluster = "etcd_cluster.this"
+
 // clusterOf is an etcd_cluster with a machine and an etcd_member for each of its nodes.
 func clusterOf(names, image string) (out []driver.Resource) {
 	wanted := driver.Values{}

@@ -72,6 +72,13 @@ func (w *world) clusterID() string {
 // process.
 func (s *site) unchanged(what string, f func()) {
 	s.Helper()
+	end := s.watch(what)
+	f()
+	end()
+}
+
+// watch begins what [site.unchanged] does, and returns what ends it.
+func (s *site) watch(what string) (end func()) {
 	var calls []string
 	before := s.network.Before
 	s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
@@ -82,10 +89,12 @@ func (s *site) unchanged(what string, f func()) {
 		return before(ctx, c)
 	}
 	was := s.ids()
-	f()
-	s.network.Before = before
-	if now := s.ids(); len(calls) > 0 || !equal(was, now) {
-		s.Errorf("%s: calls %v, members %v, before %v", what, calls, now, was)
+	return func() {
+		s.Helper()
+		s.network.Before = before
+		if now := s.ids(); len(calls) > 0 || !equal(was, now) {
+			s.Errorf("%s: calls %v, members %v, before %v", what, calls, now, was)
+		}
 	}
 }
 

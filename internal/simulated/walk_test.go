@@ -237,29 +237,7 @@ func (w *walker) finish() {
 	}
 }
 
-func TestWalk(t *testing.T) {
-	t.Parallel()
-	for name, s := range situations {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			simulate(t, 1, "", func(world *world) {
-				w := &walker{site: newSite(world), names: "a b c", ran: map[string]bool{}}
-				w.network.MaxLearners = 2
-				s.do(w)
-				if w.names != "" {
-					w.finish()
-				} else if left := w.ws.Addresses(); len(left) > 0 {
-					t.Errorf("%v is left", left)
-				}
-				for _, p := range s.prints {
-					if _, verb, _ := strings.Cut(p, ": "); !w.ran[verb] {
-						t.Errorf("%s was not run", p)
-					}
-				}
-			})
-		})
-	}
-}
+func TestWalk(t *testing.T) { tell(t, "walk.txt") }
 
 // elsewhere are the commands that no situation runs, with the reason.
 var elsewhere = map[string]string{
@@ -283,9 +261,11 @@ const onlyMembers = "etcd_cluster prints the same before it, if it knows an addr
 func TestEverySituationIsWalked(t *testing.T) {
 	t.Parallel()
 	walked := maps.Clone(elsewhere)
-	for name, s := range situations {
-		for _, p := range s.prints {
-			walked[p] = name
+	for _, c := range casesIn(t, "walk.txt") {
+		for _, line := range c.lines {
+			if p, is := strings.CutPrefix(line, "prints "); is {
+				walked[whole(p)] = c.name
+			}
 		}
 	}
 	var all []string
@@ -302,7 +282,7 @@ func TestEverySituationIsWalked(t *testing.T) {
 	}
 	for _, p := range all {
 		if walked[p] == "" {
-			t.Errorf("no situation prints %q, see walked_test.go", p)
+			t.Errorf("no situation prints %q, see testdata/walk.txt", p)
 		}
 	}
 	for p := range walked {

@@ -6,7 +6,6 @@ package simulated
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
@@ -27,42 +26,12 @@ func (w *walker) ignoreUserData() {
 	}
 }
 
-func (w *walker) forgetMembers() {
-	for _, name := range strings.Fields(w.names) {
-		w.ws.Forget(memberOf(name))
-	}
-}
-
-// breakAll lets the next machines not boot.
-func (w *walker) breakAll(are bool) {
-	for _, name := range strings.Fields(w.names) {
-		w.fleet.broken[name] = are
-	}
-}
-
 // addByHand adds a learner with etcdctl.
 func (w *walker) addByHand(name string) {
 	w.Helper()
 	if _, err := w.client("a").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
 		w.Fatal(err)
 	}
-}
-
-// outside adds a member without a node.
-func (w *walker) outside(name string) {
-	w.Helper()
-	w.ws.Provider = w.provider(w.names)
-	w.ws.Resources = append(w.ws.Resources, nodes([]string{name}, "one")...)
-	w.ok(w.up("outside"))
-	w.rest(time.Minute)
-}
-
-// withdrawOutside ends it.
-func (w *walker) withdrawOutside(name string) {
-	w.Helper()
-	w.ok(w.up("as it was"))
-	w.ws.Resources = clusterOf(w.names, "one")
-	w.ok(w.up("without " + name))
 }
 
 func (w *walker) key(name string) string {
@@ -106,30 +75,6 @@ func (w *walker) restoring() driver.Values {
 	return restore
 }
 
-// leave takes a name out of the configuration, while its machine and its member are in no
-// state.
-func (w *walker) leave(name string) {
-	w.ws.Forget(memberOf(name))
-	w.ws.Forget(machineOf(name))
-	w.names = strings.TrimSuffix(w.names, " "+name)
-	w.ws.Resources = clusterOf(w.names, "one")
-}
-
-// living removes the node of a member that lives, and that the state has lost.
-func (w *walker) living(verb string) {
-	w.begin()
-	w.place = "etcd_member.c"
-	w.leave("c")
-	r := w.up("remove c")
-	w.ws.Provider = w.provider(w.names)
-	w.follow(r, "Member c is no longer managed", verb)
-	if verb == "terraform import" {
-		w.ws.Resources = append(w.ws.Resources, member("c"))
-		w.ok(w.up("as it was"))
-		w.ws.Resources = clusterOf(w.names, "one")
-	}
-}
-
 // token begins with a token for one member, of a service: a discovery cluster would need a
 // provider block of its own. Nothing is left at the end.
 func (w *walker) token() *tokenWorld {
@@ -137,4 +82,19 @@ func (w *walker) token() *tokenWorld {
 	k.ws, w.names = w.ws, ""
 	w.ws.Resources = []driver.Resource{{Type: "etcd_discovery_token", Name: "this", Values: k.of(1)}}
 	return k
+}
+
+// takeApart takes the cluster out of the configuration. Its machines and members stay.
+func (w *walker) takeApart() {
+	all := w.ws.Resources
+	w.ws.Resources = []driver.Resource{{Type: "machine", Name: "x"}}
+	for _, r := range all[1:] { // their blocks are no longer of the cluster
+		switch r.Type {
+		case "machine":
+			r.Values = driver.Values{"name": r.Values["name"], "image": "one", "user_data": driver.Attribute(w.ws.State(r.Address()).Value, "user_data")}
+		default:
+			r.Values = driver.Values{"name": r.Name[6:7], "peer_urls": []any{etcdsim.PeerURL(r.Name[6:7])}, "machine_id": r.Values["machine_id"]}
+		}
+		w.ws.Resources = append(w.ws.Resources, r)
+	}
 }

@@ -1,0 +1,357 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+)
+
+// phrases are the first words of the lines of a script.
+var phrases map[string]func(s *script, rest string)
+
+// each does something to each name or address in a line.
+func each(do func(s *script, word string)) func(*script, string) {
+	return func(s *script, rest string) {
+		for _, word := range addresses(rest) {
+			do(s, word)
+		}
+	}
+}
+
+// whole is a verb with the space at its end, which a line does not have.
+func whole(verb string) string {
+	if strings.HasSuffix(verb, " =") {
+		verb += " "
+	}
+	return verb
+}
+
+func init() { // a map that refers to itself
+	phrases = map[string]func(s *script, rest string){
+		// The first line, and the last one. form is a cluster that has formed, after all windows.
+		"form": func(s *script, names string) {
+			s.play("nodes " + names)
+			s.begin()
+		},
+		"finish": func(s *script, _ string) { s.finish() },
+		"gone":   func(s *script, _ string) { s.expect("the state", s.ws.Addresses(), "[]") },
+		"prints": func(s *script, what string) { s.prints = append(s.prints, whole(what)) },
+
+		// Edits of the configuration.
+		"space": func(s *script, name string) { s.use(name, nil) },
+		"clone": func(s *script, name string) { s.use(name, s.ws.Clone()); s.space.image = s.spaces["main"].image },
+		"nodes": func(s *script, names string) {
+			s.space.names, s.names = names, names
+			s.configure()
+		},
+		"image": func(s *script, image string) { s.space.image = image; s.configure() },
+		"apart": func(s *script, name string) { s.space.apart = name; s.configure() },
+		"set": func(s *script, rest string) {
+			name, text, _ := strings.Cut(rest, " ")
+			v := s.value(text)
+			s.space.more[name] = v
+			s.set(name, v)
+		},
+		"unset":    func(s *script, name string) { delete(s.space.more, name); delete(s.ws.Resources[0].Values, name) },
+		"provider": func(s *script, names string) { s.ws.Provider = s.provider(names) },
+		"give": func(s *script, rest string) {
+			words := strings.SplitN(rest, " ", 3)
+			s.resource(address(words[0])).Values[words[1]] = s.value(words[2])
+		},
+		"also": func(s *script, rest string) {
+			typ, names, _ := strings.Cut(rest, " ")
+			s.ws.Resources = append(s.ws.Resources, nodes(strings.Fields(names), s.space.image)...)
+			s.ws.Resources[len(s.ws.Resources)-1].Type = typ
+		},
+		"block": func(s *script, rest string) {
+			words := strings.SplitN(rest, " ", 2)
+			typ, name, _ := strings.Cut(words[0], ".")
+			v, _ := s.value(words[1]).(driver.Values)
+			s.ws.Resources = append(s.ws.Resources, driver.Resource{Type: typ, Name: name, Values: v})
+		},
+		"copy": func(s *script, rest string) { // of a resource of the first space
+			at, name, _ := strings.Cut(rest, " ")
+			i := slices.IndexFunc(s.spaces["main"].ws.Resources, func(r driver.Resource) bool { return r.Address() == address(at) })
+			r := s.spaces["main"].ws.Resources[i]
+			r.Name, r.Values = cmp.Or(name, r.Name), maps.Clone(r.Values)
+			s.ws.Resources = append(s.ws.Resources, r)
+		},
+		"without": each(func(s *script, at string) {
+			s.ws.Resources = slices.DeleteFunc(slices.Clone(s.ws.Resources), func(r driver.Resource) bool { return r.Address() == at })
+		}),
+		"create_before_destroy": func(s *script, is string) {
+			for i, r := range s.ws.Resources {
+				s.ws.Resources[i].CreateBeforeDestroy = is == "on" && r.Type == "etcd_member"
+			}
+		},
+		"restore": func(s *script, rest string) {
+			of, names, _ := strings.Cut(rest, " ")
+			var gone []any
+			for _, name := range strings.Fields(names) {
+				gone = append(gone, name)
+			}
+			s.space.more["restore"] = restoreOf(of, gone...)
+			s.set("restore", s.space.more["restore"])
+		},
+		"literal": func(s *script, _ string) { // URLs have IP addresses
+			wanted := map[string]any{}
+			for i, name := range []string{"a", "b", "c"} {
+				url := fmt.Sprintf("http://10.0.0.%d:", i+1)
+				wanted[name] = driver.Values{"peer_urls": []any{url + "2380"}, "client_urls": []any{url + "2379"}}
+			}
+			s.space.more["members"] = wanted
+		},
+		"ignore-user-data": func(s *script, _ string) { s.ignoreUserData() },
+		"take-apart":       func(s *script, _ string) { s.takeApart() },
+		"token":            func(s *script, _ string) { s.token = s.walker.token() },
+		"as":               func(s *script, names string) { s.ws.Provider = s.as(names, s.user) },
+		"machine-stays": func(s *script, _ string) {
+			for i := range s.ws.Resources {
+				s.ws.Resources[i].ReplacedBy = nil
+			}
+		},
+
+		// Edits of the state.
+		"taint":   each(func(s *script, at string) { s.ws.Taint(at) }),
+		"untaint": each(func(s *script, at string) { s.ws.Untaint(at) }),
+		"forget": func(s *script, rest string) {
+			if rest == "everything" {
+				rest = strings.Join(s.ws.Addresses(), " ")
+			}
+			each(func(s *script, at string) { s.ws.Forget(at) })(s, rest)
+		},
+		"rename": func(s *script, rest string) { at := addresses(rest); s.ws.Rename(at[0], at[1]) },
+
+		// Commands.
+		"apply": func(s *script, rest string) {
+			s.command(rest, func(ctx context.Context, opts []driver.Option) (*driver.Plan, driver.Result) {
+				return s.ws.Up(ctx, s.start("apply"), opts...)
+			})
+			s.rest(time.Minute)
+		},
+		"try": func(s *script, line string) { // it may fail
+			s.tries = true
+			s.play(line)
+			s.tries = false
+		},
+		"plan": func(s *script, rest string) {
+			s.command(rest, func(ctx context.Context, opts []driver.Option) (plan *driver.Plan, r driver.Result) {
+				plan, r = s.ws.Plan(ctx, s.start("plan"), opts...)
+				s.planned = plan
+				return plan, r
+			})
+		},
+		"carry": func(s *script, rest string) { // out the last plan
+			s.command(strings.TrimPrefix(rest, "out "), func(ctx context.Context, _ []driver.Option) (*driver.Plan, driver.Result) {
+				return s.planned, s.ws.Apply(ctx, s.start("late"), s.planned)
+			})
+		},
+		"refresh": func(s *script, rest string) {
+			s.command(rest, func(ctx context.Context, _ []driver.Option) (*driver.Plan, driver.Result) {
+				return nil, s.ws.Refresh(ctx, s.start("refresh"))
+			})
+		},
+		"import": func(s *script, rest string) {
+			s.command(rest, func(_ context.Context, words []driver.Option) (*driver.Plan, driver.Result) {
+				return nil, s.take(string(words[0]), string(words[1]))
+			})
+		},
+		"beat": func(s *script, name string) {
+			s.command(name, func(context.Context, []driver.Option) (*driver.Plan, driver.Result) {
+				return nil, s.open(s.provider(s.names), "etcd_heartbeat", driver.Values{"name": name})
+			})
+		},
+		"together": func(s *script, name string) { // this space and another one
+			first := make(chan driver.Result, 1)
+			go func() { _, r := s.ws.Up(s.Context(), s.start("first")); first <- r }()
+			_, r := s.spaces[name].ws.Up(s.Context(), s.start("second"))
+			s.ok(r)
+			s.ok(<-first)
+		},
+		"repeat": func(s *script, rest string) {
+			times, line, _ := strings.Cut(rest, " ")
+			n, err := strconv.Atoi(times)
+			s.must(err)
+			for range n {
+				s.play(line)
+			}
+		},
+		"settle": func(s *script, _ string) {
+			s.rest(time.Minute)
+			for range 5 {
+				s.play("apply")
+			}
+			s.expect("members", s.list(), s.space.names)
+			s.empty("settled")
+		},
+		// What a text prints: "WORDS | VERB". then is follow, and what it leads to is followed next.
+		"follow": func(s *script, rest string) {
+			words, verb, _ := strings.Cut(rest, " | ")
+			s.ok(s.follow(s.said, words, whole(verb)))
+		},
+		"then": func(s *script, rest string) {
+			words, verb, _ := strings.Cut(rest, " | ")
+			s.said = s.follow(s.said, words, whole(verb))
+		},
+		"remember": func(s *script, _ string) { s.kept = s.said },
+		"recall":   func(s *script, _ string) { s.said = s.kept },
+		"place":    func(s *script, at string) { s.place = at },
+		"user":     func(s *script, name string) { s.user = name },
+
+		// What happens outside of Terraform.
+		"wait": func(s *script, d string) { s.rest(length(d)) },
+		"env": func(s *script, rest string) {
+			name, value, _ := strings.Cut(rest, " ")
+			s.env[name] = value
+		},
+		"skew":    func(s *script, d string) { s.skew = length(d) },
+		"lax":     func(s *script, _ string) { s.network.Lax = true }, // the servers check nothing
+		"stop":    each(func(s *script, name string) { s.fleet.stop(name) }),
+		"start":   each(func(s *script, name string) { s.fleet.start(name) }),
+		"lose":    each(func(s *script, name string) { s.fleet.lose(name) }),
+		"wipe":    each(func(s *script, name string) { s.fleet.wipe(name) }),
+		"broken":  each(func(s *script, name string) { s.fleet.broken[name] = true }),
+		"sound":   each(func(s *script, name string) { s.fleet.broken[name] = false }),
+		"soldout": each(func(s *script, name string) { s.fleet.soldOut[name] = true }),
+		"instock": each(func(s *script, name string) { s.fleet.soldOut[name] = false }),
+		"never":   each(func(s *script, name string) { s.fleet.never[name] = 1 }),
+		"silence": func(s *script, _ string) { s.silence() },
+		"hear":    func(s *script, _ string) { s.hear() },
+		"stuck": func(s *script, is string) { // all machines but that of a
+			if s.ws.Machines = s.fleet; is == "on" {
+				s.ws.Machines = stuck{s.fleet}
+			}
+		},
+		"versions": func(s *script, rest string) { // one, and those of images
+			words := strings.Fields(rest)
+			s.fleet.version = func(image string) etcdsim.Version {
+				for _, w := range words[1:] {
+					if of, v, _ := strings.Cut(w, "="); of == image {
+						return etcdsim.Version(v)
+					}
+				}
+				return etcdsim.Version(words[0])
+			}
+		},
+		"stranger": func(s *script, _ string) { // another cluster answers
+			s.other = s.network.Form(release, "x").Processes()[0]
+			s.rest(time.Minute)
+			for _, p := range s.cluster.Processes() {
+				s.network.Answer(p.ClientURL, s.other)
+			}
+		},
+		"no-metrics": func(s *script, _ string) {
+			before := s.network.Before
+			s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+				if c.Method == "GET /metrics" {
+					return errors.New("404 Not Found")
+				}
+				return before(ctx, c)
+			}
+		},
+		"killed-adding": func(s *script, name string) { s.killedWhileAdding(name) },
+		"revive": func(s *script, name string) {
+			s.network.After, s.fleet.broken[name] = nil, false
+			s.fleet.start(name)
+		},
+		// Members are added, changed and removed by etcdctl.
+		"add": each(func(s *script, name string) { s.addByHand(name) }),
+		"update": func(s *script, rest string) {
+			name, url, _ := strings.Cut(rest, " ")
+			_, err := s.client("a").MemberUpdate(s.Context(), s.ids()[name], []string{url})
+			s.must(err)
+		},
+		"remove": func(s *script, which string) {
+			for _, m := range s.cluster.Members() {
+				if m.Name == which || which == "learners" && m.IsLearner || which == "unstarted" && len(m.ClientURLs) == 0 {
+					_, err := s.client("a").MemberRemove(s.Context(), m.ID)
+					s.must(err)
+				}
+			}
+			s.rest(time.Minute)
+		},
+		"machine":  func(s *script, name string) { s.fleet.add(name, environment(name, s.names, true)) },
+		"register": func(s *script, name string) { s.token.register(name) },
+		"complete": func(s *script, _ string) { s.token.complete(true) },
+		"full":     func(s *script, name string) { s.outOfSpace(name) },
+		"secure":   func(s *script, _ string) { s.secure() },
+		"downgrade": func(s *script, to string) {
+			_, err := s.client("a").Downgrade(s.Context(), clientv3.DowngradeEnable, to)
+			s.must(err)
+		},
+		"run-as": func(s *script, rest string) { // another version, on the old machines
+			words := strings.Fields(rest)
+			for _, name := range words[1:] {
+				s.fleet.stop(name)
+				p := s.fleet.of(name).process
+				p.Version = etcdsim.Version(words[0])
+				s.must(p.Start())
+				s.rest(time.Minute)
+			}
+		},
+		"write": func(s *script, rest string) {
+			key, value, _ := strings.Cut(rest, " ")
+			_, err := s.client("a").Put(s.Context(), key, value)
+			s.must(err)
+		},
+		"put": func(s *script, rest string) {
+			key, value, _ := strings.Cut(rest, " ")
+			s.put(key, value)
+		},
+		"delete": func(s *script, part string) { s.forget(part) },
+
+		// What is to be seen.
+		"let": func(s *script, rest string) {
+			name, what, _ := strings.Cut(rest, " ")
+			s.vars[name] = s.noted(what)
+		},
+		"same": func(s *script, rest string) {
+			words := strings.Fields(rest)
+			s.expect(rest, words[0], words[len(words)-1])
+		},
+		"mark": func(s *script, _ string) { s.was = s.ids() },
+		"fresh": func(s *script, names string) {
+			s.expect("new members", s.fresh(s.was), "["+names+"]")
+		},
+		"watch":     func(s *script, _ string) { s.calm = s.watch("what was watched") },
+		"unchanged": func(s *script, _ string) { s.calm() },
+		"members":   func(s *script, want string) { s.expect("members", s.list(), want) },
+		"made":      func(s *script, want string) { s.expect("machines", s.fleet.made, "map["+want+"]") },
+		"does":      func(s *script, want string) { s.expect("the plan", strings.Join(s.actions, ", "), want) },
+		"says":      func(s *script, words string) { s.says("the command", s.said, words) },
+		"soon": func(s *script, line string) {
+			if s.play(line); s.took > time.Minute {
+				s.Errorf("%s took %v", line, s.took)
+			}
+		},
+		"empty":    func(s *script, _ string) { s.empty("the next plan") },
+		"restored": func(s *script, lost string) { s.restored(lost) },
+		"keeps": each(func(s *script, at string) {
+			s.expect(at, s.planned.Change(at).Action, "no-op")
+		}),
+		"no-key": func(s *script, end string) {
+			for _, key := range s.keys() {
+				if strings.HasSuffix(key, end) {
+					s.Errorf("%s is left", key)
+				}
+			}
+		},
+		"strangers": func(s *script, n string) { // nothing was done to them
+			s.expect("the stranger's members", len(s.network.Cluster(s.strangers(s.other)).Members()), n)
+		},
+	}
+}

@@ -1,0 +1,254 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package simulated
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+)
+
+// script is what a person does and sees, told by lines: a case of a file below testdata. The
+// first word of a line says what happens, see phrases. What stands after " => " are the words
+// of the error that a command must fail with, which a command without them must not. An
+// address may be short: machine[a] is machine.node["a"]. $x is what a line "let x" has noted.
+type script struct {
+	*walker
+	space  *space // the one that is typed in
+	spaces map[string]*space
+	vars   map[string]string
+	was    map[string]uint64 // the members at the last mark
+	// said, actions and took are of the last command, kept is what was said before, and
+	// planned is the last plan. tries says that a command may fail.
+	said    driver.Result
+	kept    driver.Result
+	tries   bool
+	actions []string
+	took    time.Duration
+	planned *driver.Plan
+	prints  []string // what must be run
+	other   *etcdsim.Process
+	token   *tokenWorld
+	calm    func() // ends a watch
+}
+
+// space is a directory of Terraform. Its configuration is a cluster of nodes, with more
+// arguments than those of clusterOf.
+type space struct {
+	ws    *driver.Workspace
+	names string
+	image string
+	more  driver.Values
+	apart string // a name that has blocks of its own
+}
+
+// scriptCase is a case of a file.
+type scriptCase struct {
+	name  string
+	lines []string
+}
+
+// casesIn reads a file below testdata. Before the first case is what the file is about.
+func casesIn(t *testing.T, file string) (out []scriptCase) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if name, begins := strings.CutPrefix(line, "== "); begins {
+			out = append(out, scriptCase{name: name})
+		} else if len(out) > 0 && line != "" && line[0] != '#' {
+			out[len(out)-1].lines = append(out[len(out)-1].lines, line)
+		}
+	}
+	return out
+}
+
+// tell plays the cases of a file.
+func tell(t *testing.T, file string) {
+	t.Parallel()
+	for _, c := range casesIn(t, file) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			// A cluster that was made without the provider is there from the start.
+			verb, names, _ := strings.Cut(c.lines[0], " ")
+			if verb != "found" && verb != "taken" {
+				names = ""
+			}
+			dir := t.TempDir()
+			simulate(t, 1, names, func(w *world) {
+				w.network.MaxLearners = 2 // one is a standby learner
+				s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}}
+				s.vars = map[string]string{"dir": dir, "zeros": strings.Repeat("0", 64)}
+				s.use("main", s.ws)
+				for _, line := range c.lines {
+					if s.play(line); w.Failed() {
+						w.Fatalf("at: %s", line)
+					}
+				}
+				for _, p := range s.prints {
+					if _, verb, _ := strings.Cut(p, ": "); !s.ran[verb] {
+						t.Errorf("%s was not run", p)
+					}
+				}
+			})
+		})
+	}
+}
+
+// play plays a line.
+func (s *script) play(line string) {
+	s.Helper()
+	for name, value := range s.vars {
+		line = strings.ReplaceAll(line, "$"+name, value)
+	}
+	verb, rest, _ := strings.Cut(line, " ")
+	if phrases[verb] == nil {
+		s.Fatalf("%q is no phrase", verb)
+	}
+	phrases[verb](s, strings.TrimSpace(rest))
+}
+
+// use types in another space from now on.
+func (s *script) use(name string, ws *driver.Workspace) {
+	if s.spaces[name] == nil {
+		if ws == nil {
+			ws = driver.New(s, driver.Values{})
+			ws.Machines = s.fleet
+		}
+		s.spaces[name] = &space{ws: ws, image: "one", more: driver.Values{}}
+	}
+	s.space = s.spaces[name]
+	s.ws = s.space.ws
+}
+
+// configure writes the configuration of the space.
+func (s *script) configure() {
+	if s.space.names == "" {
+		for _, r := range s.ws.Resources {
+			if r.Type == "machine" {
+				r.Values["image"] = s.space.image
+			}
+		}
+		return
+	}
+	s.ws.Resources = clusterOf(s.space.names, s.space.image)
+	maps.Copy(s.ws.Resources[0].Values, s.space.more)
+	if name := s.space.apart; name != "" {
+		last := s.ws.Resources[len(s.ws.Resources)-2:]
+		last[0].Name, last[1].Name = name, name
+		last[1].Values["machine_id"] = driver.Ref{Resource: "machine." + name, Attribute: "id"}
+	}
+}
+
+// address is an address that may be short.
+func address(word string) string {
+	for short, typ := range map[string]string{"machine[": "machine", "member[": "etcd_member", "learner[": "etcd_learner"} {
+		if before, name, is := strings.Cut(word, short); is {
+			return before + typ + `.node["` + strings.TrimSuffix(name, "]") + `"]`
+		}
+	}
+	if before, is := strings.CutSuffix(word, "cluster"); is && (before == "" || strings.HasSuffix(before, "=")) {
+		return before + thisCluster
+	}
+	return word
+}
+
+func addresses(words string) (out []string) {
+	for _, word := range strings.Fields(words) {
+		out = append(out, address(word))
+	}
+	return out
+}
+
+// command runs a command. It must fail with the words after =>, if there are any, and must
+// not fail without.
+func (s *script) command(rest string, run func(ctx context.Context, opts []driver.Option) (*driver.Plan, driver.Result)) {
+	s.Helper()
+	typed, words, fails := strings.Cut(" "+rest, " => ")
+	var opts []driver.Option
+	for _, o := range addresses(typed) {
+		opts = append(opts, driver.Option(o))
+	}
+	begin := time.Now()
+	plan, r := run(s.Context(), opts)
+	s.said, s.took, s.actions = r, time.Since(begin), plan.Actions()
+	switch {
+	case s.tries:
+	case fails:
+		s.fails(rest, r, strings.Split(words, " & ")...)
+	default:
+		s.ok(r)
+	}
+}
+
+// value is a value in JSON. A text that begins with @ is a reference: "@ADDRESS ATTRIBUTE".
+func (s *script) value(text string) any {
+	s.Helper()
+	var v any
+	s.must(json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&v))
+	return referring(v)
+}
+
+func referring(v any) any {
+	switch v := v.(type) {
+	case string:
+		if at, is := strings.CutPrefix(v, "@"); is {
+			resource, attribute, _ := strings.Cut(at, " ")
+			return driver.Ref{Resource: resource, Attribute: attribute}
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = referring(v[name])
+		}
+		return driver.Values(v)
+	}
+	return v
+}
+
+// resource is a resource of the configuration.
+func (s *script) resource(at string) *driver.Resource {
+	s.Helper()
+	i := slices.IndexFunc(s.ws.Resources, func(r driver.Resource) bool { return r.Address() == at })
+	if i < 0 {
+		s.Fatalf("the configuration has no %s", at)
+	}
+	return &s.ws.Resources[i]
+}
+
+// noted is what "let" notes.
+func (s *script) noted(what string) string {
+	s.Helper()
+	kind, of, _ := strings.Cut(what, " ")
+	switch kind {
+	case "cluster":
+		return s.id()
+	case "listed": // the ID of the member at the usual peer URL of a name
+		for _, m := range s.cluster.Members() {
+			if slices.Contains(m.PeerURLs, etcdsim.PeerURL(of)) {
+				return fmt.Sprintf("%x", m.ID)
+			}
+		}
+	case "attribute":
+		words := strings.Fields(of)
+		return driver.Attribute(s.ws.State(address(words[0])).Value, words[1:]...)
+	}
+	s.Fatalf("let cannot note %s", what)
+	return ""
+}
+
+// TestBadDays shows what holds on bad days.
+func TestBadDays(t *testing.T) { tell(t, "days.txt") }
