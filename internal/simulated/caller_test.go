@@ -33,7 +33,7 @@ func (w *world) call(run string, provider driver.Values) *caller {
 	w.must(err)
 	configured, err := r.Server.ConfigureProvider(w.Context(), &tfprotov6.ConfigureProviderRequest{Config: c.value(c.schemas.Provider, provider), TerraformVersion: "1.14.0"})
 	w.must(err)
-	w.expect("configuring the provider", said(configured.Diagnostics), "")
+	w.ok(driver.ResultOf("provider", configured.Diagnostics))
 	return c
 }
 
@@ -110,6 +110,28 @@ func (c *caller) open(typ string, values driver.Values) (out tftypes.Value, diag
 		c.must(err)
 		return closed.Diagnostics
 	}
+}
+
+// read reads a data source in a process of its own.
+func (w *world) read(provider driver.Values, typ string, values driver.Values) (tftypes.Value, driver.Result) {
+	w.Helper()
+	c := w.call("read", provider)
+	defer c.run.Close()
+	v, diags := c.read(typ, values)
+	return v, driver.ResultOf("data."+typ, diags)
+}
+
+// open opens an ephemeral resource in a process of its own, and closes it again.
+func (w *world) open(provider driver.Values, typ string, values driver.Values) driver.Result {
+	w.Helper()
+	c := w.call("open", provider)
+	defer c.run.Close()
+	_, diags, end := c.open(typ, values)
+	r := driver.ResultOf("ephemeral."+typ, diags)
+	if r.Err() == nil && end != nil {
+		w.ok(driver.ResultOf("ephemeral."+typ, end()))
+	}
+	return r
 }
 
 // list is terraform query for one type.

@@ -5,7 +5,6 @@ package simulated
 
 import (
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
@@ -82,43 +81,4 @@ func (s *site) ids() map[string]uint64 {
 		out[m.Name] = m.ID
 	}
 	return out
-}
-
-// A change is withdrawn, and a node that does not come up is repaired by another value.
-func TestClusterRepair(t *testing.T) {
-	t.Parallel()
-	simulate(t, 3, "", func(w *world) {
-		s := newSite(w)
-		s.apply("form", "a b c", "one", "a b c")
-		s.apply("roll a", "a b c", "two", "a b c")
-		s.apply("withdraw", "a b c", "one", "a b c")
-		s.empty("withdrawn")
-		s.fleet.broken["a"] = true
-		if r := s.try("an image that does not boot", "a b c", "two"); r.Err() == nil {
-			t.Fatal("a machine that does not boot is no error")
-		}
-		s.fleet.broken["a"] = false
-		s.apply("a newer image", "a b c", "three", "a b c")
-		s.apply("b", "a b c", "three", "a b c")
-		s.apply("c", "a b c", "three", "a b c")
-		s.empty("repaired")
-	})
-}
-
-// Two machines of five boot after the others have formed the cluster. Each waits for the
-// list of the other, as an initial member without data must, until they are new members.
-func TestClusterLateInitialMembers(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "", func(w *world) {
-		s := newSite(w)
-		s.fleet.broken["d"], s.fleet.broken["e"] = true, true
-		go func() {
-			if w.schedule.Clock("boot").Sleep(w.Context(), time.Minute) == nil {
-				s.fleet.start("d")
-				s.fleet.start("e")
-			}
-		}()
-		s.apply("form", "a b c d e", "one", "a b c d e")
-		s.empty("formed")
-	})
 }

@@ -18,15 +18,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
-// data reads data "etcd_cluster".
-func (w *world) data(provider, values driver.Values) (tftypes.Value, driver.Result) {
-	w.Helper()
-	c := w.call("data", provider)
-	defer c.run.Close()
-	v, diags := c.read("etcd_cluster", values)
-	return v, driver.ResultOf("data", diags)
-}
-
 // shows fails the test unless an attribute of the data source contains the words.
 func (w *world) shows(v tftypes.Value, path, words string) {
 	w.Helper()
@@ -85,7 +76,7 @@ func TestClusterData(t *testing.T) {
 					return before(ctx, call)
 				}
 				begin := time.Now()
-				v, r := w.data(driver.Values{"endpoints": w.provider("a b c")["endpoints"], "request_timeout": "2s"}, driver.Values{})
+				v, r := w.read(driver.Values{"endpoints": w.provider("a b c")["endpoints"], "request_timeout": "2s"}, "etcd_cluster", driver.Values{})
 				w.ok(r)
 				if took := time.Since(begin); took > 4*time.Second || c.asked > 0 && asked != c.asked {
 					t.Errorf("it took %v, and a was asked %d times", took, asked)
@@ -109,10 +100,10 @@ func TestClusterDataOfNoCluster(t *testing.T) {
 			"Attribute endpoints list must contain at least 1 elements":           {{}, {"endpoints": []any{}}},
 			`endpoints: "ftp://h" has the scheme "ftp"`:                           {{}, {"endpoints": []any{"ftp://h"}}},
 		} {
-			_, r := w.data(c[0], c[1])
+			_, r := w.read(c[0], "etcd_cluster", c[1])
 			w.fails(fmt.Sprint(c), r, says)
 		}
-		v, r := w.data(driver.Values{}, driver.Values{"endpoints": here})
+		v, r := w.read(driver.Values{}, "etcd_cluster", driver.Values{"endpoints": here})
 		w.ok(r)
 		w.shows(v, "healthy", `"true"`)
 	})

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -70,39 +69,6 @@ func TestForgetOnlyWhatIsGone(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Two of three machines are gone. The survivor answers, so the two must be stated. An
-// answer of one that is stated contradicts: at plan, and between a plan and its apply.
-func TestRestoreWithASurvivor(t *testing.T) {
-	t.Parallel()
-	simulate(t, 2, "", func(w *world) {
-		s := newSite(w)
-		first := s.formed(false)
-		s.fleet.stop("b")
-		s.fleet.stop("c")
-		s.rest(time.Minute)
-		s.configure(false, restoreOf(first, "b"))
-		s.want("not stated", s.run("not stated"), `gone = ["b", "c"]`)
-		s.configure(false, restoreOf(first, "a", "b", "c"))
-		s.want("contradicted", s.run("contradicted"), "A member that is stated gone answers")
-		s.configure(false, restoreOf(first, "b", "c"))
-		plan, r := s.ws.Plan(s.Context(), s.start("plan"))
-		s.ok(r)
-		s.fleet.stop("a")
-		s.fleet.start("c")
-		s.rest(time.Minute)
-		s.want("contradicted between", s.ws.Apply(s.Context(), s.start("apply"), plan).Err().Error(), "A member that is stated gone answers")
-		s.want("contradicted later", s.run("contradicted later"), "A member that is stated gone answers")
-		s.expect("cluster", s.id(), first)
-		s.fleet.start("a")
-		s.rest(time.Minute)
-		s.want("has quorum", s.run("has quorum"), "The cluster has not lost its quorum")
-		s.fleet.stop("c")
-		s.rest(time.Minute)
-		s.want("restore", s.run("restore"), "")
-		s.restored(first)
-	})
 }
 
 // Three healthy members behind closed tunnels are not given up: nothing that the runner
@@ -181,31 +147,4 @@ func healedBefore(s *site, method string) {
 	s.empty("healed")
 	s.expect("cluster", s.id(), first)
 	s.expect("members", s.list(), "a b c")
-}
-
-// The restored cluster serves where the runner does not reach it. To take restore out then
-// would give it up, so that is refused. Once it has answered, it changes nothing.
-func TestRestoredClusterIsNotGivenUp(t *testing.T) {
-	t.Parallel()
-	simulate(t, 7, "", func(w *world) {
-		s := newSite(w)
-		first := s.formed(false)
-		s.lost("a b c")
-		s.configure(false, restoreOf(first, "a", "b", "c"))
-		s.want("restore", s.run("restore"), "")
-		second, was := s.id(), s.ids()
-		for _, p := range s.members {
-			s.network.Cut("", p.ClientURL)
-		}
-		s.configure(false, nil)
-		s.want("cut", s.run("cut"), "ETCD_CLUSTER_LOST="+second+":a,b,c terraform apply")
-		for _, p := range s.members {
-			s.network.Heal("", p.ClientURL)
-		}
-		s.want("healed", s.run("healed"), "")
-		s.restored(first)
-		if now := s.ids(); !maps.Equal(now, was) {
-			t.Errorf("members %v, before %v", now, was)
-		}
-	})
 }

@@ -45,7 +45,32 @@ func init() { // a map that refers to itself
 		// The first line, and the last one. form is a cluster that has formed, after all windows.
 		"form": func(s *script, names string) {
 			s.play("nodes " + names)
-			s.begin()
+			s.play("apply")
+			s.play("members " + names)
+			s.rest(time.Hour)
+			s.empty("formed")
+		},
+		"found": func(s *script, names string) { // made without this provider; the state has its machines
+			for _, p := range s.cluster.Processes() {
+				s.fleet.adopt(p)
+			}
+			s.ws.Provider = s.provider(names)
+			for _, name := range strings.Fields(names) {
+				r := driver.Resource{Type: "machine", Name: `node["` + name + `"]`, Values: driver.Values{"name": name, "image": "one"}}
+				s.ws.Resources = append(s.ws.Resources, r)
+			}
+			s.play("apply")
+			s.space.unmanaged = true
+			s.play("nodes " + names)
+		},
+		"taken": func(s *script, names string) { // members without nodes, of a cluster that was there
+			s.site = s.taken(names)
+			s.space.ws = s.ws
+		},
+		"play": func(s *script, part string) {
+			for _, line := range s.parts[part] {
+				s.play(line)
+			}
 		},
 		"finish": func(s *script, _ string) { s.finish() },
 		"gone":   func(s *script, _ string) { s.expect("the state", s.ws.Addresses(), "[]") },
@@ -64,13 +89,19 @@ func init() { // a map that refers to itself
 			name, text, _ := strings.Cut(rest, " ")
 			v := s.value(text)
 			s.space.more[name] = v
-			s.set(name, v)
+			if s.space.names != "" {
+				s.set(name, v)
+			}
 		},
 		"unset":    func(s *script, name string) { delete(s.space.more, name); delete(s.ws.Resources[0].Values, name) },
 		"provider": func(s *script, names string) { s.ws.Provider = s.provider(names) },
 		"give": func(s *script, rest string) {
 			words := strings.SplitN(rest, " ", 3)
 			s.resource(address(words[0])).Values[words[1]] = s.value(words[2])
+		},
+		"after": func(s *script, rest string) {
+			at := addresses(rest)
+			s.resource(at[0]).After = at[1:]
 		},
 		"also": func(s *script, rest string) {
 			typ, names, _ := strings.Cut(rest, " ")
@@ -93,11 +124,18 @@ func init() { // a map that refers to itself
 		"without": each(func(s *script, at string) {
 			s.ws.Resources = slices.DeleteFunc(slices.Clone(s.ws.Resources), func(r driver.Resource) bool { return r.Address() == at })
 		}),
-		"create_before_destroy": func(s *script, is string) {
+		"create_before_destroy": func(s *script, of string) { // of all members, one or none
 			for i, r := range s.ws.Resources {
-				s.ws.Resources[i].CreateBeforeDestroy = is == "on" && r.Type == "etcd_member"
+				s.ws.Resources[i].CreateBeforeDestroy = r.Type == "etcd_member" && (of == "on" || of == r.Name)
 			}
 		},
+		"standby": func(s *script, rest string) {
+			name, text, _ := strings.Cut(rest, " ")
+			s.space.learner = name
+			s.space.arguments, _ = s.value(text).(driver.Values)
+			s.configure()
+		},
+		"impatient": func(s *script, name string) { s.ws.Resources = append(s.ws.Resources, impatient(name, "")) },
 		"restore": func(s *script, rest string) {
 			of, names, _ := strings.Cut(rest, " ")
 			var gone []any
@@ -231,6 +269,33 @@ func init() { // a map that refers to itself
 		"never":   each(func(s *script, name string) { s.fleet.never[name] = 1 }),
 		"silence": func(s *script, _ string) { s.silence() },
 		"hear":    func(s *script, _ string) { s.hear() },
+		"dies": func(s *script, dying string) { // its machine is off once its member has ended
+			s.fleet.changed = func(name string, runs bool) {
+				if name == dying && !runs {
+					s.fleet.set(func() { s.fleet.disks[name].off = true })
+				}
+			}
+		},
+		"full-when": func(s *script, starting string) { // there is no space from the start of a member on
+			s.fleet.changed = func(name string, runs bool) {
+				if name == starting && runs {
+					s.outOfSpace(name)
+				}
+			}
+		},
+		"process": func(s *script, name string) {
+			s.must(s.cluster.NewProcess(name, release).Start())
+			s.rest(time.Minute)
+		},
+		"start-after": func(s *script, rest string) {
+			after, names, _ := strings.Cut(rest, " ")
+			go func() {
+				if s.schedule.Clock("boot").Sleep(s.Context(), length(after)) == nil {
+					s.play("start " + names)
+				}
+			}()
+		},
+		"learners": func(s *script, n string) { s.network.MaxLearners = int(n[0] - '0') },
 		"stuck": func(s *script, is string) { // all machines but that of a
 			if s.ws.Machines = s.fleet; is == "on" {
 				s.ws.Machines = stuck{s.fleet}
@@ -323,7 +388,13 @@ func init() { // a map that refers to itself
 			words := strings.Fields(rest)
 			s.expect(rest, words[0], words[len(words)-1])
 		},
-		"mark": func(s *script, _ string) { s.was = s.ids() },
+		"differ": func(s *script, rest string) {
+			if words := strings.Fields(rest); words[0] == words[1] {
+				s.Errorf("both are %s", words[0])
+			}
+		},
+		"mark": func(s *script, _ string) { s.was, s.of = s.ids(), s.cluster },
+		"look": func(s *script, _ string) { s.cluster = s.of }, // back, at the cluster of that time
 		"fresh": func(s *script, names string) {
 			s.expect("new members", s.fresh(s.was), "["+names+"]")
 		},
@@ -337,6 +408,30 @@ func init() { // a map that refers to itself
 			if s.play(line); s.took > time.Minute {
 				s.Errorf("%s took %v", line, s.took)
 			}
+		},
+		"silent": func(s *script, words string) {
+			if strings.Contains(fmt.Sprint(s.said.Diagnostics), words) {
+				s.Errorf("it says %s: %v", words, s.said)
+			}
+		},
+		"failed": func(s *script, _ string) {
+			if s.said.Err() == nil {
+				s.Errorf("it did not fail: %v", s.said)
+			}
+		},
+		"includes": func(s *script, action string) {
+			if !slices.Contains(s.actions, action) {
+				s.Errorf("the plan is %v", s.actions)
+			}
+		},
+		"lacks": each(func(s *script, at string) {
+			if s.ws.State(at) != nil {
+				s.Errorf("%s is in the state", at)
+			}
+		}),
+		"obey": func(s *script, want string) { s.expect("commands", s.obey(s.said), want) },
+		"restoring": func(s *script, want string) { // how many nodes restore the snapshot
+			s.expect("restoring nodes", strings.Count(s.ws.State(thisCluster).Value.String(), `"ETCD_JOIN_RESTORE":`), want)
 		},
 		"empty":    func(s *script, _ string) { s.empty("the next plan") },
 		"restored": func(s *script, lost string) { s.restored(lost) },

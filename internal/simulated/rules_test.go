@@ -91,14 +91,6 @@ func (s *site) killedWhileAdding(name string) {
 	}
 }
 
-// plan is what a plan does.
-func (s *site) plan(what string) []string {
-	s.Helper()
-	plan, r := s.ws.Plan(s.Context(), s.start(what))
-	s.ok(r)
-	return plan.Actions()
-}
-
 // strangers is the ID of the cluster of a process.
 func (s *site) strangers(p *etcdsim.Process) uint64 {
 	list, err := s.network.Run("test").Client(p.ClientURL, p.ClientURL).MemberList(s.Context())

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"slices"
@@ -38,6 +39,8 @@ type script struct {
 	took    time.Duration
 	planned *driver.Plan
 	prints  []string // what must be run
+	parts   map[string][]string
+	of      *etcdsim.Cluster // at the last mark
 	other   *etcdsim.Process
 	token   *tokenWorld
 	calm    func() // ends a watch
@@ -51,17 +54,24 @@ type space struct {
 	image string
 	more  driver.Values
 	apart string // a name that has blocks of its own
+	// learner is the last name, if it is a learner with these arguments.
+	learner   string
+	arguments driver.Values
+	// unmanaged says that the machines were there before, with their user data.
+	unmanaged bool
 }
 
-// scriptCase is a case of a file.
+// scriptCase is a case of a file, which begins with "== NAME".
 type scriptCase struct {
 	name  string
 	lines []string
+	parts map[string][]string // of the file, which cases play; they begin with "-- NAME"
 }
 
 // casesIn reads a file below testdata. Before the first case is what the file is about.
 func casesIn(t *testing.T, file string) (out []scriptCase) {
 	t.Helper()
+	parts, part := map[string][]string{}, ""
 	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +79,11 @@ func casesIn(t *testing.T, file string) (out []scriptCase) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if name, begins := strings.CutPrefix(line, "== "); begins {
-			out = append(out, scriptCase{name: name})
+			out, part = append(out, scriptCase{name: name, parts: parts}), ""
+		} else if name, begins := strings.CutPrefix(line, "-- "); begins {
+			part = name
+		} else if part != "" && line != "" && line[0] != '#' {
+			parts[part] = append(parts[part], line)
 		} else if len(out) > 0 && line != "" && line[0] != '#' {
 			out[len(out)-1].lines = append(out[len(out)-1].lines, line)
 		}
@@ -90,8 +104,10 @@ func tell(t *testing.T, file string) {
 			}
 			dir := t.TempDir()
 			simulate(t, 1, names, func(w *world) {
-				w.network.MaxLearners = 2 // one is a standby learner
-				s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}}
+				if names == "" {
+					w.network.MaxLearners = 2 // one is a standby learner
+				}
+				s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}, parts: c.parts}
 				s.vars = map[string]string{"dir": dir, "zeros": strings.Repeat("0", 64)}
 				s.use("main", s.ws)
 				for _, line := range c.lines {
@@ -151,6 +167,21 @@ func (s *script) configure() {
 		last := s.ws.Resources[len(s.ws.Resources)-2:]
 		last[0].Name, last[1].Name = name, name
 		last[1].Values["machine_id"] = driver.Ref{Resource: "machine." + name, Attribute: "id"}
+	}
+	if last := &s.ws.Resources[len(s.ws.Resources)-1]; s.space.learner != "" && nodeNamed(last.Address()) == s.space.learner {
+		last.Type = "etcd_learner"
+		maps.Copy(last.Values, s.space.arguments)
+		wanted, _ := s.ws.Resources[0].Values["members"].(map[string]any)
+		wanted[s.space.learner] = maps.Clone(wanted[s.space.learner].(driver.Values))
+		wanted[s.space.learner].(driver.Values)["learner"] = true
+	}
+	if s.space.unmanaged {
+		for i, r := range s.ws.Resources {
+			if r.Type == "machine" {
+				delete(r.Values, "user_data")
+				s.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: thisCluster, Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+			}
+		}
 	}
 }
 
@@ -242,6 +273,12 @@ func (s *script) noted(what string) string {
 				return fmt.Sprintf("%x", m.ID)
 			}
 		}
+	case "runs":
+		return s.clusterID()
+	case "state":
+		hash := fnv.New64()
+		_, _ = hash.Write([]byte(s.ws.State(address(of)).Value.String()))
+		return fmt.Sprintf("%x", hash.Sum64())
 	case "attribute":
 		words := strings.Fields(of)
 		return driver.Attribute(s.ws.State(address(words[0])).Value, words[1:]...)
@@ -252,3 +289,12 @@ func (s *script) noted(what string) string {
 
 // TestBadDays shows what holds on bad days.
 func TestBadDays(t *testing.T) { tell(t, "days.txt") }
+
+// TestRestores shows what a restore and its withdrawal do.
+func TestRestores(t *testing.T) { tell(t, "restores.txt") }
+
+// TestImports shows what becomes of clusters and members that a state does not have.
+func TestImports(t *testing.T) { tell(t, "imports.txt") }
+
+// TestDeadEnds shows the ways out of what seems to have none.
+func TestDeadEnds(t *testing.T) { tell(t, "deadends.txt") }

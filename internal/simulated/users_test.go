@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
@@ -66,73 +64,6 @@ func (w *world) as(names, user string) driver.Values {
 	v := w.provider(names)
 	v["username"], v["password"] = user, user+"-pw"
 	return v
-}
-
-// process is a provider process that is called without resources.
-type process struct {
-	w       *world
-	run     *driver.Run
-	schemas *tfprotov6.GetProviderSchemaResponse
-}
-
-// process starts a provider process with this configuration, and returns its end.
-func (w *world) process(name string, provider driver.Values) (p process, end func()) {
-	w.Helper()
-	run, err := w.start(name)(w.Context())
-	w.must(err)
-	p = process{w: w, run: run}
-	p.schemas, err = run.Server.GetProviderSchema(w.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	w.must(err)
-	configured, err := run.Server.ConfigureProvider(w.Context(), &tfprotov6.ConfigureProviderRequest{Config: p.value(p.schemas.Provider, provider)})
-	w.must(err)
-	w.ok(driver.ResultOf("provider", configured.Diagnostics))
-	return p, run.Close
-}
-
-func (p process) value(schema *tfprotov6.Schema, values driver.Values) *tfprotov6.DynamicValue {
-	p.w.Helper()
-	v, err := driver.Build(schema.ValueType(), values)
-	p.w.must(err)
-	out, err := tfprotov6.NewDynamicValue(schema.ValueType(), v)
-	p.w.must(err)
-	return &out
-}
-
-// read reads a data source.
-func (w *world) read(provider driver.Values, typ string, config driver.Values) (tftypes.Value, driver.Result) {
-	w.Helper()
-	p, end := w.process("read", provider)
-	defer end()
-	ctx, err := p.run.Context(w.Context(), "data."+typ, "read")
-	w.must(err)
-	schema := p.schemas.DataSourceSchemas[typ]
-	resp, err := p.run.Server.ReadDataSource(ctx, &tfprotov6.ReadDataSourceRequest{TypeName: typ, Config: p.value(schema, config)})
-	w.must(err)
-	r := driver.ResultOf("data."+typ, resp.Diagnostics)
-	if r.Err() != nil {
-		return tftypes.Value{}, r
-	}
-	v, err := resp.State.Unmarshal(schema.ValueType())
-	w.must(err)
-	return v, r
-}
-
-// open opens an ephemeral resource, and closes it again.
-func (w *world) open(provider driver.Values, typ string, config driver.Values) driver.Result {
-	w.Helper()
-	p, end := w.process("open", provider)
-	defer end()
-	ctx, err := p.run.Context(w.Context(), "ephemeral."+typ, "open")
-	w.must(err)
-	opened, err := p.run.Server.OpenEphemeralResource(ctx, &tfprotov6.OpenEphemeralResourceRequest{TypeName: typ, Config: p.value(p.schemas.EphemeralResourceSchemas[typ], config)})
-	w.must(err)
-	r := driver.ResultOf("ephemeral."+typ, opened.Diagnostics)
-	if r.Err() == nil {
-		closed, err := p.run.Server.CloseEphemeralResource(ctx, &tfprotov6.CloseEphemeralResourceRequest{TypeName: typ, Private: opened.Private})
-		w.must(err)
-		w.ok(driver.ResultOf("ephemeral."+typ, closed.Diagnostics))
-	}
-	return r
 }
 
 const (

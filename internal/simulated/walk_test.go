@@ -43,14 +43,6 @@ type walker struct {
 	user  string          // what they call NAME and ROLE
 }
 
-// begin forms the cluster, and lets all windows end.
-func (w *walker) begin() {
-	w.Helper()
-	w.apply("form", w.names, "one", w.names)
-	w.rest(time.Hour)
-	w.empty("formed")
-}
-
 // told returns the diagnostic with the words.
 func (w *walker) told(r driver.Result, words string) driver.Diagnostic {
 	w.Helper()

@@ -62,7 +62,7 @@ func (w *walker) forget(part string) {
 func (w *world) outOfSpace(name string) {
 	w.Helper()
 	raise := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: w.members[name].ID(), Alarm: pb.AlarmType_NOSPACE}
-	_, err := pb.NewMaintenanceClient(w.network.Run("test").Conn(w.members[name].ClientURL)).Alarm(w.Context(), raise)
+	_, err := pb.NewMaintenanceClient(w.network.Run("test").Conn(w.cluster.Leader().ClientURL)).Alarm(w.Context(), raise)
 	w.must(err)
 }
 
