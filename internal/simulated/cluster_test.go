@@ -4,10 +4,18 @@
 package simulated
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 const thisCluster = "etcd_cluster.this"
@@ -81,4 +89,137 @@ func (s *site) ids() map[string]uint64 {
 		out[m.Name] = m.ID
 	}
 	return out
+}
+
+func (s *site) take(address, id string) driver.Result {
+	return s.ws.Import(s.Context(), s.start("import "+address), address, id)
+}
+
+// clusterID is the ID of the cluster in hexadecimal.
+func (w *world) clusterID() string {
+	w.Helper()
+	url := w.cluster.Processes()[0].ClientURL
+	list, err := w.network.Run("test").As("root").Client(url, url).MemberList(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return membership.ClusterID(list.Header.ClusterId).String()
+}
+
+// watch returns what fails the test if a call was made in the meantime that changes the
+// membership, or a process has ended.
+func (s *site) watch(what string) (end func()) {
+	var calls []string
+	before := s.network.Before
+	s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+		switch c.Request.(type) {
+		case *pb.MemberAddRequest, *pb.MemberRemoveRequest, *pb.MemberUpdateRequest, *pb.MemberPromoteRequest:
+			calls = append(calls, c.Run)
+		}
+		return before(ctx, c)
+	}
+	was := s.ids()
+	return func() {
+		s.Helper()
+		s.network.Before = before
+		if now := s.ids(); len(calls) > 0 || !equal(was, now) {
+			s.Errorf("%s: calls %v, members %v, before %v", what, calls, now, was)
+		}
+	}
+}
+
+func equal(a, b map[string]uint64) bool {
+	for name, id := range a {
+		if b[name] != id {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// set gives the etcd_cluster an argument.
+func (s *site) set(argument string, value any) { s.ws.Resources[0].Values[argument] = value }
+
+func (s *site) up(what string, opts ...driver.Option) driver.Result {
+	_, r := s.ws.Up(s.Context(), s.start(what), opts...)
+	return r
+}
+
+// fails fails the test unless the result is an error with the words.
+func (w *world) fails(what string, r driver.Result, words ...string) {
+	w.Helper()
+	for _, word := range words {
+		if r.Err() == nil || !strings.Contains(r.Err().Error(), word) {
+			w.Errorf("%s: got %v, want an error with %q", what, r.Err(), word)
+		}
+	}
+}
+
+func machineOf(name string) string { return `machine.node["` + name + `"]` }
+func memberOf(name string) string  { return `etcd_member.node["` + name + `"]` }
+
+// silence hides all members from Terraform.
+func (s *site) silence() {
+	for _, p := range s.cluster.Processes() {
+		s.network.Cut("", p.ClientURL)
+	}
+}
+
+func (s *site) hear() {
+	for _, p := range s.cluster.Processes() {
+		s.network.Heal("", p.ClientURL)
+	}
+}
+
+// fresh are the names whose members are not those of before.
+func (s *site) fresh(before map[string]uint64) (out []string) {
+	for name, id := range s.ids() {
+		if before[name] != id {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// says fails the test unless a result has the words, also in a warning.
+func (s *site) says(what string, r driver.Result, words string) {
+	s.Helper()
+	if !strings.Contains(fmt.Sprint(r.Diagnostics), words) {
+		s.Errorf("%s: %v, want %q", what, r.Diagnostics, words)
+	}
+}
+
+// killedWhileAdding lets a run be killed that adds a member, after it has recorded its ID.
+func (s *site) killedWhileAdding(name string) {
+	s.Helper()
+	ctx, end := context.WithCancel(s.Context())
+	defer end()
+	killed := false
+	s.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error {
+		if _, puts := call.Request.(*pb.TxnRequest); puts && strings.Contains(s.list(), etcdsim.PeerURL(name)) {
+			killed = true
+		}
+		if killed && strings.HasPrefix(call.Run, "killed.") {
+			end()
+			return errKilled
+		}
+		return err
+	}
+	s.fleet.broken[name] = true
+	s.ws.Resources = clusterOf("a b c "+name, "one")
+	_, r := s.ws.Up(ctx, s.start("killed"))
+	s.rest(time.Hour)
+	if r.Err() == nil || !killed {
+		s.Fatalf("it was not killed: %v, members %s", r, s.list())
+	}
+}
+
+// strangers is the ID of the cluster of a process.
+func (s *site) strangers(p *etcdsim.Process) uint64 {
+	list, err := s.network.Run("test").Client(p.ClientURL, p.ClientURL).MemberList(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return list.Header.ClusterId
 }

@@ -65,8 +65,8 @@ func (m *movers) mustRefuse(name, url string) {
 	m.urls[name] = before
 }
 
-func (m *movers) listed(name string) string {
-	for _, listed := range m.cluster.Members() {
+func (w *world) listed(name string) string {
+	for _, listed := range w.cluster.Members() {
 		if listed.Name == name {
 			return listed.PeerURLs[0]
 		}
@@ -75,126 +75,31 @@ func (m *movers) listed(name string) string {
 }
 
 // restart starts the process of a member again, at its own URL or another one.
-func (m *movers) restart(name, url string) {
-	m.members[name].PowerOff()
+func (w *world) restart(name, url string) {
+	w.members[name].PowerOff()
 	if url != "" {
-		m.members[name].PeerURL = url
+		w.members[name].PeerURL = url
 	}
-	m.must(m.members[name].Start())
-	m.rest(10 * time.Second)
+	w.must(w.members[name].Start())
+	w.rest(10 * time.Second)
 }
 
-func (m *movers) records() int {
-	return len(slices.DeleteFunc(m.keys(), func(k string) bool { return !strings.Contains(k, "/peer_urls/") }))
-}
-
-// Three changes to addresses where nothing listens are stopped at the second one. Neither
-// a month nor another state changes that. A restart at the new URL, a change back, or a
-// statement of the operator ends it.
-func TestPendingPeerURLs(t *testing.T) {
-	t.Parallel()
-	for name, f := range map[string]func(m *movers){
-		"the way to a lost quorum": func(m *movers) {
-			m.rest(30 * 24 * time.Hour)
-			m.mustRefuse("b", newURL("b"))
-			m.ws = m.adopt("a b c") // another state
-			m.mustRefuse("b", newURL("b"))
-			m.restart("b", "")
-			m.restart("c", "")
-			if m.cluster.Leader() == nil {
-				t.Error("the quorum is lost")
-			}
-		},
-		"restarted": func(m *movers) {
-			m.restart("a", newURL("a"))
-			m.must(m.change(m.Context(), "next", "b", newURL("b")))
-			m.restart("b", newURL("b"))
-			m.must(m.change(m.Context(), "next", "c", newURL("c")))
-			m.restart("c", newURL("c"))
-			m.restart("b", "")
-			m.restart("c", "")
-			plan, r := m.ws.Plan(m.Context(), m.start("last"))
-			m.ok(r)
-			if m.cluster.Leader() == nil || len(plan.Actions()) > 0 {
-				t.Errorf("a leader: %v, the next plan %v", m.cluster.Leader() != nil, plan.Actions())
-			}
-		},
-		"restarted where nothing finds it": func(m *movers) {
-			m.restart("a", "")
-			m.mustRefuse("b", newURL("b"))
-			m.must(m.change(m.Context(), "back", "a", etcdsim.PeerURL("a")))
-			m.mustRefuse("b", newURL("b")) // which process listens where is not known
-			m.restart("a", "")
-			m.must(m.change(m.Context(), "next", "b", newURL("b")))
-		},
-		"changed back": func(m *movers) {
-			m.must(m.change(m.Context(), "again", "a", "http://a.example:4380"))
-			m.must(m.change(m.Context(), "back", "a", etcdsim.PeerURL("a")))
-			if n := m.records(); n != 0 {
-				t.Errorf("%d records are left", n)
-			}
-			m.must(m.change(m.Context(), "next", "b", newURL("b")))
-		},
-		"changed back with another member down": func(m *movers) {
-			m.members["c"].PowerOff()
-			m.rest(10 * time.Second)
-			m.must(m.change(m.Context(), "back", "a", etcdsim.PeerURL("a")))
-		},
-		"stated": func(m *movers) {
-			m.env["ETCD_PEER_URLS_IN_USE"] = fmt.Sprintf("%x:1", m.members["a"].ID()) // of an earlier change
-			m.mustRefuse("b", newURL("b"))
-			m.env["ETCD_PEER_URLS_IN_USE"] = m.statement()
-			m.must(m.change(m.Context(), "next", "b", newURL("b")))
-			m.env["ETCD_PEER_URLS_IN_USE"] = ""
-			m.mustRefuse("c", newURL("c")) // b is pending now, and a no more
-			m.restart("b", newURL("b"))
-			m.must(m.change(m.Context(), "next", "c", newURL("c")))
-		},
-		"removed": func(m *movers) {
-			m.ws.Resources = m.ws.Resources[1:]
-			_, r := m.ws.Up(m.Context(), m.start("removed"))
-			m.ok(r)
-			if n := m.records(); n != 0 || m.list() != "b c" {
-				t.Errorf("%d records are left, of the members %s", n, m.list())
-			}
-		},
-		"another one is removed": func(m *movers) {
-			m.ws.Resources = m.ws.Resources[:2]
-			if _, r := m.ws.Up(m.Context(), m.start("refused")); r.Err() == nil || m.list() != "a b c" {
-				t.Errorf("members %s: %v", m.list(), r)
-			}
-			m.members["c"].PowerOff() // a dead one can always go
-			m.rest(10 * time.Second)
-			_, r := m.ws.Up(m.Context(), m.start("removed"))
-			m.ok(r)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			moving(t, func(m *movers) {
-				m.must(m.change(m.Context(), "first", "a", newURL("a")))
-				if m.listed("a") != newURL("a") || m.records() != 1 {
-					t.Fatalf("a is listed at %s, with %d records", m.listed("a"), m.records())
-				}
-				m.must(m.change(m.Context(), "twice", "a", newURL("a")))
-				f(m)
-			})
-		})
-	}
+func (w *world) records() int {
+	return len(slices.DeleteFunc(w.keys(), func(k string) bool { return !strings.Contains(k, "/peer_urls/") }))
 }
 
 // statement returns what the refusal of a change asks the operator to state.
-func (m *movers) statement() string {
-	m.Helper()
-	for _, p := range m.cluster.Processes() {
-		c := m.network.Run("test").Client(p.ClientURL, p.ClientURL)
-		for _, key := range m.keys() {
-			if got, err := c.Get(m.Context(), key); err == nil && strings.Contains(key, "/peer_urls/") && len(got.Kvs) == 1 {
+func (w *world) statement() string {
+	w.Helper()
+	for _, p := range w.cluster.Processes() {
+		c := w.network.Run("test").Client(p.ClientURL, p.ClientURL)
+		for _, key := range w.keys() {
+			if got, err := c.Get(w.Context(), key); err == nil && strings.Contains(key, "/peer_urls/") && len(got.Kvs) == 1 {
 				return fmt.Sprintf("%s:%d", key[strings.LastIndex(key, "/")+1:], got.Kvs[0].ModRevision)
 			}
 		}
 	}
-	m.Fatal("there is no record")
+	w.Fatal("there is no record")
 	return ""
 }
 

@@ -72,6 +72,25 @@ func init() { // a map that refers to itself
 				s.play(line)
 			}
 		},
+		"estate": func(s *script, names string) { // nodes, each with its machine and member
+			for _, p := range s.cluster.Processes() {
+				s.fleet.adopt(p)
+			}
+			s.names = names
+			all := nodesOf(names, names)
+			for i := 0; i < len(all); i += 2 { // the machines run before a state has their members
+				s.ws.Resources = append(s.ws.Resources, all[i])
+			}
+			s.play("apply")
+			s.ws.Resources = all
+			s.play("apply")
+			s.play("members " + names)
+			s.empty("first")
+		},
+		"adopted": func(s *script, names string) {
+			s.ws = s.adopt(names)
+			s.space.ws = s.ws
+		},
 		"finish": func(s *script, _ string) { s.finish() },
 		"gone":   func(s *script, _ string) { s.expect("the state", s.ws.Addresses(), "[]") },
 		"prints": func(s *script, what string) { s.prints = append(s.prints, whole(what)) },
@@ -98,6 +117,19 @@ func init() { // a map that refers to itself
 		"give": func(s *script, rest string) {
 			words := strings.SplitN(rest, " ", 3)
 			s.resource(address(words[0])).Values[words[1]] = s.value(words[2])
+		},
+		"more": func(s *script, names string) {
+			s.ws.Resources = append(s.ws.Resources, nodesOf(names, s.names)...)
+		},
+		"knows": func(s *script, rest string) { // what a member has of its node
+			words := strings.SplitN(rest, " ", 3)
+			config, _ := s.resource("etcd_member." + words[0]).Values["config"].(driver.Values)
+			start, _ := config["start"].(driver.Values)
+			start[words[1]] = s.value(words[2])
+		},
+		"becomes": func(s *script, rest string) {
+			at, typ, _ := strings.Cut(rest, " ")
+			s.resource(at).Type = typ
 		},
 		"after": func(s *script, rest string) {
 			at := addresses(rest)
@@ -208,6 +240,10 @@ func init() { // a map that refers to itself
 				return nil, s.take(string(words[0]), string(words[1]))
 			})
 		},
+		"move": func(s *script, rest string) {
+			at := addresses(rest)
+			s.ok(s.ws.Move(s.Context(), s.start("moved"), at[0], at[1]))
+		},
 		"beat": func(s *script, name string) {
 			s.command(name, func(context.Context, []driver.Option) (*driver.Plan, driver.Result) {
 				return nil, s.open(s.provider(s.names), "etcd_heartbeat", driver.Values{"name": name})
@@ -282,6 +318,14 @@ func init() { // a map that refers to itself
 					s.outOfSpace(name)
 				}
 			}
+		},
+		"off": func(s *script, name string) {
+			s.world.members[name].PowerOff()
+			s.rest(10 * time.Second)
+		},
+		"restart": func(s *script, rest string) { // the process of a member, at its URL or another one
+			name, url, _ := strings.Cut(rest, " ")
+			s.restart(name, url)
 		},
 		"process": func(s *script, name string) {
 			s.must(s.cluster.NewProcess(name, release).Start())
@@ -378,75 +422,5 @@ func init() { // a map that refers to itself
 			s.put(key, value)
 		},
 		"delete": func(s *script, part string) { s.forget(part) },
-
-		// What is to be seen.
-		"let": func(s *script, rest string) {
-			name, what, _ := strings.Cut(rest, " ")
-			s.vars[name] = s.noted(what)
-		},
-		"same": func(s *script, rest string) {
-			words := strings.Fields(rest)
-			s.expect(rest, words[0], words[len(words)-1])
-		},
-		"differ": func(s *script, rest string) {
-			if words := strings.Fields(rest); words[0] == words[1] {
-				s.Errorf("both are %s", words[0])
-			}
-		},
-		"mark": func(s *script, _ string) { s.was, s.of = s.ids(), s.cluster },
-		"look": func(s *script, _ string) { s.cluster = s.of }, // back, at the cluster of that time
-		"fresh": func(s *script, names string) {
-			s.expect("new members", s.fresh(s.was), "["+names+"]")
-		},
-		"watch":     func(s *script, _ string) { s.calm = s.watch("what was watched") },
-		"unchanged": func(s *script, _ string) { s.calm() },
-		"members":   func(s *script, want string) { s.expect("members", s.list(), want) },
-		"made":      func(s *script, want string) { s.expect("machines", s.fleet.made, "map["+want+"]") },
-		"does":      func(s *script, want string) { s.expect("the plan", strings.Join(s.actions, ", "), want) },
-		"says":      func(s *script, words string) { s.says("the command", s.said, words) },
-		"soon": func(s *script, line string) {
-			if s.play(line); s.took > time.Minute {
-				s.Errorf("%s took %v", line, s.took)
-			}
-		},
-		"silent": func(s *script, words string) {
-			if strings.Contains(fmt.Sprint(s.said.Diagnostics), words) {
-				s.Errorf("it says %s: %v", words, s.said)
-			}
-		},
-		"failed": func(s *script, _ string) {
-			if s.said.Err() == nil {
-				s.Errorf("it did not fail: %v", s.said)
-			}
-		},
-		"includes": func(s *script, action string) {
-			if !slices.Contains(s.actions, action) {
-				s.Errorf("the plan is %v", s.actions)
-			}
-		},
-		"lacks": each(func(s *script, at string) {
-			if s.ws.State(at) != nil {
-				s.Errorf("%s is in the state", at)
-			}
-		}),
-		"obey": func(s *script, want string) { s.expect("commands", s.obey(s.said), want) },
-		"restoring": func(s *script, want string) { // how many nodes restore the snapshot
-			s.expect("restoring nodes", strings.Count(s.ws.State(thisCluster).Value.String(), `"ETCD_JOIN_RESTORE":`), want)
-		},
-		"empty":    func(s *script, _ string) { s.empty("the next plan") },
-		"restored": func(s *script, lost string) { s.restored(lost) },
-		"keeps": each(func(s *script, at string) {
-			s.expect(at, s.planned.Change(at).Action, "no-op")
-		}),
-		"no-key": func(s *script, end string) {
-			for _, key := range s.keys() {
-				if strings.HasSuffix(key, end) {
-					s.Errorf("%s is left", key)
-				}
-			}
-		},
-		"strangers": func(s *script, n string) { // nothing was done to them
-			s.expect("the stranger's members", len(s.network.Cluster(s.strangers(s.other)).Members()), n)
-		},
 	}
 }

@@ -40,6 +40,7 @@ type script struct {
 	planned *driver.Plan
 	prints  []string // what must be run
 	parts   map[string][]string
+	asked   int              // requests for the status
 	of      *etcdsim.Cluster // at the last mark
 	other   *etcdsim.Process
 	token   *tokenWorld
@@ -99,7 +100,7 @@ func tell(t *testing.T, file string) {
 			t.Parallel()
 			// A cluster that was made without the provider is there from the start.
 			verb, names, _ := strings.Cut(c.lines[0], " ")
-			if verb != "found" && verb != "taken" {
+			if !slices.Contains([]string{"found", "taken", "estate", "adopted"}, verb) {
 				names = ""
 			}
 			dir := t.TempDir()
@@ -132,10 +133,14 @@ func (s *script) play(line string) {
 		line = strings.ReplaceAll(line, "$"+name, value)
 	}
 	verb, rest, _ := strings.Cut(line, " ")
-	if phrases[verb] == nil {
+	do := phrases[verb]
+	if do == nil {
+		do = checks[verb]
+	}
+	if do == nil {
 		s.Fatalf("%q is no phrase", verb)
 	}
-	phrases[verb](s, strings.TrimSpace(rest))
+	do(s, strings.TrimSpace(rest))
 }
 
 // use types in another space from now on.
@@ -275,6 +280,10 @@ func (s *script) noted(what string) string {
 		}
 	case "runs":
 		return s.clusterID()
+	case "member":
+		return fmt.Sprintf("%x", s.ids()[of])
+	case "statement":
+		return s.statement()
 	case "state":
 		hash := fnv.New64()
 		_, _ = hash.Write([]byte(s.ws.State(address(of)).Value.String()))
@@ -287,6 +296,9 @@ func (s *script) noted(what string) string {
 	return ""
 }
 
+// TestRules shows the rules of safety.md.
+func TestRules(t *testing.T) { tell(t, "rules.txt") }
+
 // TestBadDays shows what holds on bad days.
 func TestBadDays(t *testing.T) { tell(t, "days.txt") }
 
@@ -298,3 +310,9 @@ func TestImports(t *testing.T) { tell(t, "imports.txt") }
 
 // TestDeadEnds shows the ways out of what seems to have none.
 func TestDeadEnds(t *testing.T) { tell(t, "deadends.txt") }
+
+// TestNodes shows what members with nodes follow.
+func TestNodes(t *testing.T) { tell(t, "nodes.txt") }
+
+// TestPendingPeerURLs shows what ends a change of peer URLs.
+func TestPendingPeerURLs(t *testing.T) { tell(t, "peerurls.txt") }

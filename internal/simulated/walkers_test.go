@@ -5,9 +5,13 @@ package simulated
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
@@ -97,4 +101,90 @@ func (w *walker) takeApart() {
 		}
 		w.ws.Resources = append(w.ws.Resources, r)
 	}
+}
+
+// nodesOf are the machines and members of nodes, of which some form the cluster.
+func nodesOf(names, initial string) (out []driver.Resource) {
+	for _, name := range strings.Fields(names) {
+		out = append(out, nodeOfCluster(name, "1", initial)...)
+	}
+	return out
+}
+
+func nodeOfCluster(name, id, initial string) []driver.Resource {
+	all := strings.Fields(initial)
+	know := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all), name))))
+	start := driver.Values{"node_id": name + "-" + id, "initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}}
+	var peers, endpoints []any
+	for _, other := range know {
+		endpoints = append(endpoints, "http://"+other+".example:2379")
+		if other != name {
+			peers = append(peers, "http://"+other+".example:2380")
+		}
+	}
+	start["peers"], start["endpoints"] = peers, endpoints
+	config := driver.Values{"name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
+	return []driver.Resource{
+		{Type: "machine", Name: name, Values: driver.Values{"name": name, "image": id}},
+		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
+	}
+}
+
+// obey runs the etcdctl commands that a result prints. It returns their verbs.
+func (w *world) obey(r driver.Result) (ran []string) {
+	w.Helper()
+	for _, d := range r.Diagnostics {
+		for line := range strings.Lines(d.Detail) {
+			f := strings.Fields(line)
+			if !strings.HasPrefix(line, "  etcdctl ") || len(f) < 3 {
+				continue
+			}
+			var err error
+			switch verb := strings.Join(f[1:len(f)-1], " "); verb {
+			case "member remove":
+				var id uint64
+				if id, err = strconv.ParseUint(f[3], 16, 64); err == nil && slices.ContainsFunc(w.cluster.Members(), func(m *pb.Member) bool { return m.ID == id }) {
+					_, err = w.client("a").MemberRemove(w.Context(), id)
+					ran = append(ran, verb)
+				}
+			case "del":
+				_, err = w.client("a").Delete(w.Context(), strings.Trim(f[2], "'"))
+				ran = append(ran, verb)
+			case "alarm":
+				_, err = w.client("a").AlarmDisarm(w.Context(), &clientv3.AlarmMember{})
+				ran = append(ran, verb)
+			}
+			if err != nil {
+				w.Fatalf("%s: %v", line, err)
+			}
+		}
+	}
+	w.rest(10 * time.Second)
+	slices.Sort(ran)
+	return slices.Compact(ran)
+}
+
+// impatient is a member without a node, for which a creation waits a minute.
+func impatient(name, machine string) driver.Resource {
+	m := member(name)
+	m.Values["timeouts"] = driver.Values{"create": "1m"}
+	if machine != "" {
+		m.Values["machine_id"] = machine
+	}
+	return m
+}
+
+// taken is a site that manages the members of a cluster without nodes.
+func (w *world) taken(names string) *site {
+	s := newSite(w)
+	for _, p := range w.cluster.Processes() {
+		s.fleet.adopt(p)
+	}
+	s.ws = w.adopt(names)
+	s.ws.Machines = s.fleet
+	for i, name := range strings.Fields(names) {
+		s.ws.Resources[i] = impatient(name, "one")
+	}
+	s.ok(s.up("machines"))
+	return s
 }
