@@ -4,11 +4,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -87,14 +87,12 @@ func unsure(err error) error {
 	return translate(err)
 }
 
-// said is what the error of an endpoint says about the server there. The zero value is
-// a server that may be a member with a quorum, such as one with an unknown error.
+// said is what the errors of endpoints say about the servers there, as a set.
 type said uint8
 
 const (
-	aServer said = iota
 	// nothing: nothing was heard there.
-	nothing
+	nothing said = 1 << iota
 	// notAskedThere: nothing was sent, because the credentials must not go there.
 	notAskedThere
 	// refusesUs: the server refuses the credentials or the certificate, its certificate
@@ -104,6 +102,10 @@ const (
 	aLearner
 	// noQuorum: the login does not complete, so the server has no quorum.
 	noQuorum
+	// aServer may be a member with a quorum, such as one with an unknown error.
+	aServer
+
+	silence = nothing | notAskedThere
 )
 
 // meanings are what the kinds of error say about a server, and their sentinels.
@@ -130,59 +132,44 @@ var meanings = map[connection.Kind]struct {
 	connection.StaleToken:       {aServer, ErrAmbiguous},
 }
 
-// saidBy classifies the error of an endpoint.
-func saidBy(err error) said {
+// saidBy classifies the error of an endpoint, or of several.
+func saidBy(err error) (all said) {
+	if gone, ok := errors.AsType[*connection.Unreachable](err); ok {
+		for _, a := range gone.Answers {
+			all |= saidBy(a.Err)
+		}
+		return all
+	}
 	kind := connection.KindOf(err)
-	switch said := meanings[kind].said; {
-	case said != aServer:
-		return said
+	switch ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); {
 	case errors.Is(err, ErrPermission), errors.Is(err, ErrBadURL):
 		return refusesUs
-	case kind == "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+	case kind == "" && ended:
 		return nothing // the time was over before anything was sent
 	}
-	return aServer
+	return cmp.Or(meanings[kind].said, aServer)
 }
 
 // isSilent reports whether an error of an endpoint shows no server.
-func isSilent(err error) bool { return slices.Contains([]said{nothing, notAskedThere}, saidBy(err)) }
-
-// allSaid returns what each endpoint said.
-func allSaid(err error) (out []said) {
-	gone, ok := errors.AsType[*connection.Unreachable](err)
-	if !ok {
-		return []said{saidBy(err)}
-	}
-	for _, a := range gone.Answers {
-		out = append(out, saidBy(a.Err))
-	}
-	return out
-}
+func isSilent(err error) bool { return saidBy(err)&^silence == 0 }
 
 // Hopeless reports whether waiting cannot help: all endpoints that answered refuse the
 // provider, or no endpoint may be asked.
 func Hopeless(err error) bool {
-	all := allSaid(err)
-	answered := slices.DeleteFunc(slices.Clone(all), func(s said) bool { return s == nothing || s == notAskedThere })
-	if len(answered) == 0 {
-		return len(all) > 0 && !slices.Contains(all, nothing)
-	}
-	return !slices.ContainsFunc(answered, func(s said) bool { return s != refusesUs })
+	all := saidBy(err)
+	return all == notAskedThere || all&^silence == refusesUs
 }
 
 // TurnedAway reports whether endpoints answered, but only about the provider's
 // access or about themselves, not about whether a cluster exists.
 func TurnedAway(err error) bool {
-	return Hopeless(err) || errors.As(err, new(*connection.Unreachable)) && slices.Contains(allSaid(err), aLearner)
+	return Hopeless(err) || errors.As(err, new(*connection.Unreachable)) && saidBy(err)&aLearner != 0
 }
 
 // MayServe reports whether the errors of the endpoints show a server that may be
 // part of a cluster with a quorum.
 func MayServe(err error) bool {
-	all := allSaid(err)
-	serves := []said{aServer, refusesUs}
-	if !slices.Contains(all, noQuorum) {
-		serves = append(serves, aLearner)
-	}
-	return errors.As(err, new(*connection.Unreachable)) && slices.ContainsFunc(all, func(s said) bool { return slices.Contains(serves, s) })
+	all := saidBy(err)
+	serves := all&(aServer|refusesUs) != 0 || all&(aLearner|noQuorum) == aLearner
+	return serves && errors.As(err, new(*connection.Unreachable))
 }
