@@ -154,13 +154,13 @@ func FuzzRecord(f *testing.F) {
 		if strings.ContainsFunc(bad, func(r rune) bool { return r < ' ' || r > '~' && r != '…' }) || len(bad) > 2000 {
 			t.Errorf("shown raw: %q", bad)
 		}
-		if r, err := recordKind.read(name, kv); err == nil {
+		if r, err := recordKind.decode(name, kv); err == nil {
 			printed(append(r.PeerURLs, r.Owner, r.Name)...)
 			if r.Owner != name || (r.State == Intended) != (r.ID() == 0) {
 				t.Fatalf("%q at %q is %+v", value, name, r)
 			}
 		}
-		if turn, err := turnKind.read(name, kv); err == nil {
+		if turn, err := turnKind.decode(name, kv); err == nil {
 			printed(turn.Name, turn.By)
 			if turn.Voters < 1 || turn.Name != name {
 				t.Fatalf("%q at %q is %+v", value, name, turn)

@@ -68,22 +68,12 @@ func (r Record) ID() membership.MemberID {
 // recordKind stores a [Record] at members/<owner>.
 var recordKind = kind[Record]{
 	what: "ownership record", at: "members/",
-	form: func(r Record) (string, any) { return r.Owner, stored{format, r} },
-	read: func(owner string, kv *mvccpb.KeyValue) (Record, error) {
-		var r stored
-		if err := strictly(kv.Value, &r, &r.Format); err != nil {
-			return Record{}, err
-		}
+	name: func(r Record) string { return r.Owner },
+	read: func(r *Record, owner string, kv *mvccpb.KeyValue) error {
 		r.revision = kv.ModRevision
-		return r.Record, r.check(owner)
+		return r.check(owner)
 	},
 	revision: func(r Record) int64 { return r.revision },
-}
-
-// stored is the stored form of a [Record].
-type stored struct {
-	Format int `json:"format"`
-	Record
 }
 
 // check returns an error if the provider cannot have written the record.
@@ -134,56 +124,31 @@ func Owners(ctx context.Context, records Records, id membership.MemberID) ([]str
 // turnKind stores a replacement in progress at turns/<name>.
 var turnKind = kind[membership.Turn]{
 	what: "record of a replacement", at: "turns/",
-	form: func(t membership.Turn) (string, any) {
-		by, since := displayed(t.By, t.Since)
-		return t.Name, turn{format, t.Voters, since, by}
-	},
-	read: func(name string, kv *mvccpb.KeyValue) (membership.Turn, error) {
-		var t turn
-		err := strictly(kv.Value, &t, &t.Format)
-		if err == nil && t.Voters < 1 {
-			err = fmt.Errorf("%d voters", t.Voters)
+	name:   func(t membership.Turn) string { return t.Name },
+	author: func(t *membership.Turn) (*string, *time.Time) { return &t.By, &t.Since },
+	read: func(t *membership.Turn, name string, kv *mvccpb.KeyValue) error {
+		t.Name, t.Key = name, string(kv.Key)
+		if t.Voters < 1 {
+			return fmt.Errorf("%d voters", t.Voters)
 		}
-		err = cmp.Or(err, plain("the name", name), plain("the author", t.By))
-		return membership.Turn{Name: name, Voters: t.Voters, Since: t.Since, By: t.By, Key: string(kv.Key)}, err
+		return plain("the name", name)
 	},
-}
-
-// turn is the stored form of a [membership.Turn].
-type turn struct {
-	Format int       `json:"format"`
-	Voters int       `json:"voters"`
-	Since  time.Time `json:"since"`
-	By     string    `json:"by"`
 }
 
 // urlChangeKind stores the last change of peer URLs of a member at peer_urls/<member ID>,
 // until it is proven.
 var urlChangeKind = kind[membership.URLChange]{
 	what: "record of a change of peer URLs", at: "peer_urls/",
-	form: func(c membership.URLChange) (string, any) {
-		by, since := displayed(c.By, c.Since)
-		return c.ID.String(), urlChange{format, c.PeerURLs, c.Before, c.Start, since, by}
+	name:   func(c membership.URLChange) string { return c.ID.String() },
+	author: func(c *membership.URLChange) (*string, *time.Time) { return &c.By, &c.Since },
+	read: func(c *membership.URLChange, name string, kv *mvccpb.KeyValue) error {
+		var badID, badURL, badBefore error
+		c.ID, badID = membership.ParseMemberID(name)
+		c.PeerURLs, badURL = urlsFrom(c.PeerURLs)
+		c.Before, badBefore = urlsFrom(c.Before)
+		c.Revision = kv.ModRevision
+		return cmp.Or(badID, badURL, badBefore, plain("the start time", c.Start))
 	},
-	read: func(name string, kv *mvccpb.KeyValue) (membership.URLChange, error) {
-		var c urlChange
-		err := strictly(kv.Value, &c, &c.Format)
-		id, badID := membership.ParseMemberID(name)
-		urls, badURL := urlsFrom(c.PeerURLs)
-		before, badBefore := urlsFrom(c.Before)
-		err = cmp.Or(err, badID, badURL, badBefore, plain("the author", c.By), plain("the start time", c.Start))
-		return membership.URLChange{ID: id, PeerURLs: urls, Before: before, Start: c.Start, Since: c.Since, By: c.By, Revision: kv.ModRevision}, err
-	},
-}
-
-// urlChange is the stored form of a [membership.URLChange].
-type urlChange struct {
-	Format   int       `json:"format"`
-	PeerURLs []string  `json:"peer_urls"`
-	Before   []string  `json:"before,omitempty"`
-	Start    string    `json:"start,omitempty"`
-	Since    time.Time `json:"since"`
-	By       string    `json:"by"`
 }
 
 // ObjectRecord says which etcd_cluster changes the nodes of the cluster. The cluster has
@@ -199,19 +164,7 @@ type ObjectRecord struct {
 // objectKind stores an [ObjectRecord].
 var objectKind = kind[ObjectRecord]{
 	what: "record of the etcd_cluster", at: "cluster",
-	form: func(r ObjectRecord) (string, any) {
-		r.By, r.Since = displayed(r.By, r.Since)
-		return "", storedObject{format, r}
-	},
-	read: func(_ string, kv *mvccpb.KeyValue) (ObjectRecord, error) {
-		var r storedObject
-		err := strictly(kv.Value, &r, &r.Format)
-		return r.ObjectRecord, cmp.Or(err, plain("the object", r.Object), plain("the author", r.By))
-	},
-}
-
-// storedObject is the stored form of an [ObjectRecord].
-type storedObject struct {
-	Format int `json:"format"`
-	ObjectRecord
+	name:   func(ObjectRecord) string { return "" },
+	author: func(r *ObjectRecord) (*string, *time.Time) { return &r.By, &r.Since },
+	read:   func(r *ObjectRecord, _ string, _ *mvccpb.KeyValue) error { return plain("the object", r.Object) },
 }

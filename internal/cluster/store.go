@@ -4,14 +4,19 @@
 package cluster
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -49,17 +54,46 @@ func All[T any](ctx context.Context, s Store[T]) ([]T, error) {
 // Terraform run works on the same member.
 var ErrRecordChanged = errors.New("the ownership record was changed by another run")
 
-// kind declares how records of one kind are stored.
+// kind declares how records of one kind are stored: as a JSON object of their fields and
+// the number of the format.
 type kind[T any] struct {
 	// what names the kind in a [*Malformed]; at is where its keys begin.
 	what, at string
-	// form returns the name of a record, the last part of its key, and its stored form.
-	form func(r T) (name string, stored any)
-	// read returns the record in a key, or why the provider cannot have written it.
-	read func(name string, kv *mvccpb.KeyValue) (T, error)
+	// name returns the name of a record, the last part of its key.
+	name func(r T) string
+	// author returns who wrote a record, and when. It is nil if a record does not say that.
+	author func(r *T) (by *string, since *time.Time)
+	// read completes a decoded record with what its key says, or returns why the provider
+	// cannot have written it.
+	read func(r *T, name string, kv *mvccpb.KeyValue) error
 	// revision returns the modification revision of a record that was read, 0 of a new
 	// one. It is nil if a record is written whatever the key holds.
 	revision func(r T) int64
+}
+
+// encode returns the stored form of a record.
+func (k kind[T]) encode(r T) (string, error) {
+	if k.author != nil {
+		by, since := k.author(&r)
+		if connection.PlainName(*by) != nil {
+			*by = connection.Quote(*by)
+		}
+		*since = since.UTC().Truncate(time.Second)
+	}
+	fields, err := json.Marshal(r)
+	return fmt.Sprintf(`{"format":%d,%s`, format, bytes.TrimPrefix(fields, []byte("{"))), err
+}
+
+// decode returns the record in a key, or why the provider cannot have written it.
+func (k kind[T]) decode(name string, kv *mvccpb.KeyValue) (r T, err error) {
+	if err := strictly(kv.Value, &r); err != nil {
+		return r, err
+	}
+	if k.author != nil {
+		by, _ := k.author(&r)
+		err = plain("the author", *by)
+	}
+	return r, cmp.Or(err, k.read(&r, name, kv))
 }
 
 type store[T any] struct {
@@ -84,7 +118,7 @@ func (s store[T]) each(ctx context.Context, f func(context.Context, *clientv3.Cl
 
 // parse reads a record. The error is a [*Malformed].
 func (s store[T]) parse(kv *mvccpb.KeyValue) (T, error) {
-	r, err := s.read(strings.TrimPrefix(string(kv.Key), s.prefix), kv)
+	r, err := s.decode(strings.TrimPrefix(string(kv.Key), s.prefix), kv)
 	if err != nil {
 		return *new(T), malformed(s.what, string(kv.Key), kv.Value, err)
 	}
@@ -131,19 +165,19 @@ func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 	if s.err != nil {
 		return r, s.err
 	}
-	name, stored := s.form(r)
-	value, err := json.Marshal(stored)
+	value, err := s.encode(r)
 	if err != nil {
 		return r, err
 	}
-	written := &mvccpb.KeyValue{Key: []byte(s.prefix + name), Value: value}
-	if _, err := s.read(name, written); err != nil {
+	name := s.name(r)
+	written := &mvccpb.KeyValue{Key: []byte(s.prefix + name), Value: []byte(value)}
+	if _, err := s.decode(name, written); err != nil {
 		return r, err
 	}
-	write := []clientv3.Op{clientv3.OpPut(s.prefix+name, string(value))}
+	write := []clientv3.Op{clientv3.OpPut(s.prefix+name, value)}
 	var unchanged []clientv3.Cmp
 	for i, other := range append([]T{r}, instead...) {
-		of, _ := s.form(other)
+		of := s.name(other)
 		if s.revision != nil {
 			unchanged = append(unchanged, clientv3.Compare(clientv3.ModRevision(s.prefix+of), "=", s.revision(other)))
 		}
@@ -167,7 +201,7 @@ func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 		// A write whose answer was lost, and that was sent again through
 		// another endpoint, finds its own value.
 		for _, read := range resp.Responses {
-			if kvs := read.GetResponseRange().GetKvs(); len(kvs) == 1 && string(kvs[0].Value) == string(value) {
+			if kvs := read.GetResponseRange().GetKvs(); len(kvs) == 1 && string(kvs[0].Value) == value {
 				written.ModRevision = kvs[0].ModRevision
 				return nil
 			}

@@ -10,11 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -200,29 +198,26 @@ func malformed(kind, key string, value []byte, err error) *Malformed {
 	return m
 }
 
-// strictly decodes a value: one JSON object with no fields other than those of
-// into, in the format that this version writes.
-func strictly(value []byte, into any, of *int) error {
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+// strictly decodes a value: one JSON object in the format that this version writes, with
+// no fields other than those of into.
+func strictly(value []byte, into any) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(value, &fields); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON object")
+	of := 0
+	_ = json.Unmarshal(fields["format"], &of) // 0 if it is not a number
+	if of != format {
+		return fmt.Errorf("its format is %d, this version writes %d", of, format)
 	}
-	if *of != format {
-		return fmt.Errorf("its format is %d, this version writes %d", *of, format)
+	delete(fields, "format")
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// displayed returns the author of a record, and its time, as they are stored for display.
-func displayed(by string, since time.Time) (string, time.Time) {
-	if connection.PlainName(by) != nil {
-		by = connection.Quote(by)
-	}
-	return by, since.UTC().Truncate(time.Second)
+	d := json.NewDecoder(bytes.NewReader(rest))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 // plain returns an error if s is not fit for display, as all our texts are.

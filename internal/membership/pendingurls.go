@@ -19,20 +19,20 @@ const URLsPending Code = "peer URLs pending"
 // at the new URLs until its process restarts. Then it is too late: a quorum of members
 // that nobody finds cannot change the list back.
 type URLChange struct {
-	ID       MemberID
-	PeerURLs []string
+	ID       MemberID `json:"-"`
+	PeerURLs []string `json:"peer_urls"`
 	// Before are the URLs at which the process listened when it was started, as far as is
 	// known; nil if it was restarted after a change that was never proven.
-	Before []string
+	Before []string `json:"before,omitempty"`
 	// Start is the start time that the member reported before the change, "" if it
 	// reported none. It is compared with what the same member reports, for equality only.
-	Start string
+	Start string `json:"start,omitempty"`
 	// Since and By are for people: when the change was made, and who made it.
-	Since time.Time
-	By    string
+	Since time.Time `json:"since"`
+	By    string    `json:"by"`
 	// Revision is that of the record in the cluster, 0 if it is new. It tells the change
 	// from a later one of the same member.
-	Revision int64
+	Revision int64 `json:"-"`
 }
 
 // Statement is what an operator states to confirm the change, and nothing else: the ID of

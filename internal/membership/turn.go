@@ -14,14 +14,14 @@ import (
 // Terraform run may remove another member that is alive.
 type Turn struct {
 	// Name is the name of the member and of its successor.
-	Name string
+	Name string `json:"-"`
 	// Voters is how many voters there were, including the member itself.
-	Voters int
+	Voters int `json:"voters"`
 	// Since and By are for people: when the turn began, and who began it.
-	Since time.Time
-	By    string
+	Since time.Time `json:"since"`
+	By    string    `json:"by"`
 	// Key is the key of the record, or empty if the turn was not read from one.
-	Key string
+	Key string `json:"-"`
 }
 
 // OpenTurns returns the turns that are not over, sorted by name. A turn is open
