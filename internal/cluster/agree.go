@@ -71,12 +71,11 @@ func (w owners) named(endpoint string) bool {
 type ballot struct {
 	memberList
 	who       owners
-	confirmed bool
 	endpoints int // the number that gave it
-	// given is the number of voters on it that gave it, against are those that gave
-	// another list.
-	given   int
-	against []membership.MemberID
+	// confirmed is true if a majority of the voters on it gave it; against are those that
+	// gave another list.
+	confirmed bool
+	against   []membership.MemberID
 }
 
 // maxLists limits the different lists that are counted. If there are more, none
@@ -88,51 +87,46 @@ const maxLists = 16
 // the list that most endpoints gave. If two different lists of the cluster are
 // confirmed, one of them is forged, so neither counts as confirmed.
 func (c *Client) choose(probes []probe, want membership.ClusterID) (ballot, bool) {
-	var all []ballot
+	var all []*ballot
 	for _, p := range probes {
 		for _, l := range p.lists {
-			if i := slices.IndexFunc(all, func(b ballot) bool { return b.quorum == l.quorum && b.same(l) }); i >= 0 {
-				all[i].endpoints++
-				continue
+			i := slices.IndexFunc(all, func(b *ballot) bool { return b.quorum == l.quorum && b.same(l) })
+			if i < 0 {
+				i, all = len(all), append(all, &ballot{memberList: l, who: c.ownersOf(l.members)})
 			}
-			all = append(all, ballot{memberList: l, who: c.ownersOf(l.members), endpoints: 1})
+			all[i].endpoints++
 		}
 	}
 	if len(all) == 0 {
 		return ballot{}, false
 	}
 	if len(all) <= maxLists {
-		confirm(all, probes)
-	}
-	best := slices.MinFunc(all, func(a, b ballot) int { return a.compare(b, want) })
-	for _, b := range all {
-		if best.confirmed && b.confirmed && b.cluster == best.cluster && !b.same(best.memberList) {
-			best.confirmed = false
+		trusted := trustedOf(all, probes)
+		for _, b := range all {
+			b.count(probes, trusted)
 		}
 	}
-	if !best.confirmed {
-		best.against = best.others(probes)
+	best := slices.MinFunc(all, func(a, b *ballot) int { return a.compare(b, want) })
+	forged := slices.ContainsFunc(all, func(b *ballot) bool { return b.confirmed && b.cluster == best.cluster && !b.same(best.memberList) })
+	if !best.confirmed || forged {
+		best.confirmed, best.against = false, best.others(probes)
 	}
-	return best, true
+	return *best, true
 }
 
-// confirm marks the lists that a majority of their voters gave.
-func confirm(all []ballot, probes []probe) {
-	trusted := slices.DeleteFunc(slices.Clone(all), func(b ballot) bool {
+// trustedOf returns the lists from endpoints that the operator named, or every list if no
+// such endpoint answers.
+func trustedOf(all []*ballot, probes []probe) []*ballot {
+	trusted := slices.DeleteFunc(slices.Clone(all), func(b *ballot) bool {
 		return !slices.ContainsFunc(probes, func(p probe) bool {
 			l, ok := p.strong()
 			return ok && b.who.named(p.endpoint) && b.same(l)
 		})
 	})
 	if len(trusted) == 0 {
-		trusted = all
+		return all
 	}
-	for i := range all {
-		if b := &all[i]; b.quorum {
-			b.count(probes, trusted)
-			b.confirmed = b.given >= membership.Snapshot{Members: b.members}.Quorum()
-		}
-	}
+	return trusted
 }
 
 // same reports whether two lists are equal.
@@ -140,37 +134,51 @@ func (l memberList) same(other memberList) bool {
 	return l.cluster == other.cluster && sameMembers(l.members, other.members)
 }
 
-// count counts the voters on the list that gave it. A voter that gave different
-// lists at several addresses counts against it. An address counts if the operator
-// named it, or if every list from an endpoint that the operator named (every
-// list, if no such endpoint answers) has it for the voter. Otherwise one endpoint
-// could invent a cluster with an endpoint for each member.
-func (b *ballot) count(probes []probe, trusted []ballot) {
+// count confirms a linearizable list that a majority of the voters on it gave. A voter that
+// gave different lists at several addresses counts against it.
+func (b *ballot) count(probes []probe, trusted []*ballot) {
+	if !b.quorum {
+		return
+	}
 	gave := map[membership.MemberID]bool{} // false if it gave another list, too
 	for _, p := range probes {
-		l, ok := p.strong()
-		if !ok || l.cluster != b.cluster || !b.who.own(p.endpoint, l.from) ||
-			!b.who.named(p.endpoint) && slices.ContainsFunc(trusted, func(t ballot) bool {
-				return t.quorum && t.cluster == b.cluster && !slices.Contains(t.who.at(p.endpoint), l.from)
-			}) {
-			continue
+		if l, ok := p.strong(); ok && l.cluster == b.cluster && b.isOf(l.from, p.endpoint, trusted) {
+			before, again := gave[l.from]
+			gave[l.from] = l.same(b.memberList) && (before || !again)
 		}
-		before, again := gave[l.from]
-		gave[l.from] = l.same(b.memberList) && (before || !again)
 	}
+	given := 0
 	for _, m := range b.members {
 		switch agrees, counts := gave[m.ID]; {
 		case m.Learner, !counts:
 		case agrees:
-			b.given++
+			given++
 		default:
 			b.against = append(b.against, m.ID)
 		}
 	}
+	b.confirmed = given >= membership.Snapshot{Members: b.members}.Quorum()
+}
+
+// isOf reports whether an answer with the ID of a member, from that endpoint, counts as the
+// answer of this voter:
+//
+//	the list has the endpoint for another member, or for none    no
+//	the operator named the endpoint                              yes
+//	every trusted list has the endpoint for the member           yes
+//
+// Otherwise one endpoint could invent a cluster with an endpoint for each member.
+func (b *ballot) isOf(id membership.MemberID, endpoint string, trusted []*ballot) bool {
+	if !b.who.own(endpoint, id) || b.who.named(endpoint) {
+		return b.who.own(endpoint, id)
+	}
+	return !slices.ContainsFunc(trusted, func(t *ballot) bool {
+		return t.quorum && t.cluster == b.cluster && !slices.Contains(t.who.at(endpoint), id)
+	})
 }
 
 // others returns the voters on the list in whose name another list was given.
-func (b ballot) others(probes []probe) []membership.MemberID {
+func (b *ballot) others(probes []probe) []membership.MemberID {
 	var out []membership.MemberID
 	for _, m := range b.members {
 		if !m.Learner && slices.ContainsFunc(probes, func(p probe) bool {
@@ -183,16 +191,8 @@ func (b ballot) others(probes []probe) []membership.MemberID {
 	return out
 }
 
-// strong returns the linearizable list that an endpoint gave.
-func (p probe) strong() (l memberList, ok bool) {
-	if len(p.lists) > 0 {
-		l = p.lists[0]
-	}
-	return l, l.quorum
-}
-
 // compare is negative if a list is preferred to another one.
-func (b ballot) compare(other ballot, want membership.ClusterID) int {
+func (b *ballot) compare(other *ballot, want membership.ClusterID) int {
 	return cmp.Or(
 		cmp.Compare(rank(b.cluster == want), rank(other.cluster == want)),
 		cmp.Compare(rank(b.confirmed), rank(other.confirmed)),

@@ -36,21 +36,11 @@ func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot
 	return snap
 }
 
-// speaker returns the member ID in the status, if the status is from that cluster.
-func (p probe) speaker(cluster membership.ClusterID) (membership.MemberID, bool) {
-	if p.status == nil || membership.ClusterID(p.status.Header.ClusterId) != cluster {
-		return 0, false
-	}
-	return membership.MemberID(p.status.Header.MemberId), true
-}
-
+// others returns the endpoints that answered for other clusters.
 func others(probes []probe, cluster membership.ClusterID) map[membership.ClusterID][]string {
 	out := map[membership.ClusterID][]string{}
 	for _, p := range probes {
-		if p.status == nil {
-			continue
-		}
-		if id := membership.ClusterID(p.status.Header.ClusterId); id != cluster {
+		if id, _ := p.from(); p.status != nil && id != cluster {
 			out[id] = append(out[id], p.endpoint)
 		}
 	}
@@ -77,8 +67,8 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 	}
 	urls := connection.Askable(m.ClientURLs)
 	for _, p := range probes {
-		id, ours := p.speaker(cluster)
-		own := who.own(p.endpoint, id)
+		of, id := p.from()
+		ours, own := p.status != nil && of == cluster, who.own(p.endpoint, id)
 		switch at := slices.Contains(urls, p.endpoint); {
 		case ours && id == m.ID && own:
 			return answered(p), true
@@ -91,9 +81,7 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 		case p.status == nil:
 			note(unanswered, membership.Answer{State: membership.Silent, Endpoint: p.endpoint, Detail: brief(p.err)})
 		case !ours:
-			other := membership.ClusterID(p.status.Header.ClusterId)
-			note(unanswered, membership.Answer{State: membership.WrongCluster, Endpoint: p.endpoint, ClusterID: other,
-				MemberID: membership.MemberID(p.status.Header.MemberId), Detail: "answers for cluster " + other.String()})
+			note(unanswered, membership.Answer{State: membership.WrongCluster, Endpoint: p.endpoint, ClusterID: of, MemberID: id, Detail: "answers for cluster " + of.String()})
 		default:
 			as := byAnother
 			if !own {
@@ -107,12 +95,12 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 
 func answered(p probe) membership.Answer {
 	s := p.status
+	cluster, id := p.from()
+	_, readOK := p.strong()
 	return membership.Answer{
-		State: membership.Answered, Endpoint: p.endpoint,
-		MemberID: membership.MemberID(s.Header.MemberId), ClusterID: membership.ClusterID(s.Header.ClusterId),
-		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm,
-		Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
-		Learner: s.IsLearner, ReadOK: p.readOK,
+		State: membership.Answered, Endpoint: p.endpoint, MemberID: id, ClusterID: cluster,
+		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm, Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
+		Learner: s.IsLearner, ReadOK: readOK,
 		Version: s.Version, DBSize: s.DbSize, Revision: s.Header.GetRevision(), Downgrade: downgradeOf(s),
 		Alarms: alarmsIn(s.Errors),
 	}
@@ -182,15 +170,15 @@ func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membersh
 // heard says what the answers of an endpoint mean for a cluster.
 func (p probe) heard(of membership.ClusterID) membership.Heard {
 	h := membership.Heard{Endpoint: p.endpoint}
-	if p.status != nil {
-		h.Cluster, h.Member = membership.ClusterID(p.status.Header.ClusterId), membership.MemberID(p.status.Header.MemberId)
-	} else if len(p.lists) > 0 {
+	h.Cluster, h.Member = p.from()
+	if p.status == nil && len(p.lists) > 0 {
 		h.Cluster, h.Member = p.lists[0].cluster, p.lists[0].from
 	}
+	_, readOK := p.strong()
 	switch {
 	case h.Cluster != of && h.Cluster != 0:
 		h.Detail = "answers for cluster " + h.Cluster.String()
-	case p.readOK:
+	case readOK:
 		h.Detail = "serves requests"
 	case p.status != nil && p.status.IsLearner:
 		h.Detail = "answers as a learner"

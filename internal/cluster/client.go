@@ -219,6 +219,9 @@ func (c *Client) change(ctx context.Context, via membership.MemberID, f func(con
 	return unsure(c.call(ctx, endpoints[0], f))
 }
 
+// only returns the error of a call whose answer says nothing else.
+func only[T any](_ T, err error) error { return err }
+
 // AddLearner implements [Cluster].
 func (c *Client) AddLearner(ctx context.Context, via membership.MemberID, peerURLs []string) (membership.MemberID, error) {
 	var id membership.MemberID
@@ -235,24 +238,21 @@ func (c *Client) AddLearner(ctx context.Context, via membership.MemberID, peerUR
 // Promote implements [Cluster].
 func (c *Client) Promote(ctx context.Context, via, id membership.MemberID) error {
 	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
-		_, err := cl.MemberPromote(ctx, uint64(id))
-		return err
+		return only(cl.MemberPromote(ctx, uint64(id)))
 	})
 }
 
 // Remove implements [Cluster].
 func (c *Client) Remove(ctx context.Context, via, id membership.MemberID) error {
 	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
-		_, err := cl.MemberRemove(ctx, uint64(id))
-		return err
+		return only(cl.MemberRemove(ctx, uint64(id)))
 	})
 }
 
 // UpdatePeerURLs implements [Cluster].
 func (c *Client) UpdatePeerURLs(ctx context.Context, via, id membership.MemberID, peerURLs []string) error {
 	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
-		_, err := cl.MemberUpdate(ctx, uint64(id), peerURLs)
-		return err
+		return only(cl.MemberUpdate(ctx, uint64(id), peerURLs))
 	})
 }
 
@@ -262,8 +262,7 @@ func (c *Client) MoveLeader(ctx context.Context, leader, to membership.MemberID)
 		return err // any other member would refuse
 	}
 	return c.change(ctx, leader, func(ctx context.Context, cl *clientv3.Client) error {
-		_, err := cl.MoveLeader(ctx, uint64(to))
-		return err
+		return only(cl.MoveLeader(ctx, uint64(to)))
 	})
 }
 
@@ -301,7 +300,6 @@ func (c *Client) Snapshot(ctx context.Context, of membership.MemberID, limit tim
 // Defragment implements [Cluster].
 func (c *Client) Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error {
 	return c.long(ctx, id, limit, func(ctx context.Context, conn *connection.Client) error {
-		_, err := conn.Defragment(ctx, conn.Endpoint())
-		return err
+		return only(conn.Defragment(ctx, conn.Endpoint()))
 	})
 }

@@ -155,7 +155,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			t.Errorf("%q beside a refused connection: %v", kind, MayServe(gone))
 		}
 	}
-	list := memberList{cluster: 7, from: 3}
+	list, strong := memberList{cluster: 7, from: 3}, memberList{cluster: 7, from: 3, quorum: true}
 	status := func(cluster uint64, learner bool) *clientv3.StatusResponse {
 		return (*clientv3.StatusResponse)(&pb.StatusResponse{Header: &pb.ResponseHeader{ClusterId: cluster, MemberId: 3}, IsLearner: learner})
 	}
@@ -170,9 +170,9 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{"an unknown error", probe{err: errors.New("x"), listErr: timeout}, false, 0},
 		{"one request of two shows a server", probe{err: failed(connection.UnknownCA), listErr: timeout}, false, 0},
 		{"no login explains the status", probe{err: failed(connection.AuthRequired), listErr: failed(connection.NoLogin)}, false, 0},
-		{"another cluster", probe{status: status(8, false), readOK: true}, false, 8},
-		{"serves reads", probe{status: status(7, false), readOK: true, lists: []memberList{list}}, false, 7},
-		{"serves reads, without a status", probe{err: timeout, readOK: true, lists: []memberList{list}}, false, 7},
+		{"another cluster", probe{status: status(8, false), lists: []memberList{strong}}, false, 8},
+		{"serves reads", probe{status: status(7, false), lists: []memberList{strong}}, false, 7},
+		{"serves reads, without a status", probe{err: timeout, lists: []memberList{strong}}, false, 7},
 		{"a list without a status", probe{err: timeout, lists: []memberList{list}}, false, 7},
 		{"a status without a list", probe{status: status(7, false), listErr: timeout}, false, 7},
 		{"a status, and no login", probe{status: status(7, false), listErr: failed(connection.NoLogin)}, false, 7},

@@ -24,10 +24,25 @@ import (
 type probe struct {
 	endpoint string
 	status   *clientv3.StatusResponse
-	err      error // of the status call
-	readOK   bool
-	lists    []memberList // the best first
+	err      error        // of the status call
+	lists    []memberList // a linearizable one first
 	listErr  error
+}
+
+// from returns the cluster and the member in the status, 0 without one.
+func (p probe) from() (membership.ClusterID, membership.MemberID) {
+	if p.status == nil {
+		return 0, 0
+	}
+	return membership.ClusterID(p.status.Header.ClusterId), membership.MemberID(p.status.Header.MemberId)
+}
+
+// strong returns the linearizable list that an endpoint gave.
+func (p probe) strong() (l memberList, ok bool) {
+	if len(p.lists) > 0 {
+		l = p.lists[0]
+	}
+	return l, l.quorum
 }
 
 // list reads the member list through one endpoint.
@@ -82,13 +97,11 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	requests.Go(func() { local, localErr = c.list(ctx, endpoint, false) })
 	requests.Wait()
 	if strongErr == nil {
-		p.readOK = true
 		p.lists = append(p.lists, strong)
 	}
 	if localErr == nil {
 		p.lists = append(p.lists, local)
-	}
-	if len(p.lists) == 0 {
+	} else if strongErr != nil {
 		p.listErr = strongErr
 	}
 	return p
@@ -133,16 +146,15 @@ func (c *Client) observed(ctx context.Context, probes []probe, want membership.C
 func (c *Client) askAll(ctx context.Context, want membership.ClusterID, always bool) []probe {
 	a, stop := c.asker(ctx)
 	defer stop()
-	for _, e := range c.route(0) {
-		a.ask(e, c.ask)
-	}
 	c.mu.Lock()
 	past := slices.Clone(c.known)
 	c.mu.Unlock()
-	for _, e := range past {
-		if always {
-			a.ask(e, c.ask)
-		}
+	first := c.route(0)
+	if always {
+		first = append(first, past...)
+	}
+	for _, e := range first {
+		a.ask(e, c.ask)
 	}
 	var out []probe
 	listed := false
@@ -178,15 +190,15 @@ func (c *Client) remember(probes []probe, l memberList, who owners) {
 	clear(c.at)
 	c.live, c.leaderless = c.live[:0], true
 	for _, p := range probes {
-		id, ok := p.speaker(l.cluster)
-		if !ok || !who.own(p.endpoint, id) {
+		cluster, id := p.from()
+		if p.status == nil || cluster != l.cluster || !who.own(p.endpoint, id) {
 			continue
 		}
 		c.leaderless = c.leaderless && p.status.Leader == 0
 		if _, known := c.at[id]; !known {
 			c.at[id] = p.endpoint
 		}
-		if p.readOK && !p.status.IsLearner && (len(p.lists) == 0 || sameMembers(p.lists[0].members, l.members)) {
+		if gave, ok := p.strong(); ok && !p.status.IsLearner && sameMembers(gave.members, l.members) {
 			c.live = append(c.live, p.endpoint)
 		}
 	}
@@ -221,7 +233,7 @@ func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membershi
 	for _, u := range connection.Askable(m.ClientURLs) {
 		p := c.askStatus(ctx, u)
 		probes = append(probes, p)
-		if id, ok := p.speaker(cluster); ok && id == m.ID {
+		if of, id := p.from(); of == cluster && id == m.ID {
 			break
 		}
 	}

@@ -217,8 +217,7 @@ func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 // Delete implements [Store].
 func (s store[T]) Delete(ctx context.Context, name string) error {
 	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		_, err := kv.Delete(ctx, s.prefix+name)
-		return err
+		return only(kv.Delete(ctx, s.prefix+name))
 	})
 	if err != nil {
 		return &NotDeleted{s.prefix + name, err}
