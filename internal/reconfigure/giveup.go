@@ -71,13 +71,7 @@ func (b *ProcessState) Request(id membership.ClusterID, s Statement, gone []stri
 func (b *ProcessState) Know(id membership.ClusterID, members ...membership.Member) {
 	in := b.membersOf(id)
 	for _, m := range members {
-		var urls []string
-		for _, u := range m.ClientURLs {
-			if n, err := connection.ParseEndpoint(u, false); err == nil {
-				urls = append(urls, n)
-			}
-		}
-		m.ClientURLs = urls
+		m.ClientURLs = connection.Askable(m.ClientURLs)
 		if key := m.Label(); m.ID != 0 || !in.Has(key) {
 			in.Set(key, m)
 		}
@@ -120,18 +114,20 @@ func (e *Engine) MayGiveUp(ctx context.Context, id membership.ClusterID, gone []
 func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone []string) error {
 	return e.repeat(ctx, ActionForget, cluster.String(), func() error {
 		err := e.MayGiveUp(ctx, cluster, gone)
-		kept, refused := errors.AsType[*NotGivenUp](err)
+		var code membership.Code
+		if kept, refused := errors.AsType[*NotGivenUp](err); refused {
+			code = kept.Decision.Code
+		}
 		switch {
 		case err == nil:
 			e.Process.lost.Set(cluster, true)
 			return nil
-		case refused && kept.Decision.Code == membership.NotStated && e.Process.lost.Has(cluster):
+		case code == membership.NotStated && e.Process.lost.Has(cluster):
 			return nil
-		case refused && (kept.Decision.Code == membership.MayServe || kept.Decision.Code == membership.Contradicted):
+		case code == membership.MayServe, code == membership.Contradicted:
 			return outcome{next: unsure, cause: err}
-		default:
-			return stopping(err)
 		}
+		return stopping(err)
 	})
 }
 
@@ -139,8 +135,7 @@ func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone 
 // more: it does not answer, has no quorum, or was replaced by another cluster.
 // A refusal by the cluster does not count.
 func undecidable(err error) bool {
-	refusal, refused := errors.AsType[*Refusal](err)
-	return errors.As(err, new(*connection.Unreachable)) || errors.As(err, new(*OtherCluster)) || refused && refusal.Decision.Code == membership.QuorumLost
+	return isUnreachable(err) || errors.As(err, new(*OtherCluster)) || codeOf(err) == membership.QuorumLost
 }
 
 // forgetIfLost turns an undecidable removal into a forgotten member if the request

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -93,21 +92,21 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	forming := r.Bootstrap == membership.InitialMember || r.AwaitCluster
 	err = e.repeat(ctx, ActionAdd, r.Name, func() (err error) {
 		snap, err = e.look(ctx, r.Cluster)
-		if _, gone := errors.AsType[*connection.Unreachable](err); gone && !forming {
+		refusal := &Refusal{Action: ActionAdd, Name: r.Name, Decision: snap.Gate(0), Snapshot: snap}
+		switch lost := err == nil && refusal.Decision.Code == membership.QuorumLost; {
+		case lost && forming:
+			return retrying(refusal)
+		case lost:
+			return refusal
+		case isUnreachable(err) && !forming:
 			return doubting(err)
-		}
-		if d := snap.Gate(0); err == nil && d.Code == membership.QuorumLost {
-			if err = (&Refusal{Action: ActionAdd, Name: r.Name, Decision: d, Snapshot: snap}); forming {
-				return retrying(err)
-			}
 		}
 		return err
 	})
-	_, gone := errors.AsType[*connection.Unreachable](err)
 	switch {
 	case err == nil, unrecoverable(err):
 		return snap, err
-	case gone:
+	case isUnreachable(err):
 		return snap, &NoCluster{Name: r.Name, Forming: forming, Cause: err}
 	case ctx.Err() == context.DeadlineExceeded: // the observation was cut short: it says nothing about the cluster
 		late := &Incomplete{Request: r, Snapshot: snap, Cause: err}

@@ -81,8 +81,7 @@ func retrying(cause error) error { return outcome{next: again, cause: cause} }
 // doubting requests another step until the error has held for [healthInterval],
 // unless waiting cannot help.
 func doubting(cause error) error {
-	refusal, ok := errors.AsType[*Refusal](cause)
-	if unrecoverable(cause) || ok && refusal.Decision.Code.Permanent() {
+	if unrecoverable(cause) || codeOf(cause).Permanent() {
 		return stopping(cause)
 	}
 	return outcome{next: unsure, cause: cause}
@@ -111,7 +110,6 @@ func classify(err error) outcome {
 		return o
 	}
 	o := outcome{cause: err}
-	_, gone := errors.AsType[*connection.Unreachable](err)
 	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
 	case unrecoverable(err):
@@ -119,7 +117,7 @@ func classify(err error) outcome {
 		o.next = again
 	case refused && !refusal.Decision.Code.Permanent():
 		o.next = unsure
-	case !refused && (gone || errors.Is(err, cluster.ErrAmbiguous)):
+	case !refused && (isUnreachable(err) || errors.Is(err, cluster.ErrAmbiguous)):
 		o.next = again
 	}
 	return o
@@ -130,6 +128,16 @@ func classify(err error) outcome {
 // cannot be read.
 func unrecoverable(err error) bool {
 	return errors.As(err, new(*OtherCluster)) || errors.As(err, new(*cluster.Malformed)) || cluster.Hopeless(err)
+}
+
+func isUnreachable(err error) bool { return errors.As(err, new(*connection.Unreachable)) }
+
+// codeOf returns the code of a refusal, "" for another error.
+func codeOf(err error) membership.Code {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal.Decision.Code
+	}
+	return ""
 }
 
 // repeat takes steps until a step succeeds, or fails without a step to follow,

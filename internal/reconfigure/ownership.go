@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -35,8 +36,7 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	if state == cluster.Intended || len(j.abandoned) > 0 {
 		next.Awaited = j.req.Goal != Announced
 	}
-	if j.recorded && next.Name == j.record.Name && slices.Equal(next.PeerURLs, j.record.PeerURLs) && next.State == j.record.State &&
-		next.MemberID == j.record.MemberID && next.Machine == j.record.Machine && next.Started == j.record.Started && next.Awaited == j.record.Awaited {
+	if j.recorded && reflect.DeepEqual(next, j.record) {
 		return nil
 	}
 	return j.put(ctx, next)

@@ -43,13 +43,13 @@ func (j *join) wait(ctx context.Context) error {
 		}
 		return retrying(err)
 	})
-	if err != nil && j.lost() != nil {
+	switch {
+	case err == nil:
+		return nil
+	case j.lost() != nil:
 		return j.lostLock(ctx)
 	}
-	if err != nil {
-		return j.ended(ctx, err)
-	}
-	return nil
+	return j.ended(ctx, err)
 }
 
 // StallTimeout is how long a learner that runs may make no progress.
