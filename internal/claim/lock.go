@@ -85,16 +85,17 @@ type BusyError struct {
 // Error implements error.
 func (e *BusyError) Error() string {
 	if errors.Is(e.Err, ErrForever) {
-		return fmt.Sprintf("%s is held by %s, and does not expire", e.Entry.Key, e.name())
+		return fmt.Sprintf("%s is held by %s, and does not expire", e.Entry.Key, nameOf(e.Holder, e.Entry))
 	}
-	return fmt.Sprintf("%s was held by %s for the %s that it was waited for", e.Entry.Key, e.name(), e.Waited.Round(time.Second))
+	return fmt.Sprintf("%s was held by %s for the %s that it was waited for", e.Entry.Key, nameOf(e.Holder, e.Entry), e.Waited.Round(time.Second))
 }
 
-func (e *BusyError) name() string {
-	if e.Holder.Who == "" {
-		return connection.Quote(e.Entry.Value)
+// nameOf describes the holder of a claim as far as it is known.
+func nameOf(h Holder, e Entry) string {
+	if h.Who == "" {
+		return connection.Quote(e.Value)
 	}
-	return e.Holder.String()
+	return h.String()
 }
 
 // Unwrap returns why the wait ended.
@@ -135,7 +136,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 			isNew := w.busy == nil || w.busy.Entry.Value != held.Entry.Value
 			w.busy = &BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}
 			if isNew {
-				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", w.busy.name(), "key", key)
+				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", nameOf(w.busy.Holder, w.busy.Entry), "key", key)
 			}
 			if isNew && waiting != nil {
 				waiting(w.busy.Holder)

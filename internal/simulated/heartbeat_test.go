@@ -163,12 +163,12 @@ func TestHeartbeat(t *testing.T) {
 		"closed":     {func(o *owner) { o.closes("") }, "stopped"},
 		"not closed": {func(o *owner) { o.run.Close() }, "stopped"},
 		"killed":     {func(o *owner) { o.each = func(run string) error { return errorOf(run == "run.1") } }, "missed"},
-		"deleted":    {func(o *owner) { o.remove(); o.rest(time.Minute); o.closes(lost, "is gone") }, "stopped"},
+		"deleted":    {func(o *owner) { o.remove(); o.rest(time.Minute); o.closes(lost, "was lost: it expired") }, "stopped"},
 		"cut off": {func(o *owner) {
 			o.cut("run.1")
 			o.rest(time.Minute)
 			o.heal("run.1")
-			o.closes(lost, "could not be renewed")
+			o.closes(lost, "was not renewed")
 		}, "missed"},
 		"cut off, early": {func(o *owner) { o.cut("run.1"); o.closes(left) }, "missed"},
 	} {
@@ -231,7 +231,7 @@ func TestHeartbeatOfAnotherOwner(t *testing.T) {
 		b.expect("the key", b.holds(), "one")
 		second := b.begin("second", driver.Values{"value": "two", "takeover": true})
 		b.expect("the takeover", said(second.says), "")
-		first.closes(lost, `holds "two" now`)
+		first.closes(lost, `held by "two" now`)
 		b.rest(time.Minute)
 		b.expect("the key", b.holds(), "two")
 		second.closes("")
@@ -310,7 +310,7 @@ func TestHeartbeatAtAnotherCluster(t *testing.T) {
 		}
 		b.rest(time.Minute)
 		b.expect("the key", b.holds(), "")
-		o.closes(lost, "is gone")
+		o.closes(lost, "was lost: it expired")
 	})
 }
 

@@ -92,9 +92,9 @@ var begun = map[string]struct {
 }{
 	"none registered": {},
 	"two registered":  {do: func(k *tokenWorld) { k.register("a", "b") }},
-	"complete":        {do: all, read: true, replace: mayNotReplace, tainted: mayNotReplace, facts: []string{"3 have registered: a, b and c"}},
+	"complete":        {do: all, read: true, replace: mayNotReplace, tainted: mayNotReplace, facts: []string{"Registered: a, b, c"}},
 	"complete, and the state is behind": {
-		do: all, replace: mayNotReplace, tainted: "The discovery token is complete", facts: []string{"3 have registered: a, b and c"},
+		do: all, replace: mayNotReplace, tainted: "The discovery token is complete", facts: []string{"Registered: a, b, c"},
 	},
 	"silent": {
 		do: func(k *tokenWorld) { k.silence(true) }, read: true, replace: mayNotReplace, tainted: mayNotReplace, facts: []string{"gave no usable answer"},
@@ -106,7 +106,7 @@ var begun = map[string]struct {
 	"resized after all had registered": {
 		// Today the plan of a tainted token has lost the first size, and replaces it.
 		do: func(k *tokenWorld) { all(k); k.put(k.id(), "size", "5") }, read: true,
-		replace: mayNotReplace, facts: []string{"It was 3 before, and 3 have registered: a, b and c"},
+		replace: mayNotReplace, facts: []string{"It was 3 before. Registered: a, b, c"},
 	},
 	"resized before":     {do: func(k *tokenWorld) { k.register("a", "b"); k.put(k.id(), "size", "5") }, read: true},
 	"no number for size": {tainted: mayNotReplace, do: func(k *tokenWorld) { k.register("a", "b"); k.put(k.id(), "size", "x") }, read: true},
@@ -254,7 +254,7 @@ func TestTokenIsNotCreated(t *testing.T) {
 				}
 			}
 		}
-		const exists, noAnswer = "The discovery token exists already", "The discovery cluster does not answer"
+		const exists, noAnswer = "The discovery token exists already", "Cannot create the token"
 		const noService = "The discovery service gave no usable answer"
 		for name, c := range map[string]struct {
 			do               func()
@@ -387,9 +387,9 @@ func TestTokenDenied(t *testing.T) {
 		}
 		k.refused(k.of(5), mayNotReplace, []string{"permission denied"})
 		k.expect("refresh", k.refresh(), "(Discovery token not checked)")
-		k.expect("destroy", k.destroy(), "The discovery cluster denies access")
+		k.expect("destroy", k.destroy(), "Cannot remove the token")
 		k.expect("the token", k.id(), id)
 		k.ws.Forget(tokenAddress)
-		k.expect("create", k.up(k.of(3)), "create: The discovery cluster denies access")
+		k.expect("create", k.up(k.of(3)), "create: Cannot create the token")
 	})
 }

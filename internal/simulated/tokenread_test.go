@@ -31,7 +31,7 @@ func TestTokenImport(t *testing.T) {
 		state, id := k.ws.State(tokenAddress).Value, k.id()
 		k.ws.Forget(tokenAddress)
 		k.silence(true)
-		k.expect("silent", take(k.importID(id)), k.byProtocol("The discovery service gave no usable answer", "The discovery cluster does not answer"))
+		k.expect("silent", take(k.importID(id)), k.byProtocol("The discovery service gave no usable answer", "Cannot import the token"))
 		k.silence(false)
 		missing := strings.Repeat("0", 32)
 		k.expect("not there", take(k.importID(missing)), k.byProtocol("The discovery service gave no usable answer", "No such discovery token"))
@@ -94,7 +94,7 @@ func TestTokenData(t *testing.T) {
 		k.forget(id)
 		fails("deleted", noService, "No such discovery token")
 		k.silence(true)
-		fails("silent", noService, "The discovery cluster does not answer")
+		fails("silent", noService, "Cannot read the token")
 	})
 }
 
@@ -153,7 +153,7 @@ func TestTokenAccess(t *testing.T) {
 		k.refused(advertised, refused, []string{"gave no usable answer"})
 		k.silence(false)
 		k.register("a", "b", "c")
-		k.refused(advertised, refused, []string{"3 have registered: a, b and c"})
+		k.refused(advertised, refused, []string{"Registered: a, b, c"})
 		k.refresh()
 		if k.protocol == "v3" {
 			access := map[string]any{"ca_cert": "/ca.pem", "cert": "/c.pem", "key": "/k.pem", "username": "registrar"}

@@ -114,20 +114,19 @@ func TestPermissions(t *testing.T) {
 			w.expect("plan", plan.Actions(), "[]")
 		},
 		"tokens": func(w *world) {
-			const denied = "The discovery cluster denies access"
 			ws := driver.New(w, nil, driver.Resource{Type: "etcd_discovery_token", Name: "this", Values: driver.Values{"size": 3}})
 			up := func(user string, opts ...driver.Option) driver.Result {
 				ws.Provider = w.as("a b c", user)
 				_, r := ws.Up(w.Context(), w.start(user), opts...)
 				return r
 			}
-			w.fails("create", up("auditor"), denied, "permission denied", grants+"readwrite /_etcd/registry/")
+			w.fails("create", up("auditor"), "Cannot create the token", "permission denied", grants+"readwrite /_etcd/registry/")
 			w.ok(up("discovery"))
 			token := driver.Attribute(ws.State("etcd_discovery_token.this").Value, "token")
 			_, r := w.read(w.as("a b c", "auditor"), "etcd_discovery_token", driver.Values{"token": token})
 			w.ok(r)
 			_, r = w.read(w.as("a b c", "viewer"), "etcd_discovery_token", driver.Values{"token": "another"})
-			w.fails("read", r, denied, "permission denied", grants+"read /_etcd/registry/")
+			w.fails("read", r, "Cannot read the token", "permission denied", grants+"read /_etcd/registry/")
 			w.ok(up("discovery", driver.Destroy))
 		},
 		"heartbeats": func(w *world) {

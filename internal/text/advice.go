@@ -53,13 +53,13 @@ func reference(s membership.Snapshot, id membership.MemberID) string {
 
 // ClusterUnreachable returns the advice if no endpoint gave a member list.
 func ClusterUnreachable(err error) string {
-	return "The cluster could not be read: " + answered(err) + "."
+	return "The cluster could not be read: " + Answered(err) + "."
 }
 
 // LookRefused returns the error for a cluster that refuses the provider's credentials
 // or certificate, or offers a certificate that the provider does not trust.
 func LookRefused(err error) Message {
-	return New("Cannot read the cluster", "The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", own(answers(err)))
+	return New("Cannot read the cluster", "The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", Answers(err))
 }
 
 // versions lists which members run which version, as in "3.5.35 (a), 3.6.16 (b and c)".

@@ -45,13 +45,20 @@ func answerLines(err error) []string {
 	return out
 }
 
-// answered describes the answers of the endpoints, or err, within a sentence.
-func answered(err error) string {
+// Answered describes the answers of the endpoints, or err, within a sentence.
+func Answered(err error) string {
 	return cmp.Or(strings.Join(answerLines(err), "; "), answer(err))
 }
 
-// answers lists the answers of the endpoints, one per line, or describes err in
-// a separate paragraph.
+// Answers lists the answers of the endpoints, one per line, or describes err in
+// a separate paragraph. Without an error it is empty.
+func Answers(err error) Own {
+	if err == nil {
+		return ""
+	}
+	return own(answers(err))
+}
+
 func answers(err error) string {
 	lines := answerLines(err)
 	if len(lines) == 0 && !errors.As(err, new(*connection.Unreachable)) {

@@ -194,17 +194,15 @@ func TestLockTexts(t *testing.T) {
 }
 
 func TestHeartbeatAndRecordTexts(t *testing.T) {
-	const key, record = "/running/web1", "/_terraform/etcd/cdf818194e3a8c32/members/joiner-1f"
+	const record = "/_terraform/etcd/cdf818194e3a8c32/members/joiner-1f"
 	both := answering(connection.Refused, connection.Timeout)
 	failed := func(err error) Message {
-		return HeartbeatFailed("start the heartbeat of web1", "readwrite", "/running", err)
+		return Failed("start the heartbeat of web1", "readwrite", "/running", err)
 	}
 	bad := cluster.Malformed{Kind: "ownership record", Key: record, Value: `"hands off"`, Err: errors.New("invalid character 'h'")}
 	newer := bad
 	newer.Format, newer.Newer = 2, true
 	mustBeTexts(t, "record.txt", []named{
-		{"heartbeat left", HeartbeatLeft("web1", key, both)},
-		{"heartbeat left, another error", HeartbeatLeft("web1", key, errors.New("etcdserver: something new"))},
 		{"no space", failed(&claim.AlarmError{Kind: "NOSPACE"})},
 		{"no v2", failed(fmt.Errorf("%w", connection.ErrNoV2))},
 		{"denied", failed(&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied, Err: errors.New("etcdserver: permission denied")})},
@@ -286,25 +284,12 @@ func TestBootstrapTexts(t *testing.T) {
 	answers := answering(connection.Refused)
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	all := unnamed(
-		DiscoveryBootstrapped("replace", []string{"c", "a", "b"}),
-		DiscoveryBootstrapped("change", []string{"a"}),
-		DiscoveryBootstrapped("replace", nil),
-		DiscoveryMayHaveFormed("replace", DiscoverySilent(answers)),
-		DiscoveryMayHaveFormed("replace", DiscoveryTokenGone),
-		DiscoveryMayHaveFormed("replace", DiscoverySizeDoubtful(3, []string{"b", "c", "a"})),
-		DiscoveryMayHaveFormed("change", DiscoveryEndpointsLater),
-		DiscoveryMayHaveFormed("replace", DiscoveryNoEndpoints.Detail),
 		Explain(reconfigure.ActionAdd, "a", &reconfigure.NoCluster{Name: "a", Forming: true, Cause: answers}),
 		ImportClusterID("x"),
 		ImportOtherCluster("2a", two),
 		ImportClusterSilent("2a", answers),
 	)
 	mustBeTexts(t, "bootstrap.txt", all)
-	for _, c := range all {
-		if refusal := strings.Contains(c.text.Detail, "untaint"); refusal && !strings.Contains(c.text.Detail, "\n\n  terraform destroy -refresh=false") {
-			t.Errorf("the refusal %q does not say how to destroy everything", c.text.Summary)
-		}
-	}
 }
 
 // TestRestoreTexts compares the texts about a restore with

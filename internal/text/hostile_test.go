@@ -39,8 +39,8 @@ var commandLine = regexp.MustCompile(`(^|\s)::[a-z]|##`)
 var composed = map[string]any{
 	"Advice":             Advice,
 	"ClusterUnreachable": ClusterUnreachable,
-	"DiscoveryFailed":    DiscoveryFailed,
 	"Explain":            Explain,
+	"Failed":             Failed,
 	"FailureEvidence":    FailureEvidence,
 	"Maintenance":        Maintenance,
 	"MemberAnswer":       MemberAnswer,

@@ -110,8 +110,3 @@ var PasswordInTheClear = of1[[]string]("The password is sent in clear text",
 // NoScheme returns the warning for endpoints configured without a scheme.
 var NoScheme = of2[[]string, string]("Endpoints without a scheme",
 	"These endpoints have no scheme: %s. They are dialled with %s: https if a TLS argument is set, otherwise http. Write the scheme, so that a change of other arguments does not change it.")
-
-// PlainService returns the warning for a discovery service over http.
-var PlainService = of1[string]("The discovery service is asked over http",
-	"service_url is %q. Any host between this machine and the service can replace the discovery URL that the service returns, "+
-		"and so name the members of the new cluster. Use an https URL.")

@@ -180,8 +180,8 @@ func (c finding) responding() string {
 	return sprintf("%d of %d voters %s", n, c.f.Voters, plural(n, "answers", "answer"))
 }
 
-func (c finding) role() string {
-	if c.learns() {
+func role(learner bool) string {
+	if learner {
 		return "learner"
 	}
 	return "voting member"

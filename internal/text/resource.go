@@ -44,7 +44,7 @@ func NotRefreshed(err error) Message {
 	if cluster.TurnedAway(err) {
 		summary, step = "State not refreshed: the cluster refuses the provider", wayOut(err)
 	}
-	return New(summary, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), own(answers(err)))
+	return New(summary, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), Answers(err))
 }
 
 // cause says why a removal could not be decided.
@@ -183,7 +183,7 @@ func ImportOtherCluster(want string, s membership.Snapshot) Message {
 // ImportClusterSilent returns the error for importing a cluster that does not answer.
 func ImportClusterSilent(want string, err error) Message {
 	return New("Cannot import cluster "+want,
-		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(wayOut(err)), own(answers(err)))
+		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(wayOut(err)), Answers(err))
 }
 
 // longer are the actions that do not read as "Cannot ... member".

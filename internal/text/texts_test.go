@@ -4,87 +4,32 @@
 package text
 
 import (
-	"context"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// TestInputTexts compares the texts about discovery, heartbeats and the
+// TestInputTexts compares the texts about the
 // provider's configuration with testdata/input.txt. UPDATE=1 rewrites the file.
 func TestInputTexts(t *testing.T) {
-	const tk, prefix, ep = "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "/_etcd/registry", "https://registry.example.com:2379"
-	answers := &connection.Unreachable{Answers: []connection.Answer{{Endpoint: ep, Err: errors.New("connection refused")}, {Endpoint: "https://10.0.0.9:2379", Err: context.DeadlineExceeded}}}
 	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
 	texts := []Message{
-		DiscoveryTokenExists(tk, prefix, 3, "TOKEN"),
-		DiscoveryTokenExists(tk, prefix, 0, "v2:TOKEN"),
-		DiscoveryOccupied("pods", "/registry", "there are keys that are not the token's: \"/registry/pods/a\" and 12 more"),
-		DiscoveryLeft(tk, prefix, "there are keys that are not the token's: \"/_etcd/registry/"+tk+"/more\""),
-		DiscoveryNoEndpoints,
 		NoEndpoints,
-		DiscoveryUnreachable("create discovery token", answers),
-		DiscoveryUnreachable("create discovery token", &connection.Unreachable{}),
-		DiscoveryDenied("create discovery token", ep+": permission denied", "readwrite", prefix),
-		DiscoveryFailed("create discovery token", errors.New("etcdserver: mvcc: database space exceeded")),
-		DiscoveryUnsure(tk, answers),
-		DiscoveryUnwritten(tk),
-		DiscoveryVanished(tk, prefix, 3),
-		DiscoverySizeOverwritten(tk, 5, 3),
-		DiscoverySizeBad(tk, "three"),
-		DiscoveryReadSkipped(tk, answers),
-		DiscoveryCompleted(tk, []string{"c", "a", "b"}),
-		DiscoveryDestroyIncomplete(tk, 3, []string{"a"}),
-		DiscoveryDestroyIncomplete(tk, 3, []string{"b", "a"}),
-		DiscoveryForgotten(tk, prefix, answers),
-		DiscoveryImportID("holds a slash"),
-		DiscoveryImportID("has a URL that holds more than scheme, host and path"),
-		DiscoveryMissing(tk, prefix),
-		DiscoveryURLInvalid("has no scheme"),
 		EndpointsUnknown,
-		DiscoveryDataSizeBad(tk, "three"),
-		DiscoveryTokenInvalid("a/b", "holds a slash"),
-		DiscoveryPrefixInvalid("registry", "does not begin with a slash"),
-		DiscoveryPrefixUnusual("/my/registry"),
-		DiscoverySizeEven(4),
-		DiscoverySizeLarge(11),
-		DiscoveryArgumentUnused("prefix", "service"),
-		DiscoveryArgumentUnused("machine_access", "v2"),
-		DiscoveryArgumentUnused("service_url", "v3"),
-		DiscoveryServiceURLInvalid("registry", "has no scheme"),
-		DiscoveryServiceURLInvalid("https://joe:hunter2@d.example/", "holds more than scheme, host and path"),
-		DiscoveryServiceURLInvalid("joe:hunter2@d.example", "has no scheme"),
-		MachinePathInvalid("machine_access.ca_cert"),
-		MachineUserPassword,
-		MachineUserInvalid("a\u0085b"),
-		DiscoveryPublicService("https://discovery.etcd.io"),
-		DiscoveryOldProtocol("v2"),
-		DiscoveryOldProtocol("service"),
-		DiscoveryServiceFailed("create discovery token", "400 Bad Request", true, false),
-		DiscoveryServiceFailed("create discovery token", "429 Too Many Requests", true, true),
-		DiscoveryServiceFailed("read discovery token", "no answer in time", false, false),
-		DiscoveryServiceNoToken(tk, "https://discovery.example.com/"+tk),
-		DiscoveryKept(tk, "https://discovery.example.com/"+tk),
-
-		HeartbeatName("a/b", "has a slash"),
-		HeartbeatPrefix("running", "does not begin with a slash"),
-		HeartbeatTTL("100ms", time.Second),
-		HeartbeatInterval("10s", "15s"),
-		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Forever: true}),
-		HeartbeatHeld("a", claim.Entry{Key: "/running/a", Value: "x", Left: 12 * time.Second}),
-		HeartbeatLost("a", "/running/a", &claim.LostError{Err: errors.New("no answer in time"), Late: 20 * time.Second}),
-		HeartbeatLost("a", "/running/a", &claim.LostError{Now: &claim.Entry{Key: "/running/a", Value: "y"}}),
-		HeartbeatLost("a", "/running/a", &claim.LostError{}),
 
 		InvalidEndpoint("endpoints[0]", badEndpoint),
 		InvalidAddressMap("address_map", badEndpoint),
@@ -102,7 +47,6 @@ func TestInputTexts(t *testing.T) {
 		PasswordInTheClear([]string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
 		NoScheme([]string{`"10.0.1.10:2379"`}, "http"),
 		NoScheme([]string{`"10.0.1.10"`, `"10.0.1.11"`}, "https"),
-		PlainService("http://discovery.example.com"),
 
 		URLIn("client_urls", &membership.URLError{Problem: membership.URLEmpty}),
 		URLIn("peer_urls", &membership.URLError{URL: "http://10.0.0.1", Problem: membership.URLNoPort}),
@@ -156,6 +100,56 @@ func TestEveryTextIsRendered(t *testing.T) {
 		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(tests) {
 			t.Errorf("%s: no test renders %s", file, name)
 		}
+	}
+}
+
+// Test that the texts that stand next to their rule follow the pattern too, whatever their
+// facts are.
+func TestTextsBesideTheirRules(t *testing.T) {
+	verb := regexp.MustCompile(`%[-.\[\]0-9]*[a-z]`)
+	found := 0
+	for _, pattern := range []string{"../provider/*.go", "../provider/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		must(t, err)
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			must(t, err)
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok || len(call.Args) < 2 {
+					return true
+				}
+				args := call.Args
+				switch f, _ := call.Fun.(*ast.SelectorExpr); {
+				case f == nil:
+					return true
+				case f.Sel.Name == "Fits" && len(args) == 4:
+					args = args[2:]
+				case f.Sel.Name != "New" || types.ExprString(f.X) != "text":
+					return true
+				}
+				found++
+				detail := strings.TrimSpace(strings.TrimSuffix(literal(args[1], "Words."), "%s"))
+				mustFollowPattern(t, Message{literal(args[0], "Words"), verb.ReplaceAllString(detail, "words")})
+				return true
+			})
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d texts", found)
+	}
+}
+
+// literal is the text of an expression, in which other stands for what is no literal.
+func literal(e ast.Expr, other string) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value) // the parser has read it
+		return text
+	case *ast.BinaryExpr:
+		return literal(e.X, other) + literal(e.Y, other)
+	default:
+		return other
 	}
 }
 

@@ -122,7 +122,7 @@ var facts = map[string]func(finding) any{
 	"why":        func(c finding) any { return c.why() },
 	"remedy":     func(c finding) any { return c.remedy() },
 	"removal":    func(c finding) any { return own(removal(c.s, c.f.Others)) },
-	"role":       func(c finding) any { return c.role() },
+	"role":       func(c finding) any { return role(c.learns()) },
 	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
 	"views":      func(c finding) any { return views(c.s) },
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },

@@ -40,11 +40,12 @@ func (c checked) ValidateString(_ context.Context, req validator.StringRequest, 
 	}
 }
 
-// Fits refuses known texts that have a problem. The problem is the end of a sentence.
-func Fits(description Described, problem func(value string) string, words func(value, problem string) text.Message) validator.String {
+// Fits refuses known texts that have a problem. detail is a format of the text and of the
+// problem, which completes its sentence.
+func Fits(description Described, problem func(value string) string, summary, detail string) validator.String {
 	return Checked(description, func(_, value string) *text.Message {
 		if p := problem(value); p != "" {
-			return new(words(value, p))
+			return new(text.New(summary, detail, value, p))
 		}
 		return nil
 	})

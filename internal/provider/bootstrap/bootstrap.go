@@ -105,9 +105,11 @@ const largeSize = 9
 func AdviseSize(n int, diags *diag.Diagnostics) {
 	switch {
 	case n > largeSize:
-		report.Warn(diags, text.DiscoverySizeLarge(n))
+		report.Warn(diags, text.New("Many initial members",
+			"%d initial members: every write waits for a majority of them, and more than 7 members make a cluster slower rather than safer. 3 survive the loss of one member, 5 of two, 7 of three.", n))
 	case n > 0 && n%2 == 0:
-		report.Warn(diags, text.DiscoverySizeEven(n))
+		report.Warn(diags, text.New("Even number of initial members",
+			"%d members tolerate the failure of %d, the same as %d. Prefer %d or %d.", n, (n-1)/2, n-1, n-1, n+1))
 	}
 }
 

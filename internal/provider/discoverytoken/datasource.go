@@ -50,7 +50,8 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 		Attributes: map[string]schema.Attribute{
 			"token": schema.StringAttribute{
 				Optional: true, Computed: true, Sensitive: true, Validators: []validator.String{
-					stringvalidator.ExactlyOneOf(path.MatchRoot("url")), attribute.Fits("must be a token", discovery.TokenProblem, text.DiscoveryTokenInvalid),
+					stringvalidator.ExactlyOneOf(path.MatchRoot("url")), attribute.Fits("must be a token", discovery.TokenProblem, "Invalid discovery token",
+						"token = %.8q %s. Every member puts the token into a key of the discovery cluster, so it may hold letters, digits, \"-\", \"_\" and \".\" only."),
 				},
 				MarkdownDescription: "Token, in the discovery cluster at the provider's `endpoints`. Set this or `url`.",
 			},
@@ -86,13 +87,17 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 	}
 }
 
-// readableURL refuses a URL that a member could not take.
+// readableURL refuses a URL that a member could not take, without showing the token in it.
 var readableURL = attribute.Checked("must be a discovery URL", func(_, value string) *text.Message {
 	if _, err := discovery.ParseURL(value); err != nil {
-		return new(text.DiscoveryURLInvalid(err.Error()))
+		return new(badURL(err))
 	}
 	return nil
 })
+
+func badURL(err error) text.Message {
+	return text.New("Invalid discovery URL", "url %v. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", err)
+}
 
 // Read implements [datasource.DataSource]. Every failure is an error, because
 // there is no prior state to keep.
@@ -124,7 +129,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	if !m.URL.IsNull() {
 		place, err := discovery.ParseURL(m.URL.ValueString())
 		if err != nil {
-			report.ErrorOn(diags, "url", text.DiscoveryURLInvalid(err.Error()))
+			report.ErrorOn(diags, "url", badURL(err))
 			return nil
 		}
 		m.Token = types.StringValue(place.Token)
@@ -141,7 +146,7 @@ func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Re
 	case d.Backend.Unknown:
 		report.Error(diags, text.EndpointsUnknown)
 	case len(settings.Endpoints) == 0:
-		report.Error(diags, text.DiscoveryNoEndpoints)
+		report.Error(diags, noEndpoints)
 	}
 	if m.Prefix.IsNull() {
 		m.Prefix = types.StringValue(discovery.DefaultPrefix)

@@ -27,7 +27,9 @@ type imported struct{ protocol, prefix, serviceURL, token, url string }
 func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	what, problem := parseImportID(req.ID)
 	if problem != "" {
-		report.Error(&resp.Diagnostics, text.DiscoveryImportID(problem))
+		report.Error(&resp.Diagnostics, text.New("Invalid import ID",
+			"The ID %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
+				"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.", problem))
 		return
 	}
 	for name, value := range map[string]string{
@@ -88,7 +90,7 @@ func (m *model) isImport() bool { return m.Size.IsNull() }
 func (r *tokenResource) finishImport(ctx context.Context, state *model, status discovery.Status, err error, resp *resource.ReadResponse) {
 	var bad *discovery.BadSizeError
 	if errors.As(err, &bad) {
-		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(state.Token.ValueString(), bad.Value))
+		report.Warn(&resp.Diagnostics, badSize(state.Token.ValueString(), bad))
 	} else if err != nil {
 		report.Error(&resp.Diagnostics, failure(importing, *state, err))
 		return

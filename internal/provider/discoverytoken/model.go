@@ -5,6 +5,7 @@ package discoverytoken
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -129,5 +130,6 @@ func names(members []discovery.Member) []string {
 	for i, m := range members {
 		out[i] = m.Name
 	}
+	slices.Sort(out)
 	return out
 }

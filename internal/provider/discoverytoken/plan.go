@@ -78,7 +78,9 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, k kept, r
 	base := plan.ServiceURL.ValueString()
 	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
 		r.Backend != nil && r.Backend.FirstTime("service over http: "+base) {
-		report.Warn(&resp.Diagnostics, text.PlainService(base))
+		report.Warn(&resp.Diagnostics, text.New("The discovery service is asked over http",
+			"service_url is %q. Any host between this machine and the service can replace the discovery URL that the service returns, "+
+				"and so name the members of the new cluster. Use an https URL.", base))
 	}
 }
 
@@ -97,7 +99,8 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 		r.mayChange(ctx, "change", was, &resp.Diagnostics)
 	}
 	if k.Unwritten {
-		report.Warn(&resp.Diagnostics, text.DiscoveryUnwritten(was.Token))
+		report.Warn(&resp.Diagnostics, text.New("The token was not written last time",
+			"The discovery cluster answers now and has no token %.8s. This plan writes it, under the same name.", was.Token))
 	}
 }
 
@@ -204,12 +207,18 @@ func (m *model) differences(prior model) path.Paths {
 
 // advise warns about facts to consider before a token is created.
 func (m *model) advise(diags *diag.Diagnostics) {
+	const old = "3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "
 	switch {
 	case m.is(bootstrap.ProtocolService) && m.ServiceURL.ValueString() == discovery.PublicService:
-		report.Warn(diags, text.DiscoveryPublicService(discovery.PublicService))
+		report.Warn(diags, text.New("The public discovery service is no longer maintained",
+			"%s may not answer (etcd-io/etcd#21915). It deletes tokens after some days, and everyone who knows a token can register. "+
+				"Its members must be etcd 3.6 or older: "+old+"Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster.", discovery.PublicService))
 	case m.is(bootstrap.ProtocolV2), m.is(bootstrap.ProtocolService):
-		report.Warn(diags, text.DiscoveryOldProtocol(m.Protocol.ValueString()))
+		report.Warn(diags, text.New("For members up to etcd 3.6",
+			"With protocol = %q the members must be etcd 3.6 or older: "+old+"\"v3\" is for members of every version.", m.Protocol.ValueString()))
 	case m.is(bootstrap.ProtocolV3) && attribute.IsGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
-		report.Warn(diags, text.DiscoveryPrefixUnusual(m.Prefix.ValueString()))
+		report.Warn(diags, text.New("Members look for the token elsewhere",
+			"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
+				"etcd gRPC proxy that adds a namespace. Without one, leave prefix out.", m.Prefix.ValueString()))
 	}
 }

@@ -4,8 +4,11 @@
 package discoverytoken
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -61,23 +64,23 @@ func (r record) model() model {
 // only if its cluster is known not to have formed. doing is "replace" or "change".
 func (r *tokenResource) mayChange(ctx context.Context, doing string, was record, diags *diag.Diagnostics) bool {
 	if was.Complete {
-		report.Error(diags, text.DiscoveryBootstrapped(doing, was.Members))
+		report.Error(diags, bootstrapped(doing, was.Members))
 		return false
 	}
 	m := was.model()
 	if r.Backend == nil || r.Backend.Unknown && !m.is(bootstrap.ProtocolService) {
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryEndpointsLater))
+		report.Error(diags, mayHaveFormed(doing, "The configuration of the provider depends on values that are known after apply only, so the discovery cluster cannot be asked."))
 		return false
 	}
 	if !m.is(bootstrap.ProtocolService) && len(r.Backend.Settings.Endpoints) == 0 {
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, text.DiscoveryNoEndpoints.Detail))
+		report.Error(diags, mayHaveFormed(doing, noEndpoints.Detail))
 		return false
 	}
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	status, err := openRegistry(r.Backend, m).Status(call, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
-	return was.unformed(doing, status, err, text.DiscoveryBootstrapped(doing, names(status.Members)), diags)
+	return was.unformed(doing, status, err, bootstrapped(doing, names(status.Members)), diags)
 }
 
 // mayGo reports whether a token may be removed as part of a replacement, by the
@@ -86,10 +89,12 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 func (r *tokenResource) mayGo(ctx context.Context, k kept, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
 	was := recordOf(ctx, m, k.least(m), diags)
 	if was.Complete {
-		report.Error(diags, text.DiscoveryBootstrapped("replace", was.Members))
+		report.Error(diags, bootstrapped("replace", was.Members))
 		return false
 	}
-	return was.unformed("replace", status, err, text.DiscoveryCompleted(was.Token, names(status.Members)), diags)
+	return was.unformed("replace", status, err, text.New("The discovery token is complete",
+		"Token %.8s was incomplete when this plan was made. Since then it is complete. Registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again:\n\n  terraform plan",
+		was.Token, names(status.Members)), diags)
 }
 
 // unformed reports whether the discovery cluster's response shows that the
@@ -101,7 +106,7 @@ func (r record) unformed(doing string, status discovery.Status, err error, forme
 	case discovery.Formed:
 		report.Error(diags, formed)
 	default:
-		report.Error(diags, text.DiscoveryMayHaveFormed(doing, whyUnknown(status, err, r.Least)))
+		report.Error(diags, mayHaveFormed(doing, whyUnknown(status, err, r.Least)))
 	}
 	return false
 }
@@ -110,12 +115,29 @@ func (r record) unformed(doing string, status discovery.Status, err error, forme
 func whyUnknown(status discovery.Status, err error, least int) string {
 	switch {
 	case errors.Is(err, discovery.ErrNotFound), errors.Is(err, discovery.ErrNoToken):
-		return text.DiscoveryTokenGone
+		return "The discovery cluster answers and does not have the token, which may have been complete before it was removed there."
 	case err == nil, errors.As(err, new(*discovery.BadSizeError)):
-		return text.DiscoverySizeDoubtful(least, names(status.Members))
+		return fmt.Sprintf("The size of the token was changed in the discovery cluster. It was %d before. Registered: %s.", least, strings.Join(names(status.Members), ", "))
 	default:
-		return text.DiscoverySilent(err)
+		return "The discovery cluster gave no usable answer: " + text.Answered(err) + "."
 	}
+}
+
+// bootstrapped is the error for a change of a token whose cluster has formed.
+func bootstrapped(doing string, names []string) text.Message {
+	return text.New("Cannot "+doing+" the discovery token",
+		"The bootstrap is complete. Registered: %s. A token serves one cluster. With another token, initial members would form a second cluster.\n\n"+text.Untaint+"\n\n"+
+			"Otherwise plan without -replace for this resource, and with a refresh. A change of its arguments has no effect then:\n\n  terraform plan\n\n"+
+			"If the cluster is gone for good"+text.StartOver, cmp.Or(strings.Join(names, ", "), "all"))
+}
+
+// mayHaveFormed is the error for a change of a token whose cluster may have formed. why is
+// a sentence.
+func mayHaveFormed(doing, why string) text.Message {
+	return text.New("Cannot "+doing+" the discovery token",
+		"It is not known whether the cluster of this token has formed. %s If it has formed, its members would be replaced by a second cluster.\n\n"+text.Untaint+"\n\n"+
+			"If only the discovery cluster is unreachable, make it reachable from here and plan again; or undo the change of this resource:\n\n  terraform plan\n\n"+
+			"If the cluster never formed, or is gone for good"+text.StartOver, text.Own(why))
 }
 
 // keptKey is the key of what the resource keeps in its private data.

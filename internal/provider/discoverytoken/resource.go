@@ -82,7 +82,7 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 	if plan.Token.IsUnknown() && !plan.is(bootstrap.ProtocolService) {
 		var err error
 		if token, err = discovery.NewToken(r.Backend.Run.Random); err != nil {
-			report.Error(&resp.Diagnostics, text.DiscoveryFailed(creating, err))
+			report.Error(&resp.Diagnostics, failure(creating, plan, err))
 			return
 		}
 	}
@@ -100,21 +100,27 @@ func (r *tokenResource) write(ctx context.Context, plan *model, token string, di
 	call, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
 	place, err := openRegistry(r.Backend, *plan).Create(call, token, plan.size())
-	var exists *discovery.ExistsError
 	var uncertain *discovery.UnsureError
 	var others *discovery.OthersError
 	switch {
 	case err == nil:
-	case errors.As(err, &exists):
+	case errors.As(err, new(*discovery.ExistsError)):
 		prefix := plan.Prefix.ValueString()
-		report.ErrorOn(diags, "token", text.DiscoveryTokenExists(token, prefix, exists.Size, importID(plan.Protocol.ValueString(), prefix, "TOKEN")))
+		report.ErrorOn(diags, "token", text.New("The discovery token exists already",
+			"Token %.8s is in the discovery cluster under %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
+				"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
+			token, prefix, importID(plan.Protocol.ValueString(), prefix, "TOKEN")))
 		return false
 	case errors.As(err, &others):
-		report.ErrorOn(diags, "token", text.DiscoveryOccupied(token, plan.Prefix.ValueString(), others.Error()))
+		report.ErrorOn(diags, "token", text.New("The discovery token's place is not empty",
+			"Below %s/%.8s/ %v. A token is created only where no other key exists. Nothing was changed. "+
+				"Choose another prefix, or apply again: the provider makes another token.", plan.Prefix.ValueString(), token, others))
 		return false
 	case errors.As(err, &uncertain):
 		unsure, place = true, uncertain.Place
-		report.Warn(diags, text.DiscoveryUnsure(token, err))
+		report.Warn(diags, text.New("Not known whether the token was written",
+			"The discovery cluster took the request for token %.8s and did not answer. The token is kept in the state, so that no second one is made. "+
+				"The next plan looks for it, and the next apply writes it if it is missing.%s", token, text.Answers(err)))
 	default:
 		report.Error(diags, failure(creating, *plan, err))
 		return false
@@ -147,22 +153,27 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	switch {
 	case err == nil:
 		if made := state.size(); status.Size != made {
-			report.Warn(&resp.Diagnostics, text.DiscoverySizeOverwritten(token, status.Size, made))
+			report.Warn(&resp.Diagnostics, text.New("The size of the discovery token was changed",
+				"Token %.8s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token. "+
+					"Find out which program writes to the discovery cluster.", token, made, status.Size))
 			k.Least = min(k.least(&state), status.Size)
 		}
 		k.Unsure, k.Unwritten = false, false
 	case errors.As(err, &bad):
-		report.Warn(&resp.Diagnostics, text.DiscoverySizeBad(token, bad.Value))
+		report.Warn(&resp.Diagnostics, badSize(token, bad))
 		k.Least = k.least(&state)
 	case errors.Is(err, discovery.ErrNotFound) && k.Unsure:
 		k.Unwritten = true
 	case errors.Is(err, discovery.ErrNotFound):
 		// It may have been complete before, so it stays in the state.
-		report.Warn(&resp.Diagnostics, text.DiscoveryVanished(token, state.Prefix.ValueString(), state.size()))
+		report.Warn(&resp.Diagnostics, text.New("Discovery token removed from the discovery cluster",
+			"Token %.8s is no longer under %s, and was not complete at the last refresh. "+keptToken, token, state.Prefix.ValueString()))
 	case errors.Is(err, discovery.ErrNoToken):
-		report.Warn(&resp.Diagnostics, text.DiscoveryServiceNoToken(token, state.ServiceURL.ValueString()))
+		report.Warn(&resp.Diagnostics, text.New("The discovery service cannot find the token",
+			"%s answers \"unable to GET token\" for token %.8s. It says so of a token that it has deleted, and also while its own storage fails. "+keptToken,
+			state.ServiceURL.ValueString(), token))
 	default:
-		report.Warn(&resp.Diagnostics, text.DiscoveryReadSkipped(token, err))
+		report.Warn(&resp.Diagnostics, text.New("Discovery token not checked", "What the state says of token %.8s is kept as it is.%s", token, text.Answers(err)))
 	}
 	private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
 	if err != nil && bad == nil {
@@ -229,23 +240,27 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		err = registry.Delete(call, token)
 	}
 	if others, ok := errors.AsType[*discovery.OthersError](err); ok {
-		report.Warn(&resp.Diagnostics, text.DiscoveryLeft(token, state.Prefix.ValueString(), others.Error()))
+		report.Warn(&resp.Diagnostics, text.New("Keys were left below the discovery token",
+			"Token %.8[1]s and its registrations are gone from the discovery cluster. Below %[2]s/%.8[1]s/ %[3]v. They were not created with the token and were not deleted.",
+			token, state.Prefix.ValueString(), others))
 		err = nil
 	}
 	switch {
 	case err == nil || errors.Is(err, discovery.ErrNotFound):
 		if !status.Complete() && len(status.Members) > 0 && !state.Complete.ValueBool() {
-			report.Warn(&resp.Diagnostics, text.DiscoveryDestroyIncomplete(token, state.size(), names(status.Members)))
+			report.Warn(&resp.Diagnostics, text.New("Removed an incomplete discovery token",
+				"Token %.8s waited for %d initial members. Registered: %s. A process of theirs that still runs never forms this cluster: stop it, and empty its data directory.",
+				token, state.size(), names(status.Members)))
 		}
 	case errors.Is(err, discovery.ErrKept):
-		report.Warn(&resp.Diagnostics, text.DiscoveryKept(token, state.ServiceURL.ValueString()))
+		report.Warn(&resp.Diagnostics, forgotten(token, state.ServiceURL.ValueString(), "A discovery service does not delete tokens on request.", nil))
 	case errors.As(err, new(*connection.Unreachable)):
 		if ctx.Err() != nil {
 			// The user interrupted it: the token stays in the state.
 			report.Error(&resp.Diagnostics, failure(removing, state, err))
 			return
 		}
-		report.Warn(&resp.Diagnostics, text.DiscoveryForgotten(token, state.Prefix.ValueString(), err))
+		report.Warn(&resp.Diagnostics, forgotten(token, state.Prefix.ValueString(), "The discovery cluster does not answer.", err))
 	default:
 		report.Error(&resp.Diagnostics, failure(removing, state, err))
 	}
@@ -257,32 +272,54 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 	if m.is(bootstrap.ProtocolService) || len(r.Backend.Settings.Endpoints) > 0 {
 		return true
 	}
-	report.Error(diags, text.DiscoveryNoEndpoints)
+	report.Error(diags, noEndpoints)
 	return false
 }
 
 // failure returns the message for an error after which nothing has changed.
 func failure(doing string, m model, err error) text.Message {
-	var denied *connection.Error
 	var service *discovery.ServiceError
 	var bad *discovery.BadSizeError
 	token, prefix := m.Token.ValueString(), m.Prefix.ValueString()
 	switch {
 	case (doing == reading || doing == importing) && errors.Is(err, discovery.ErrNotFound):
-		return text.DiscoveryMissing(token, prefix)
+		return text.New("No such discovery token", "The discovery cluster answers and has no token %.8s under %s.", token, prefix)
 	case doing == reading && errors.As(err, &bad):
-		return text.DiscoveryDataSizeBad(token, bad.Value)
+		return badSize(token, bad)
 	case errors.As(err, &service):
-		return text.DiscoveryServiceFailed(doing, service.Error(), doing == creating, service.Status == http.StatusTooManyRequests)
-	case connection.IsDenied(err) && errors.As(err, &denied):
-		permission := "readwrite"
-		if doing == reading {
-			permission = "read"
+		advice := "Nothing was changed."
+		switch {
+		case service.Status == http.StatusTooManyRequests:
+			advice = "It limits how often it may be asked: wait as long as Retry-After says (in seconds, unless it is a date), then apply again."
+		case doing == creating:
+			advice = "It is not asked again in this run, because every request makes another token. Apply again to ask once more."
 		}
-		return text.DiscoveryDenied(doing, denied.Error(), permission, prefix)
-	case errors.As(err, new(*connection.Unreachable)):
-		return text.DiscoveryUnreachable(doing, err)
-	default:
-		return text.DiscoveryFailed(doing, err)
+		return text.New("The discovery service gave no usable answer", "Cannot %s: %v. %s", doing, service, advice)
 	}
+	permission := "readwrite"
+	if doing == reading {
+		permission = "read"
+	}
+	return text.Failed(doing, permission, prefix, err)
+}
+
+// noEndpoints is the error if the provider has no discovery endpoints.
+var noEndpoints = text.New("No discovery cluster to ask",
+	"The provider of this resource has no endpoints. Set endpoints in the provider block that the resource uses, or the environment variable ETCDCTL_ENDPOINTS, "+
+		"to the client URLs of the etcd that holds the token.")
+
+// keptToken is why a token that is gone stays in the state.
+const keptToken = "It is kept in the state, because the cluster may have formed. If it has formed, no action is needed. " +
+	"If it has not, members that wait on the token cannot form it.\n\nIf the cluster never formed, or is gone for good" + text.StartOver
+
+func badSize(token string, bad *discovery.BadSizeError) text.Message {
+	return text.New("Discovery token has an invalid size",
+		"Token %.8s says %q where its size should be. Members that start with it exit with \"discovery: size key is bad\". "+
+			"The plan of its resource replaces the token, unless all may have registered before.", token, bad.Value)
+}
+
+// forgotten is the warning for a token that outlives its resource, which is removed from
+// the state. err, if there is one, has the answers of the endpoints.
+func forgotten(token, at, why string, err error) text.Message {
+	return text.New("Discovery token forgotten, not removed", why+" Token %.8s is only removed from the state. It stays at %s, and does no harm.%s", token, at, text.Answers(err))
 }

@@ -49,7 +49,8 @@ var tokenSchema = schema.Schema{
 		},
 		"service_url": schema.StringAttribute{
 			Optional: true, Computed: true,
-			Validators: []validator.String{attribute.Fits("must be the URL of a discovery service", discovery.ServiceURLProblem, text.DiscoveryServiceURLInvalid)},
+			Validators: []validator.String{attribute.Fits("must be the URL of a discovery service", discovery.ServiceURLProblem,
+				"Invalid URL of a discovery service", "service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".")},
 			MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. The provider asks the service for a token once. The service cannot " +
 				"delete a token, so a destroy only removes it from the state. Default: `https://discovery.etcd.io`, the public service, which is no longer maintained.",
 		},
@@ -119,23 +120,28 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 }
 
 // inPrefix refuses a prefix that is not an absolute key.
-var inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem, text.DiscoveryPrefixInvalid)
+var inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem,
+	"Invalid prefix", "prefix = %q %s. It is an absolute key, such as \"/_etcd/registry\".")
 
 // machinePath refuses a value that cannot be the path of a file on a machine.
 var machinePath = attribute.Checked("must be an absolute path of printable ASCII characters", func(argument, value string) *text.Message {
 	if strings.HasPrefix(value, "/") && isPrintable(value) {
 		return nil
 	}
-	return new(text.MachinePathInvalid(argument))
+	return new(text.New("Invalid path in machine_access",
+		"%s is not an absolute path of printable ASCII characters. Set it to the path of the file on the machines, such as \"/etc/etcd/pki/ca.pem\".", argument))
 })
 
 // machineUser refuses a value that cannot be a user without a password.
 var machineUser = attribute.Checked("must be a user name without a password", func(_, value string) *text.Message {
 	switch {
 	case strings.Contains(value, ":"):
-		return &text.MachineUserPassword
+		return new(text.New("Password in machine_access",
+			"machine_access.username contains \":\", which separates a password from the user in ETCD_DISCOVERY_USER. The password would be in the state and in user data. "+
+				"Set username to the user alone, and set ETCD_DISCOVERY_PASSWORD on the machines."))
 	case value == "" || !isPrintable(value):
-		return new(text.MachineUserInvalid(value))
+		return new(text.New("Invalid username in machine_access",
+			"machine_access.username = %q is not a user of printable ASCII characters. Set it to the user that the machines have in the discovery cluster.", value))
 	}
 	return nil
 })
@@ -145,11 +151,12 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// unused are the arguments that a protocol does not use.
-var unused = map[string][]string{
-	bootstrap.ProtocolV3:      {"service_url"},
-	bootstrap.ProtocolV2:      {"machine_access", "service_url"},
-	bootstrap.ProtocolService: {"advertised_endpoints", "machine_access", "prefix"},
+// unused are the arguments that a protocol does not use, with the reason.
+var unused = map[string]struct{ why, protocols string }{
+	"service_url":          {"the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints", bootstrap.ProtocolV2 + bootstrap.ProtocolV3},
+	"prefix":               {"a service keeps its tokens where it likes", bootstrap.ProtocolService},
+	"advertised_endpoints": {"machines use the URL that the service gives", bootstrap.ProtocolService},
+	"machine_access":       {"members reach a v2 discovery cluster and a service without certificates and users of their own", bootstrap.ProtocolV2 + bootstrap.ProtocolService},
 }
 
 // validateProtocol refuses arguments that the protocol does not use.
@@ -161,9 +168,9 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 	given := map[string]attr.Value{
 		"advertised_endpoints": config.AdvertisedEndpoints, "machine_access": config.MachineAccess, "prefix": config.Prefix, "service_url": config.ServiceURL,
 	}
-	for _, name := range unused[protocol] {
-		if !given[name].IsNull() {
-			report.ErrorOn(diags, name, text.DiscoveryArgumentUnused(name, protocol))
+	for name, u := range unused {
+		if strings.Contains(u.protocols, protocol) && !given[name].IsNull() {
+			report.ErrorOn(diags, name, text.New("Argument without effect", "%s cannot be set with protocol = %q: %s.", name, protocol, u.why))
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (d *heartbeats) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	watch, _ := time.ParseDuration(m.Watch.ValueString())
 	alive, events, err := look(ctx, d.Backend.Claims(m.API.ValueString() == apiV2), m.Prefix.ValueString(), watch)
 	if err != nil {
-		report.Error(&resp.Diagnostics, text.HeartbeatFailed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
+		report.Error(&resp.Diagnostics, text.Failed("see who beats under "+m.Prefix.ValueString(), "read", m.Prefix.ValueString(), err))
 		return
 	}
 	m.fill(alive, events)

@@ -40,9 +40,25 @@ const leastTTL = 2 * time.Second
 
 // inPrefix and inAPI validate the arguments that both share.
 var (
-	inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem, text.HeartbeatPrefix)
-	inAPI    = stringvalidator.OneOf(apiV3, apiV2)
+	inPrefix = attribute.Fits("must be an absolute key", discovery.PrefixProblem,
+		"Invalid prefix of heartbeats", "prefix = %q %s. It is an absolute key without a slash at its end, such as /running.")
+	inName = attribute.Fits("must be a part of a key", nameProblem,
+		"Invalid name of a heartbeat", "name = %q %s. It becomes the last part of a key, such as /running/web1.")
+	inAPI = stringvalidator.OneOf(apiV3, apiV2)
 )
+
+func nameProblem(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case strings.Contains(name, "/"):
+		return "contains a slash"
+	case strings.HasPrefix(name, "_"):
+		return "begins with an underscore, which hides a key on the v2 API"
+	default:
+		return ""
+	}
+}
 
 func orDefault(v types.String, standard string) types.String {
 	if v.IsNull() {
@@ -85,7 +101,7 @@ func (h *ephemeralHeartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Publishes a heartbeat while Terraform runs: a key with a time to live, which is deleted at the end.",
 		Attributes: map[string]schema.Attribute{
-			"name": schema.StringAttribute{Required: true, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
+			"name": schema.StringAttribute{Required: true, Validators: []validator.String{inName}, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
 			"prefix": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{inPrefix},
 				MarkdownDescription: "Key above the name. Default: `" + defaultPrefix + "`.",
@@ -128,16 +144,6 @@ func (h *ephemeralHeartbeat) ValidateConfig(ctx context.Context, req ephemeral.V
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if name := m.Name.ValueString(); attribute.IsGiven(m.Name) {
-		switch {
-		case name == "":
-			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "is empty"))
-		case strings.Contains(name, "/"):
-			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "contains a slash"))
-		case strings.HasPrefix(name, "_"):
-			report.ErrorOn(&resp.Diagnostics, "name", text.HeartbeatName(name, "begins with an underscore, which hides a key on the v2 API"))
-		}
-	}
 	if m.TTL.IsUnknown() {
 		return
 	}
@@ -147,11 +153,13 @@ func (h *ephemeralHeartbeat) ValidateConfig(ctx context.Context, req ephemeral.V
 	case err != nil || ttl <= 0: // the validator reports it
 		return
 	case ttl < leastTTL:
-		report.ErrorOn(&resp.Diagnostics, "ttl", text.HeartbeatTTL(raw, leastTTL))
+		report.ErrorOn(&resp.Diagnostics, "ttl", text.New("Time to live too short",
+			"ttl = %q is less than %s, the least that etcd keeps a claim for. Several beats must fit into it.", raw, leastTTL))
 		return
 	}
 	if interval, err := time.ParseDuration(m.Interval.ValueString()); err == nil && interval > ttl/2 {
-		report.ErrorOn(&resp.Diagnostics, "interval", text.HeartbeatInterval(m.Interval.ValueString(), raw))
+		report.ErrorOn(&resp.Diagnostics, "interval", text.New("Interval too long",
+			"interval = %q is more than half of ttl (%s): one beat that comes late would be one too many. Leave interval out to have a third of ttl.", m.Interval.ValueString(), raw))
 	}
 }
 
@@ -211,9 +219,17 @@ func (h *ephemeralHeartbeat) start(ctx context.Context, m model, o claim.Options
 		h.backend.Hold(id, c)
 		return nil
 	case errors.As(err, &held):
-		return new(text.HeartbeatHeld(m.Name.ValueString(), held.Entry))
+		e := held.Entry
+		if e.Forever {
+			return new(text.New("Another owner beats as "+m.Name.ValueString(),
+				"%[1]s holds %[2]q, without a time to live: its owner does not let it expire. Choose another name; "+
+					"or, if that value is stale, delete the key (etcdctl del %[1]s), or set takeover = true.", e.Key, e.Value))
+		}
+		return new(text.New("Another owner beats as "+m.Name.ValueString(),
+			"%s holds %q for another %s, unless it is renewed. If its owner is gone, as after a run that was killed, try again when that time is over. "+
+				"To take the name from an owner that is alive, set takeover = true, which takes effect in a plan too. Otherwise choose another name.", e.Key, e.Value, e.Left))
 	default:
-		return new(text.HeartbeatFailed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err))
+		return new(text.Failed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err))
 	}
 }
 
@@ -234,8 +250,10 @@ func (h *ephemeralHeartbeat) Close(ctx context.Context, req ephemeral.CloseReque
 	switch {
 	case err == nil:
 	case errors.As(err, &lost):
-		report.Error(&resp.Diagnostics, text.HeartbeatLost(was.Name, was.Key, lost))
+		report.Error(&resp.Diagnostics, text.New("The heartbeat of "+was.Name+" was lost",
+			"%v. From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed.", lost))
 	default:
-		report.Warn(&resp.Diagnostics, text.HeartbeatLeft(was.Name, was.Key, err))
+		report.Warn(&resp.Diagnostics, text.New("The heartbeat of "+was.Name+" was left to expire",
+			"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", was.Key, text.Answers(err)))
 	}
 }
