@@ -23,6 +23,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	members []*Process
+	linked  []*Process // with Options.Links, the members and those that were prepared since
 }
 
 // Start forms a cluster of n members by static bootstrap. It returns when a
@@ -67,6 +68,12 @@ func (c *Cluster) newProcess(tb TB, name string) *Process {
 	opts.Name = name
 	p := NewProcess(tb, opts)
 	setDefault(p.Env, "ETCD_INITIAL_CLUSTER_TOKEN", c.token)
+	if p.link != nil {
+		p.link.change(func() { p.link.source = c.source })
+		c.mu.Lock()
+		c.linked = append(c.linked, p)
+		c.mu.Unlock()
+	}
 	return p
 }
 

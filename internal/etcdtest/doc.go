@@ -3,8 +3,8 @@
 
 // Package etcdtest runs real etcd processes of any built version for tests: on
 // reserved loopback ports, with TLS and authentication. Tests can start, stop,
-// kill, freeze, wipe and supervise them, and cut them off. The binaries come from
-// `make tools`.
+// kill, freeze, wipe and supervise them, and cut them off from each other. The
+// binaries come from `make tools`.
 //
 // [Start] forms a cluster and returns when it serves:
 //

@@ -68,19 +68,19 @@ func TestLongestGap(t *testing.T) {
 	}
 }
 
-// A frozen leader acknowledges no write. The writer goes on through the others, counts what
-// failed, and finds each write that is lost.
+// A leader that is cut off from the others acknowledges no write. The writer goes on
+// through the others, counts what failed, and finds each write that is lost.
 func TestLostWritesAreFound(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 3, Options{})
+	c := Start(t, 3, Options{Links: true})
 	client, ctx := c.Client(t), WaitContext(t)
 	w := c.NewWriter(t, 10*time.Millisecond)
 	old := c.Leader(t)
-	old.Freeze()
+	c.Split(old)
 	Until(t, "another leader", func() bool { return c.Leader(t) != old })
 	before := len(w.acknowledged())
 	Until(t, "writes fail, and go on", func() bool { failures, _ := w.Failures(); return failures > 0 && len(w.acknowledged()) > before })
-	old.Thaw()
+	c.Heal()
 	c.WaitHealthy(t)
 	w.Stop()
 	lost, err := w.Lost(ctx, client)

@@ -28,7 +28,7 @@ func (c *Cluster) waitLeader(tb TB, enough int) (leader *Process) {
 	client := c.Client(tb)
 	Eventually(tb, "a leader", func() error {
 		votes, errs := map[uint64]int{}, []error{errors.New("nobody leads")}
-		// After a pause, a second member can still consider itself the leader.
+		// After a split, a second member can still consider itself the leader.
 		leads := map[uint64]*Process{}
 		for _, p := range c.Members() {
 			ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)

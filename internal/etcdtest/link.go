@@ -21,7 +21,9 @@ type Link struct {
 
 	mu      sync.Mutex
 	cut     bool
-	changed chan struct{} // closed and replaced when that changes
+	cutFrom map[*Process]bool       // processes whose connections are cut while the link is not
+	changed chan struct{}           // closed and replaced when one of these changes
+	source  func(net.Conn) *Process // returns the dialling process; nil if this is not needed
 }
 
 // Proxy starts a link to a target ("host:port") on a loopback port. The link ends with the
@@ -31,7 +33,7 @@ func Proxy(tb TB, target string) *Link {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	must(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &Link{target: target, listener: listener, ctx: ctx, changed: make(chan struct{})}
+	l := &Link{target: target, listener: listener, ctx: ctx, cutFrom: map[*Process]bool{}, changed: make(chan struct{})}
 	l.wg.Go(l.accept)
 	tb.Cleanup(func() {
 		cancel()
@@ -47,24 +49,28 @@ func (l *Link) Addr() string { return l.listener.Addr().String() }
 // Cut makes the link a black hole: existing connections stall, and new ones get
 // no answer. (The kernel still completes the TCP handshake.) Data that was sent
 // is not lost: it arrives after [Link.Heal].
-func (l *Link) Cut() { l.set(true) }
+func (l *Link) Cut() { l.change(func() { l.cut = true }) }
 
 // Heal undoes [Link.Cut].
-func (l *Link) Heal() { l.set(false) }
+func (l *Link) Heal() { l.change(func() { l.cut = false }) }
 
-func (l *Link) set(cut bool) {
+// setCutFrom cuts or heals the link for the connections of one process.
+func (l *Link) setCutFrom(p *Process, cut bool) { l.change(func() { l.cutFrom[p] = cut }) }
+
+func (l *Link) change(how func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cut = cut
+	how()
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// wait returns when the link is not cut, or ctx is done.
-func (l *Link) wait(ctx context.Context) error {
+// wait returns when the link is not cut for that process, nil if it is unknown, or ctx
+// is done.
+func (l *Link) wait(ctx context.Context, from *Process) error {
 	for {
 		l.mu.Lock()
-		stalled, changed := l.cut, l.changed
+		stalled, changed := l.cut || l.cutFrom[from], l.changed
 		l.mu.Unlock()
 		if !stalled {
 			return ctx.Err()
@@ -78,7 +84,7 @@ func (l *Link) wait(ctx context.Context) error {
 }
 
 func (l *Link) accept() {
-	for l.wait(l.ctx) == nil {
+	for l.wait(l.ctx, nil) == nil {
 		conn, err := l.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
@@ -95,7 +101,14 @@ func (l *Link) serve(in net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer abort(in)
 	defer cancel()
-	if l.wait(ctx) != nil {
+	l.mu.Lock()
+	source := l.source
+	l.mu.Unlock()
+	var from *Process
+	if source != nil {
+		from = source(in)
+	}
+	if l.wait(ctx, from) != nil {
 		return
 	}
 	var dialer net.Dialer
@@ -108,7 +121,7 @@ func (l *Link) serve(in net.Conn) {
 	defer stop()
 	var pumps sync.WaitGroup
 	pump := func(dst, src net.Conn) {
-		if !l.pump(ctx, dst, src) {
+		if !l.pump(ctx, from, dst, src) {
 			cancel()
 		}
 	}
@@ -122,11 +135,11 @@ func (l *Link) serve(in net.Conn) {
 
 // pump copies data from src to dst until src has sent all. It returns false if the
 // connection breaks.
-func (l *Link) pump(ctx context.Context, dst, src net.Conn) bool {
+func (l *Link) pump(ctx context.Context, from *Process, dst, src net.Conn) bool {
 	buf := make([]byte, 32<<10)
 	for {
 		n, readErr := src.Read(buf)
-		if l.wait(ctx) != nil {
+		if l.wait(ctx, from) != nil {
 			return false
 		}
 		if _, err := dst.Write(buf[:n]); err != nil {

@@ -23,7 +23,8 @@ type Options struct {
 	// Env is added to the environment of every process. It overrides the
 	// variables of this package.
 	Env map[string]string
-	// Links puts a [Link] in front of the peer port of every member.
+	// Links puts a [Link] in front of the peer port of every member, so that
+	// [Cluster.Split] can cut members off from each other. Linux only.
 	Links bool
 }
 
