@@ -95,11 +95,9 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	return c, nil
 }
 
+// roundUp returns whole seconds, at least one.
 func roundUp(d time.Duration) time.Duration {
-	if r := d % time.Second; r != 0 || d < time.Second {
-		return d - r + time.Second
-	}
-	return d
+	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
 // Lost returns a channel that is closed when the claim is known to be lost, or

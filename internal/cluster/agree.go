@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -211,7 +212,5 @@ func rank(is bool) int {
 }
 
 func sameMembers(a, b []membership.Member) bool {
-	return slices.EqualFunc(a, b, func(x, y membership.Member) bool {
-		return x.ID == y.ID && x.Name == y.Name && x.Learner == y.Learner && slices.Equal(x.PeerURLs, y.PeerURLs) && slices.Equal(x.ClientURLs, y.ClientURLs)
-	})
+	return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b))
 }

@@ -84,18 +84,6 @@ type Cluster interface {
 	URLChanges(id membership.ClusterID) Store[membership.URLChange]
 	ObjectRecords(id membership.ClusterID) Store[ObjectRecord]
 
-	maintenance
-}
-
-// Records are the ownership records, by owner.
-type Records = Store[Record]
-
-// Turns are the replacements in progress, by the name of the member.
-type Turns = Store[membership.Turn]
-
-// maintenance contains the operations on one member that do not change the
-// membership.
-type maintenance interface {
 	// Snapshot writes the data of a member to w: its database, followed by the
 	// SHA-256 of the database in the last 32 bytes. limit bounds the whole
 	// operation.
@@ -106,6 +94,12 @@ type maintenance interface {
 	// error, the member may still be defragmenting.
 	Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error
 }
+
+// Records are the ownership records, by owner.
+type Records = Store[Record]
+
+// Turns are the replacements in progress, by the name of the member.
+type Turns = Store[membership.Turn]
 
 // Sentinels for the server's answers to a change. [errors.Is] finds them in the
 // error of the call.

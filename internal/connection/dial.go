@@ -58,11 +58,7 @@ type dialer struct {
 func newDialer(s Settings, endpoint string, to wire) *dialer {
 	d := &dialer{endpoint: endpoint, to: to, timeout: s.dialTimeout(), security: insecure.NewCredentials()}
 	if isHTTPS(endpoint) {
-		config := s.TLS
-		if config == nil {
-			config = &tls.Config{MinVersion: tls.VersionTLS12}
-		}
-		d.security = credentials.NewTLS(config)
+		d.security = credentials.NewTLS(cmp.Or(s.TLS, &tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	return d
 }

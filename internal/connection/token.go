@@ -6,6 +6,7 @@ package connection
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -68,7 +69,7 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 			answers <- answer{token, err}
 		}()
 	}
-	var errs, noLogin []error
+	var errs []error
 	for range endpoints {
 		a := <-answers
 		// A wrong password is wrong on every endpoint. Any other error concerns
@@ -77,12 +78,12 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 			return a.token, a.err
 		}
 		if KindOf(a.err) == NoLogin {
-			noLogin = append(noLogin, a.err)
+			errs = slices.Insert(errs, 0, a.err) // the kind of the first error counts
 		} else {
 			errs = append(errs, a.err)
 		}
 	}
-	return "", errors.Join(append(noLogin, errs...)...) // the kind of the first error counts
+	return "", errors.Join(errs...)
 }
 
 // authenticate requests a token from an endpoint. Concurrent callers share it.

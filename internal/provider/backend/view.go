@@ -5,6 +5,7 @@ package backend
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,18 @@ import (
 // many resources. It is far shorter than the time that a person needs to act.
 const freshness = 2 * time.Second
 
+// viewKey distinguishes observations by the expected cluster, and by the hosts
+// that are trusted because of the resource that is observed
+// ([connection.Settings.Trust]).
+type viewKey struct {
+	want  membership.ClusterID
+	trust string
+}
+
 // look is an observation of the cluster, in progress or complete. An
 // observation in progress continues as long as a caller waits for it.
 type look struct {
+	viewKey
 	// changes is the number of changes at its start.
 	changes uint64
 	waiting int
@@ -30,31 +40,25 @@ type look struct {
 	err  error
 }
 
-// serves reports whether the observation can replace an observation of the wanted cluster.
-func (l *look) serves(want membership.ClusterID) bool {
+// serves reports whether the observation can replace another one.
+func (l *look) serves(key viewKey) bool {
 	switch {
-	case l.err != nil:
+	case l.viewKey == key:
+		return true
+	case l.trust != key.trust || l.err != nil:
 		return false
-	case want == 0: // with a single cluster, it does not matter which is expected
+	case key.want == 0: // with a single cluster, it does not matter which is expected
 		return len(l.snap.Others) == 0
 	default:
-		return l.snap.ClusterID == want
+		return l.snap.ClusterID == key.want
 	}
 }
 
-// views are the latest observations of a cluster, and those in progress.
+// views are the latest observations of a cluster, the latest first, and those in progress.
 type views struct {
 	viewing sync.Mutex
-	latest  map[viewKey]*look
+	latest  []*look
 	flights map[string]*look // by trust
-}
-
-// viewKey distinguishes observations by the expected cluster, and by the hosts
-// that are trusted because of the resource that is observed
-// ([connection.Settings.Trust]).
-type viewKey struct {
-	want  membership.ClusterID
-	trust string
 }
 
 // View returns an observation of the cluster. It may be up to two seconds old,
@@ -102,12 +106,8 @@ func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membersh
 // viewed returns a valid observation, nil if there is none.
 func (c *Cluster) viewed(key viewKey, changes uint64) *look {
 	now := c.Clock.Now()
-	valid := func(l *look) bool { return l != nil && l.changes >= changes && now.Sub(l.at) <= freshness }
-	if l := c.latest[key]; valid(l) {
-		return l
-	}
-	for other, l := range c.latest {
-		if other.trust == key.trust && valid(l) && l.serves(key.want) {
+	for _, l := range c.latest {
+		if l.changes >= changes && now.Sub(l.at) <= freshness && l.serves(key) {
 			return l
 		}
 	}
@@ -118,7 +118,7 @@ func (c *Cluster) viewed(key viewKey, changes uint64) *look {
 // end with it. It ends early when the last caller that waits for it has given up.
 func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	l := &look{changes: c.backend.changes.Load(), cancel: cancel, over: make(chan struct{})}
+	l := &look{viewKey: key, changes: c.backend.changes.Load(), cancel: cancel, over: make(chan struct{})}
 	c.flights[key.trust] = l
 	go func() {
 		defer close(l.over)
@@ -130,7 +130,7 @@ func (c *Cluster) look(ctx context.Context, key viewKey) *look {
 		delete(c.flights, key.trust)
 		if ctx.Err() == nil { // otherwise it was cancelled and has no result
 			l.at = c.Clock.Now()
-			c.latest[key] = l
+			c.latest = append([]*look{l}, slices.DeleteFunc(c.latest, func(was *look) bool { return was.viewKey == key })...)
 		}
 	}()
 	return l
