@@ -42,8 +42,8 @@ type Cluster interface {
 	// member: enough to learn the cluster's ID, and to wait by.
 	Members(ctx context.Context) ([]membership.Member, membership.ClusterID, error)
 
-	// Ask asks one member directly at its client URLs. It needs no quorum.
-	Ask(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer
+	// Member asks one member directly at its client URLs. It needs no quorum.
+	Member(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer
 
 	// AddLearner adds a member without a vote and returns its ID. The call goes
 	// to the member via if its address is known.

@@ -81,7 +81,8 @@ func sentinel(err error) error {
 // unsure returns err as the answer to a change. etcd uses the code Unknown for
 // errors without a code, and some of these changes may have been made.
 func unsure(err error) error {
-	if err != nil && sentinel(err) == nil && connection.KindOf(err) == connection.Server && status.Code(err) == codes.Unknown {
+	uncoded := connection.KindOf(err) == connection.Server && status.Code(err) == codes.Unknown
+	if uncoded && sentinel(err) == nil {
 		return fmt.Errorf("%w: %w", ErrAmbiguous, err)
 	}
 	return translate(err)

@@ -171,7 +171,7 @@ func TestAnAnswerFromAnothersURL(t *testing.T) {
 		if route := c.route(dead); slices.Contains(route, etcdsim.ClientURL("c")) {
 			w.Errorf("b is at %v", route)
 		}
-		if a := c.Ask(w.Context(), membership.Member{ID: dead, ClientURLs: []string{b.ClientURL}}, snap.ClusterID); a.State != membership.Silent {
+		if a := c.Member(w.Context(), membership.Member{ID: dead, ClientURLs: []string{b.ClientURL}}, snap.ClusterID); a.State != membership.Silent {
 			w.Errorf("asked: %+v", a)
 		}
 	})

@@ -227,8 +227,8 @@ func (c *Client) Members(ctx context.Context) ([]membership.Member, membership.C
 	return l.members, l.cluster, err
 }
 
-// Ask implements [Cluster].
-func (c *Client) Ask(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer {
+// Member implements [Cluster].
+func (c *Client) Member(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer {
 	var probes []probe
 	for _, u := range connection.Askable(m.ClientURLs) {
 		p := c.askStatus(ctx, u)

@@ -140,7 +140,8 @@ func (p *Pool) authenticators(ctx context.Context, s Settings, credentials poolK
 	for key, entry := range p.entries {
 		endpoint, own := key.endpoint, !key.anonymous
 		key.endpoint, key.target, key.anonymous, key.lenders = "", "", true, credentials.lenders
-		if entry.client != nil && own && key == credentials && !slices.Contains(endpoints, endpoint) && s.Refusal(ctx, endpoint) == "" {
+		accepts := entry.client != nil && own && key == credentials
+		if accepts && s.Refusal(ctx, endpoint) == "" && !slices.Contains(endpoints, endpoint) {
 			endpoints = append(endpoints, endpoint)
 		}
 	}

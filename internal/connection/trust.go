@@ -126,7 +126,8 @@ func (s Settings) names(host string) bool {
 func (s Settings) InTheClear() (urls []string) {
 	for _, u := range append(slices.Clone(s.Endpoints), slices.Sorted(maps.Keys(s.AddressMap))...) {
 		f := s.facts(context.Background(), u)
-		if f.password && f.plain && judge(f) == "" && !membership.IsLoopback(cmp.Or(s.AddressMap[u], u)) && !slices.Contains(urls, u) {
+		sent := f.password && f.plain && judge(f) == ""
+		if sent && !membership.IsLoopback(cmp.Or(s.AddressMap[u], u)) && !slices.Contains(urls, u) {
 			urls = append(urls, u)
 		}
 	}

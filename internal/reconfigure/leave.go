@@ -99,7 +99,7 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) 
 		}
 		return l.underLock(ctx, r.Cluster, l.look)
 	})
-	if lost, ok := errors.AsType[*LockLost](err); ok && lost.Checked && !lost.Listed && l.tried {
+	if lost, ok := errors.AsType[*LockLost](err); ok && l.tried && lost.isGone() {
 		l.forget(ctx)
 		err = nil
 	}

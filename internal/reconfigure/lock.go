@@ -40,6 +40,9 @@ type LockLost struct {
 // Error implements error.
 func (l *LockLost) Error() string { return "the lock on changes was lost: " + l.Lost.Error() }
 
+// isGone reports whether the member is known to be removed.
+func (l *LockLost) isGone() bool { return l.Checked && !l.Listed }
+
 // Unwrap returns why the lock was lost.
 func (l *LockLost) Unwrap() error { return l.Lost }
 

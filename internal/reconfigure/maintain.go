@@ -164,7 +164,7 @@ func (d *defragmentation) defragment(subject membership.MemberID, s membership.S
 		return stopping(&Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: s, Err: err})
 	}
 	m, _ := s.Member(subject)
-	after := d.Cluster.Ask(d.hold.ctx, m, d.snap.ClusterID)
+	after := d.Cluster.Member(d.hold.ctx, m, d.snap.ClusterID)
 	d.report(Step{
 		Kind: StepDefragmented, Member: subject, Remaining: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,

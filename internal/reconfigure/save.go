@@ -167,7 +167,7 @@ func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out 
 		return err
 	}
 	m, _ := out.Snapshot.Member(out.Member)
-	after := e.Cluster.Ask(ctx, m, out.Snapshot.ClusterID)
+	after := e.Cluster.Member(ctx, m, out.Snapshot.ClusterID)
 	if after.State != membership.Answered || after.MemberID != out.Member || after.ClusterID != out.Snapshot.ClusterID {
 		return errReplaced
 	}

@@ -47,7 +47,7 @@ func (s sender) Observe(context.Context, membership.ClusterID) (membership.Snaps
 	}, nil
 }
 
-func (s sender) Ask(ctx context.Context, m membership.Member, id membership.ClusterID) membership.Answer {
+func (s sender) Member(ctx context.Context, m membership.Member, id membership.ClusterID) membership.Answer {
 	if s.after != nil {
 		return *s.after
 	}

@@ -100,7 +100,8 @@ func sweep(path string) {
 	for _, entry := range all {
 		middle, ours := strings.CutPrefix(entry.Name(), "."+filepath.Base(path)+".")
 		middle, partly := strings.CutSuffix(middle, partial)
-		if !ours || !partly || strings.Trim(middle, "0123456789") != "" || !entry.Type().IsRegular() {
+		random := strings.Trim(middle, "0123456789") == ""
+		if !ours || !partly || !random || !entry.Type().IsRegular() {
 			continue
 		}
 		name := filepath.Join(filepath.Dir(path), entry.Name())

@@ -231,7 +231,7 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 		Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
 	}
 	if out.Answer.State != membership.Answered && j.member.Started() {
-		out.Answer = j.Cluster.Ask(ctx, j.member, j.cluster)
+		out.Answer = j.Cluster.Member(ctx, j.member, j.cluster)
 	}
 	return out, nil
 }

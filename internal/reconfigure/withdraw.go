@@ -96,14 +96,15 @@ const errChanged note = "the member is not what it was"
 // look observes the cluster and carries out one decision, until nothing of the
 // owner is left, or nothing may be done about it.
 func (w *withdrawal) look(ctx context.Context) error {
-	var recorded bool
-	var err error
-	if w.record, recorded, err = w.claimed(ctx, w.req.Owner); err != nil || !recorded {
+	record, recorded, err := w.claimed(ctx, w.req.Owner)
+	if err != nil || !recorded {
 		return err
 	}
-	if w.snap, err = w.observe(ctx, 0); err != nil {
+	snap, err := w.observe(ctx, 0)
+	if err != nil {
 		return err
 	}
+	w.record, w.snap = record, snap
 	w.decision = w.judge(ctx, w.snap)
 	d := w.decision
 	if d.Verdict == membership.Done {
@@ -171,7 +172,9 @@ func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) member
 		Ownership: membership.Ownership{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Removed: r.State == cluster.Removed},
 	}
 	leader, _, led := snap.MajorityLeader()
-	if m, ok := snap.MemberOnRecord(q.Ownership); ok && led && !m.Learner && !snap.Alive(m.ID) && m.ID != leader {
+	m, listed := snap.MemberOnRecord(q.Ownership)
+	silent := listed && !m.Learner && !snap.Alive(m.ID)
+	if silent && led && m.ID != leader {
 		q.Seen, _ = w.Cluster.Peers(ctx, leader, []membership.MemberID{m.ID})
 	}
 	return membership.DecideWithdraw(snap, q)

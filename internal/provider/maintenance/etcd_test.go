@@ -69,11 +69,11 @@ func TestDefragmentWhenFull(t *testing.T) {
 			if _, err := client.Compact(ctx, revision); err != nil {
 				t.Fatal(err)
 			}
-			before := root.Ask(ctx, m, snap.ClusterID).DBSize
+			before := root.Member(ctx, m, snap.ClusterID).DBSize
 			if err := root.Defragment(ctx, m.ID, time.Minute); err != nil {
 				t.Fatal(err)
 			}
-			if after := root.Ask(ctx, m, snap.ClusterID).DBSize; after == 0 || after > before/2 {
+			if after := root.Member(ctx, m, snap.ClusterID).DBSize; after == 0 || after > before/2 {
 				t.Errorf("%d bytes, after %d", after, before)
 			}
 			if _, err := b.Etcdctl("alarm", "disarm"); err != nil {
