@@ -51,10 +51,12 @@ func (c *Client) AddFallbackEndpoints(clientURLs []string) {
 }
 
 // Records implements [Cluster].
-func (c *Client) Records(id membership.ClusterID) Records { return newStore(c, id, recordKind) }
+func (c *Client) Records(id membership.ClusterID) Store[Record] { return newStore(c, id, recordKind) }
 
 // Turns implements [Cluster].
-func (c *Client) Turns(id membership.ClusterID) Turns { return newStore(c, id, turnKind) }
+func (c *Client) Turns(id membership.ClusterID) Store[membership.Turn] {
+	return newStore(c, id, turnKind)
+}
 
 // URLChanges implements [Cluster].
 func (c *Client) URLChanges(id membership.ClusterID) Store[membership.URLChange] {

@@ -77,10 +77,11 @@ type Cluster interface {
 	Metrics(ctx context.Context, of membership.MemberID) (Metrics, error)
 
 	// Records, Turns, URLChanges and ObjectRecords return what the cluster with the ID
-	// has on record. A change of URLs has the text form of its member's ID as its name,
+	// has on record: the ownership records by owner, the replacements in progress by the
+	// name of the member. A change of URLs has the text form of its member's ID as its name,
 	// and the etcd_cluster that changes the nodes has none.
-	Records(id membership.ClusterID) Records
-	Turns(id membership.ClusterID) Turns
+	Records(id membership.ClusterID) Store[Record]
+	Turns(id membership.ClusterID) Store[membership.Turn]
 	URLChanges(id membership.ClusterID) Store[membership.URLChange]
 	ObjectRecords(id membership.ClusterID) Store[ObjectRecord]
 
@@ -94,12 +95,6 @@ type Cluster interface {
 	// error, the member may still be defragmenting.
 	Defragment(ctx context.Context, id membership.MemberID, limit time.Duration) error
 }
-
-// Records are the ownership records, by owner.
-type Records = Store[Record]
-
-// Turns are the replacements in progress, by the name of the member.
-type Turns = Store[membership.Turn]
 
 // Sentinels for the server's answers to a change. [errors.Is] finds them in the
 // error of the call.

@@ -105,7 +105,7 @@ func (r Record) check(owner string) error {
 
 // Owners returns the owners whose records say that they own the member with the ID. The
 // error is a [*Malformed] if a malformed record may say so.
-func Owners(ctx context.Context, records Records, id membership.MemberID) ([]string, error) {
+func Owners(ctx context.Context, records Store[Record], id membership.MemberID) ([]string, error) {
 	all, unread, err := records.List(ctx)
 	for _, bad := range unread {
 		if bad.MayClaim(id) {

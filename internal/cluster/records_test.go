@@ -142,7 +142,7 @@ func malformedOf[T any](t *testing.T, k kind[T], good string, bad ...string) {
 	t.Helper()
 	newer := strings.Replace(good, `"format":1`, `"format":2`, 1)
 	for _, value := range append(bad, good, newer, "", "x", "{}") {
-		_, err := store[T]{kind: k}.parse(&mvccpb.KeyValue{Key: []byte("2a"), Value: []byte(value)})
+		_, err := Store[T]{kind: k}.parse(&mvccpb.KeyValue{Key: []byte("2a"), Value: []byte(value)})
 		var malformed *Malformed
 		if is := errors.As(err, &malformed); is == (value == good) || is && (malformed.Key != "2a" || malformed.Kind != k.what || malformed.Newer != (value == newer)) {
 			t.Errorf("%s: %s: %v", k.what, value, err)

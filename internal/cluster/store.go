@@ -23,21 +23,11 @@ import (
 // Store keeps the records of one kind in the cluster itself, below <metadata
 // prefix><cluster ID>/, so that every Terraform run sees them. Without the ID of the
 // cluster all its methods fail with [membership.ErrNoClusterID].
-type Store[T any] interface {
-	// Get returns the record of a name; ok is false if there is none. The error is a
-	// [*Malformed] if the key holds something else.
-	Get(ctx context.Context, name string) (r T, ok bool, err error)
-	// List returns all records, sorted by name, and the malformed ones.
-	List(ctx context.Context) ([]T, []*Malformed, error)
-	// Put writes a record in place of the given records of other names, and returns the
-	// record as stored. An ownership record is written if none of them has changed since
-	// it was read, and the record itself has not; otherwise the error is
-	// [ErrRecordChanged]. The other kinds are written under the lock on membership
-	// changes, in place of an earlier record of the same name.
-	Put(ctx context.Context, r T, instead ...T) (T, error)
-	// Delete deletes the record of a name, whatever its value. It is not an error if
-	// there is none. The error is a [*NotDeleted].
-	Delete(ctx context.Context, name string) error
+type Store[T any] struct {
+	c *Client
+	kind[T]
+	prefix string
+	err    error // why there is no prefix
 }
 
 // All returns all records of a store. The error is a [*Malformed] if a key holds
@@ -96,20 +86,13 @@ func (k kind[T]) decode(name string, kv *mvccpb.KeyValue) (r T, err error) {
 	return r, cmp.Or(err, k.read(&r, name, kv))
 }
 
-type store[T any] struct {
-	c *Client
-	kind[T]
-	prefix string
-	err    error // why there is no prefix
-}
-
 func newStore[T any](c *Client, id membership.ClusterID, k kind[T]) Store[T] {
 	prefix, err := membership.MetadataKey(id, k.at)
-	return store[T]{c, k, prefix, err}
+	return Store[T]{c, k, prefix, err}
 }
 
 // each calls [Client.Anywhere] if the ID of the cluster is known.
-func (s store[T]) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+func (s Store[T]) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -117,7 +100,7 @@ func (s store[T]) each(ctx context.Context, f func(context.Context, *clientv3.Cl
 }
 
 // parse reads a record. The error is a [*Malformed].
-func (s store[T]) parse(kv *mvccpb.KeyValue) (T, error) {
+func (s Store[T]) parse(kv *mvccpb.KeyValue) (T, error) {
 	r, err := s.decode(strings.TrimPrefix(string(kv.Key), s.prefix), kv)
 	if err != nil {
 		return *new(T), malformed(s.what, string(kv.Key), kv.Value, err)
@@ -125,8 +108,9 @@ func (s store[T]) parse(kv *mvccpb.KeyValue) (T, error) {
 	return r, nil
 }
 
-// Get implements [Store].
-func (s store[T]) Get(ctx context.Context, name string) (r T, ok bool, err error) {
+// Get returns the record of a name; ok is false if there is none. The error is a
+// [*Malformed] if the key holds something else.
+func (s Store[T]) Get(ctx context.Context, name string) (r T, ok bool, err error) {
 	var found []*mvccpb.KeyValue
 	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Get(ctx, s.prefix+name)
@@ -142,8 +126,8 @@ func (s store[T]) Get(ctx context.Context, name string) (r T, ok bool, err error
 	return r, err == nil, err
 }
 
-// List implements [Store].
-func (s store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err error) {
+// List returns all records, sorted by name, and the malformed ones.
+func (s Store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err error) {
 	var kvs []*mvccpb.KeyValue
 	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
 		kvs, err = under(ctx, kv, s.prefix)
@@ -160,8 +144,13 @@ func (s store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err e
 	return out, unread, err
 }
 
-// Put implements [Store]. It writes what it can read again only.
-func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
+// Put writes a record in place of the given records of other names, and returns the
+// record as stored. An ownership record is written if none of them has changed since
+// it was read, and the record itself has not; otherwise the error is
+// [ErrRecordChanged]. The other kinds are written under the lock on membership
+// changes, in place of an earlier record of the same name. Put writes what it can read
+// again only.
+func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 	if s.err != nil {
 		return r, s.err
 	}
@@ -214,8 +203,9 @@ func (s store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 	return s.parse(written)
 }
 
-// Delete implements [Store].
-func (s store[T]) Delete(ctx context.Context, name string) error {
+// Delete deletes the record of a name, whatever its value. It is not an error if
+// there is none. The error is a [*NotDeleted].
+func (s Store[T]) Delete(ctx context.Context, name string) error {
 	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		return only(kv.Delete(ctx, s.prefix+name))
 	})

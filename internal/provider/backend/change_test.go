@@ -20,12 +20,9 @@ func (p *slowPort) Members(context.Context) ([]membership.Member, membership.Clu
 	return nil, 0, errNobody
 }
 
-func (p *slowPort) Records(membership.ClusterID) cluster.Records { return noRecords{} }
-
-type noRecords struct{ cluster.Records }
-
-func (noRecords) Get(context.Context, string) (cluster.Record, bool, error) {
-	return cluster.Record{}, false, errNobody
+// Records returns a store that fails, because it is of no cluster.
+func (p *slowPort) Records(membership.ClusterID) cluster.Store[cluster.Record] {
+	return cluster.New(connection.Settings{}, nil).Records(0)
 }
 
 // Observations are shared for a short time, but not across an attempted change.
