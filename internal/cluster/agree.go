@@ -143,7 +143,7 @@ func (b *ballot) count(probes []probe, trusted []*ballot) {
 	}
 	gave := map[membership.MemberID]bool{} // false if it gave another list, too
 	for _, p := range probes {
-		if l, ok := p.strong(); ok && l.cluster == b.cluster && b.isOf(l.from, p.endpoint, trusted) {
+		if l, ok := p.strong(); ok && l.cluster == b.cluster && b.counts(l.from, p.endpoint, trusted) {
 			before, again := gave[l.from]
 			gave[l.from] = l.same(b.memberList) && (before || !again)
 		}
@@ -161,17 +161,21 @@ func (b *ballot) count(probes []probe, trusted []*ballot) {
 	b.confirmed = given >= membership.Snapshot{Members: b.members}.Quorum()
 }
 
-// isOf reports whether an answer with the ID of a member, from that endpoint, counts as the
+// counts reports whether an answer with the ID of a member, from that endpoint, counts as the
 // answer of this voter:
 //
-//	the list has the endpoint for another member, or for none    no
-//	the operator named the endpoint                              yes
-//	every trusted list has the endpoint for the member           yes
+//	the endpoint is not the member's own by this list (see own)    no
+//	the operator named the endpoint                                yes
+//	every trusted list has the endpoint for the member             yes
 //
-// Otherwise one endpoint could invent a cluster with an endpoint for each member.
-func (b *ballot) isOf(id membership.MemberID, endpoint string, trusted []*ballot) bool {
-	if !b.who.own(endpoint, id) || b.who.named(endpoint) {
-		return b.who.own(endpoint, id)
+// and in any other case no: one endpoint could invent a cluster with an endpoint for each
+// member.
+func (b *ballot) counts(id membership.MemberID, endpoint string, trusted []*ballot) bool {
+	switch {
+	case !b.who.own(endpoint, id):
+		return false
+	case b.who.named(endpoint):
+		return true
 	}
 	return !slices.ContainsFunc(trusted, func(t *ballot) bool {
 		return t.quorum && t.cluster == b.cluster && !slices.Contains(t.who.at(endpoint), id)
