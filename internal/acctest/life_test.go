@@ -4,14 +4,24 @@
 package acctest
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -183,6 +193,177 @@ func (f *Fleet) mustBeDown(names ...string) {
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(f.Machines, name)); err == nil {
 			f.TB.Errorf("the machine of %s is left", name)
+		}
+	}
+}
+
+// replacementSteps is how many starts and ends of changes a CLI prints for a node that is
+// rebuilt: two for each of two deletions, an update and two creations.
+const replacementSteps = 10
+
+// An image is rolled under a writer while the CLI is killed at random steps, and plain
+// applies finish the roll. No write is lost.
+func TestAccRollIsKilled(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	random := rand.New(rand.NewPCG(5, 1))
+	writer := f.Writer(50 * time.Millisecond)
+	f.Image = "two"
+	for range 2 {
+		f.killAt(1 + random.IntN(replacementSteps))
+		f.Form()
+	}
+	for applies := 0; f.Plan().ExitCode == 2; applies++ {
+		if applies > 2*len(f.Nodes) {
+			t.Fatalf("pending after %d applies: %v", applies, f.pending())
+		}
+		f.Apply().MustSucceed()
+	}
+	f.MustNotPause(writer)
+	f.MustVote()
+	f.Settled()
+}
+
+// killAt starts an apply and kills the CLI once it has printed that many starts and ends
+// of changes. It returns when the provider and the commands of the run have ended.
+func (f *Fleet) killAt(step int) {
+	f.TB.Helper()
+	run := f.Start("apply")
+	etcdtest.Until(f.TB, fmt.Sprintf("step %d", step), func() bool { return run.Steps() >= step || run.Ended() })
+	f.freezeWhole(run)
+	run.Kill()
+	f.TB.Logf("killed after %d steps", run.Steps())
+	awaitNone(f.TB, f.Dir)
+	f.expireLock()
+}
+
+// freezeWhole stops the CLI while its state file is whole. The CLI overwrites the file in
+// place: a kill in between would lose the state, which no provider can prevent.
+func (f *Fleet) freezeWhole(run *Running) {
+	f.TB.Helper()
+	etcdtest.Eventually(f.TB, "the state is whole", func() error {
+		if run.Ended() {
+			return nil
+		}
+		pid := run.Cmd.Process.Pid
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		etcdtest.Until(f.TB, "the CLI stands still", func() bool { return etcdtest.Frozen(pid) })
+		if json.Valid([]byte(f.Read("terraform.tfstate"))) {
+			return nil
+		}
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+		return errors.New("the CLI writes it")
+	})
+}
+
+// When all machines of a cluster are gone, one apply restores it from a snapshot.
+func TestAccRestoreInPlace(t *testing.T) {
+	t.Parallel()
+	f := NewFleet(t, FleetOptions{})
+	f.Form()
+	lost := fmt.Sprint(f.State(cluster)["cluster_id"])
+	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
+	if _, err := client.Put(ctx, "kept", "before"); err != nil {
+		t.Fatal(err)
+	}
+	file, sum := backup(ctx, t, client)
+	f.Lose("a", "b", "c")
+	f.Write("restore_override.tf", fmt.Sprintf(
+		"resource \"etcd_cluster\" \"this\" {\n  restore = {\n    snapshot = %q\n    sha256 = %q\n    replaces_cluster = %q\n    gone = [\"a\", \"b\", \"c\"]\n  }\n}\n", file, sum, lost))
+	f.Form()
+	if id := fmt.Sprint(f.State(cluster)["cluster_id"]); id == lost {
+		t.Errorf("the cluster is still %s", id)
+	}
+	f.Settled()
+	got, err := f.Client("a").Get(ctx, "kept")
+	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "before" {
+		t.Errorf("kept is %v, %v", got, err)
+	}
+}
+
+// backup saves a snapshot, and returns its path and its SHA-256.
+func backup(ctx context.Context, t *testing.T, client *clientv3.Client) (path, sum string) {
+	t.Helper()
+	stream, err := client.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "snapshot.db")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, strings.ToLower(fmt.Sprintf("%x", sha256.Sum256(text)))
+}
+
+// A life with mutual TLS and a password, which is configured before authentication is on
+// and required afterwards. Even the trace log contains no secrets. The cluster forms by a
+// token, grows, and rolls without the token, which the destroy removes.
+func TestAccLifeWithTLSAndPassword(t *testing.T) {
+	t.Parallel()
+	const password = "Wq9zLkT4-not-to-be-seen"
+	pki := etcdtest.NewPKI(t)
+	f := NewFleet(t, FleetOptions{TLS: pki, Password: password, Registry: etcdtest.V35})
+	trace := filepath.Join(filepath.Dir(f.Dir), "trace.log")
+	f.Env = append(f.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+trace)
+	f.Form().MustBeQuiet()
+	etcdtest.EnableAuth(t, f.Client(), password)
+	f.authEnabled = true
+	f.Settled()
+	f.Add("d")
+	f.Form().MustBeQuiet()
+	f.Image = "two"
+	before := f.MemberIDs()
+	f.Form()
+	f.MustHaveReplaced(before, "a")
+	states := f.Read("terraform.tfstate") + f.Read("terraform.tfstate.backup")
+	f.Destroy().MustSucceed()
+	f.MustBeGone()
+	left, err := f.Registry.Client(t).Get(etcdtest.WaitContext(t), "/_etcd/registry/", clientv3.WithPrefix())
+	if err != nil || len(left.Kvs) > 0 {
+		t.Errorf("left in the discovery cluster: %v, %v", left, err)
+	}
+
+	log, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(log, []byte("[TRACE]")) || !bytes.Contains(log, []byte("etcd_member")) {
+		t.Fatal("the log is not the trace log")
+	}
+	mustNotHold(t, "the log", log, password, pki)
+	for _, r := range f.runs {
+		o := r.outcome()
+		if o.Args[0] != "show" { // the CLI itself repeats the configuration there
+			mustNotHold(t, "the output of "+o.Args[0], append(o.Stdout, o.Stderr...), password, pki)
+		}
+	}
+	mustNotHold(t, "the state", []byte(states), password, pki)
+}
+
+// mustNotHold fails the test if the text contains the password or a line of a
+// private key.
+func mustNotHold(t *testing.T, what string, text []byte, password string, pki *etcdtest.PKI) {
+	t.Helper()
+	secrets := []string{password}
+	for _, cert := range []etcdtest.Cert{pki.Client("root"), pki.Server, pki.Peer} {
+		key, err := os.ReadFile(cert.KeyFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(key)) {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") && len(line) >= 20 {
+				secrets = append(secrets, line)
+			}
+		}
+	}
+	for i, secret := range secrets {
+		if at := bytes.Index(text, []byte(secret)); at >= 0 {
+			t.Errorf("%s contains secret %d: …%s…", what, i, text[max(0, at-300):min(len(text), at+60)])
 		}
 	}
 }

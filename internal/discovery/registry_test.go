@@ -7,9 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,9 +23,11 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // The life of a token, with lost answers and registries that are silent, is tested with the
@@ -251,4 +258,99 @@ func TestUnreachable(t *testing.T) {
 		mustCreate(r.T, r.at(pool, gone, a), token3, 3)
 		mustStatus(r.T, r.at(pool, gone, a), token3)
 	})
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	token3 = "3e86b59982e49066c5d813af1c2e2579"
+)
+
+// settings returns settings for the endpoints without TLS.
+func settings(endpoints ...string) connection.Settings {
+	return connection.Settings{
+		Endpoints:      endpoints,
+		DialTimeout:    2 * time.Second,
+		RequestTimeout: 3 * time.Second,
+	}
+}
+
+func mustCreate(t *testing.T, r Registry, token string, size int) Place {
+	t.Helper()
+	place, err := r.Create(etcdtest.WaitContext(t), token, size)
+	if err != nil {
+		t.Fatalf("create %s for %d: %v", token, size, err)
+	}
+	return place
+}
+
+func mustStatus(t *testing.T, r Registry, token string) Status {
+	t.Helper()
+	s, err := r.Status(etcdtest.WaitContext(t), token)
+	if err != nil {
+		t.Fatalf("status of %s: %v", token, err)
+	}
+	return s
+}
+
+// newV3 returns a registry with its own connections.
+func newV3(t *testing.T, s connection.Settings, prefix string) *Cluster {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	return NewV3(s, prefix, pool)
+}
+
+func wantType[E error](t *testing.T, got error) {
+	t.Helper()
+	if !is[E](got) {
+		t.Fatalf("got error %v, want a %T", got, *new(E))
+	}
+}
+
+func wantError(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("got error %v, want %v", got, want)
+	}
+}
+
+// Test that no delete in the product affects more than one key: none uses a
+// range, a prefix or a whole directory. Created keys are deleted individually,
+// here and elsewhere (claims, ownership records, turns).
+func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
+	deletes := 0
+	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || f.Sel.Name != "Delete" && f.Sel.Name != "OpDelete" {
+				return true
+			}
+			deletes++
+			for _, arg := range call.Args {
+				ast.Inspect(arg, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok && slices.Contains([]string{"WithPrefix", "WithRange", "WithFromKey", "Recursive"}, id.Name) {
+						t.Errorf("%s: a delete with %s", name, id.Name)
+					}
+					return true
+				})
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || deletes < 8 {
+		t.Errorf("%d deletes found, %v", deletes, err)
+	}
 }

@@ -5,6 +5,7 @@ package discovery
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,8 +17,11 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // strange are answers that are more, or less, than a text.
@@ -98,4 +102,86 @@ func serviceAnswer(t *testing.T, line string) string {
 		t.Errorf("%s: the status of a token came of this", line)
 	}
 	return strings.NewReplacer(server.URL, "URL", strings.TrimPrefix(server.URL, "http://"), "HOST").Replace(answer.Answer)
+}
+
+// Test that incomplete answers or thousands of registrations cause an error and
+// not a crash, and that registrations with unprintable names or invalid URLs do
+// not count.
+func TestV3AnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	header := &pb.ResponseHeader{ClusterId: 1, MemberId: 1}
+	answer := func(members ...*mvccpb.KeyValue) etcdtest.Lies {
+		return etcdtest.Lies{Range: &pb.RangeResponse{Header: header}, Txn: &pb.TxnResponse{Header: header, Responses: []*pb.ResponseOp{
+			{Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte("size"), Value: []byte("3")}}}}},
+			{Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: members}}},
+		}}}
+	}
+	registered := func(id int, value string) *mvccpb.KeyValue {
+		return &mvccpb.KeyValue{Key: fmt.Appendf(nil, "/t/members/%x", id), Value: []byte(value), CreateRevision: int64(id)}
+	}
+	var many []*mvccpb.KeyValue
+	for i := range connection.MaxKeys + 1 {
+		many = append(many, registered(i+1, "a=http://10.0.0.1:2380"))
+	}
+	liar := etcdtest.NewLiar(t, "127.0.0.1", etcdtest.Lies{})
+	r := newV3(t, connection.Settings{Endpoints: []string{liar.URL}}, DefaultPrefix)
+	for what, lies := range map[string]etcdtest.Lies{
+		"no header":    {},
+		"no responses": {Txn: &pb.TxnResponse{Header: header}, Range: &pb.RangeResponse{Header: header}},
+		"no range":     {Txn: &pb.TxnResponse{Header: header, Responses: []*pb.ResponseOp{{}, {}}}, Range: &pb.RangeResponse{Header: header}},
+		"thousands":    answer(many...),
+	} {
+		liar.Tell(lies)
+		if s, err := r.Status(t.Context(), "t"); err == nil {
+			t.Errorf("%s: %+v", what, s)
+		}
+		if what == "thousands" {
+			continue
+		}
+		if p, err := r.Create(t.Context(), "t", 3); err == nil {
+			t.Errorf("%s: created %+v", what, p)
+		}
+	}
+	liar.Tell(answer(registered(1, "a=http://10.0.0.1:2380\nx"), registered(2, "b\x1b[2J=http://10.0.0.2:2380"), registered(3, "c=HTTP://Host:2380/"), registered(4, "d=http://a\u0085b:1")))
+	s, err := r.Status(t.Context(), "t")
+	if err != nil || len(s.Members) != 1 || s.Members[0].Name != "c" || s.Members[0].PeerURLs[0] != "http://host:2380" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestV2Denied(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V35, V2: true})
+	for _, do := range [][3]string{
+		{http.MethodPut, "users/root", `{"user":"root","password":"s3cret"}`}, {http.MethodPut, "enable", ""},
+		{http.MethodDelete, "roles/guest", ""}, // which has all permissions until then
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), do[0], c.Endpoints()[0]+"/v2/auth/"+do[1], strings.NewReader(do[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.SetBasicAuth("root", "s3cret")
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil || resp.StatusCode/100 != 2 {
+			t.Fatal(resp, err)
+		}
+		_ = resp.Body.Close()
+	}
+	s := settings(c.Endpoints()...)
+	s.RequestTimeout = etcdtest.WaitLimit // a login may take long on a busy machine
+	for _, user := range []string{"", "root"} {
+		s.Username, s.Password = user, "wrong"
+		_, err := NewV2(s, DefaultPrefix, &connection.Pool{}).Create(etcdtest.WaitContext(t), token3, 3)
+		if want := c.Endpoints()[0] + ": The request requires user authentication (Insufficient credentials)"; !connection.IsDenied(err) || err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+	s.Password = "s3cret"
+	r := NewV2(s, DefaultPrefix, &connection.Pool{})
+	mustCreate(t, r, token3, 3)
+	mustStatus(t, r, token3)
+	if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {
+		t.Errorf("delete: %v", err)
+	}
 }

@@ -135,3 +135,83 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 	wg.Wait()
 	return errors.Join(errs...)
 }
+
+// WaitHealthy waits until every member serves, as [Process.WaitReady] defines
+// it, and all name the same leader. It does not wait for the 5 s for which a
+// peer must be connected before etcd considers it healthy.
+func (c *Cluster) WaitHealthy(tb TB) {
+	tb.Helper()
+	must(tb, c.waitReady(WaitContext(tb)))
+	c.waitLeader(tb, len(c.Members()))
+}
+
+// Leader waits for a member that a majority of the members, and the member
+// itself, name as the leader, and returns it.
+func (c *Cluster) Leader(tb TB) *Process { tb.Helper(); return c.waitLeader(tb, len(c.Members())/2+1) }
+
+// waitLeader waits until that many members name the same leader.
+func (c *Cluster) waitLeader(tb TB, enough int) (leader *Process) {
+	tb.Helper()
+	client := c.Client(tb)
+	Eventually(tb, "a leader", func() error {
+		votes, errs := map[uint64]int{}, []error{errors.New("nobody leads")}
+		// After a split, a second member can still consider itself the leader.
+		leads := map[uint64]*Process{}
+		for _, p := range c.Members() {
+			ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+			status, err := client.Status(ctx, p.ClientURL())
+			cancel()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+				continue
+			}
+			votes[status.Leader]++
+			if status.Leader == status.Header.MemberId {
+				leads[status.Leader] = p
+			}
+		}
+		for id, p := range leads {
+			if votes[id] >= enough {
+				leader = p
+				return nil
+			}
+		}
+		return errors.Join(errs...)
+	})
+	return leader
+}
+
+// Options select the etcd version and its configuration. The zero value is an
+// etcd of [DefaultVersion] without TLS, with etcd's own timing.
+type Options struct {
+	// Name is the name of the member for [NewProcess]. Empty means infra1.
+	Name string
+	// Names are the names of the members for [Start]. Missing names are infra1,
+	// infra2 and so on.
+	Names []string
+	// Version is the version of etcd. Empty means [DefaultVersion].
+	Version Version
+	// TLS enables mutual TLS on client and peer ports.
+	TLS *PKI
+	// Password enables authentication with the user root after the cluster has
+	// formed.
+	Password string
+	// V2 enables the v2 API (3.4 and 3.5 only).
+	V2 bool
+	// Env is added to the environment of every process. It overrides the
+	// variables of this package.
+	Env map[string]string
+	// Links puts a [Link] in front of the peer port of every member, so that
+	// [Cluster.Split] can cut members off from each other. Linux only.
+	Links bool
+}
+
+// user is the user to which Options.Password belongs.
+const user = "root"
+
+func (o Options) scheme() string {
+	if o.TLS != nil {
+		return "https"
+	}
+	return "http"
+}

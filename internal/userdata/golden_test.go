@@ -4,13 +4,19 @@
 package userdata
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
@@ -188,5 +194,197 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func aRelease() map[string]any {
+	return map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		given   map[string]any
+		path    string
+		problem Problem
+		unknown bool
+	}{
+		"least":                      {given: map[string]any{"etcd": aRelease()}},
+		"of the image":               {given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}},
+		"nulls":                      {given: map[string]any{"etcd": aRelease(), "tls": nil, "peer_tls": nil, "data_dir": nil, "data_disk": nil, "environment": nil, "extra": nil}},
+		"official release":           {given: map[string]any{}},
+		"misspelt":                   {given: map[string]any{"etcd": aRelease(), "datadir": "/data"}, path: "datadir", problem: UnknownOption},
+		"misspelt, not known":        {given: map[string]any{"etcd": Unknown{}, "datadir": Unknown{}}, path: "datadir", problem: UnknownOption, unknown: true},
+		"misspelt inside":            {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha": "x"}}, path: "etcd.sha", problem: UnknownOption},
+		"both ways":                  {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "path": "/usr/bin"}}, path: "etcd", problem: EitherOr},
+		"no checksum":                {given: map[string]any{"etcd": map[string]any{"url": "https://a/b"}}, path: "etcd.sha256", problem: MissingOption},
+		"checksum not known":         {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": Unknown{}}}, unknown: true},
+		"plain http":                 {given: map[string]any{"etcd": map[string]any{"url": "http://a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
+		"password in the URL":        {given: map[string]any{"etcd": map[string]any{"url": "https://u:p@a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
+		"checksum in capitals":       {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": strings.Repeat("AB", 32)}}, path: "etcd.sha256", problem: NotSHA256},
+		"a text in place of etcd":    {given: map[string]any{"etcd": "3.6.16"}, path: "etcd", problem: NotObject},
+		"relative path":              {given: map[string]any{"etcd": aRelease(), "data_dir": "data"}, path: "data_dir", problem: NotPath},
+		"path with a blank":          {given: map[string]any{"etcd": aRelease(), "data_dir": "/my data"}, path: "data_dir", problem: NotPath},
+		"path with a specifier":      {given: map[string]any{"etcd": aRelease(), "data_dir": "/%h"}, path: "data_dir", problem: NotPath},
+		"path with dots":             {given: map[string]any{"etcd": aRelease(), "data_dir": "/var/lib/../etcd"}, path: "data_dir", problem: NotPath},
+		"empty path":                 {given: map[string]any{"etcd": aRelease(), "data_dir": ""}, path: "data_dir", problem: NotPath},
+		"the root":                   {given: map[string]any{"etcd": aRelease(), "data_dir": "/"}, path: "data_dir", problem: NotPath},
+		"a number as a path":         {given: map[string]any{"etcd": aRelease(), "data_dir": int64(1)}, path: "data_dir", problem: NotText},
+		"path not known":             {given: map[string]any{"etcd": aRelease(), "data_dir": Unknown{}}, unknown: true},
+		"disk":                       {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/disk/by-id/scsi-0HC_Volume_1", "filesystem": "xfs"}}},
+		"disk without a device":      {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{}}, path: "data_disk.device", problem: MissingOption},
+		"disk with another system":   {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/vdb", "filesystem": "ntfs"}}, path: "data_disk.filesystem", problem: NotFilesystem},
+		"paths of certificates":      {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}}},
+		"key missing":                {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b"}}, path: "tls.key", problem: MissingOption},
+		"key that is no key":         {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": certificate}}, path: "tls.key", problem: NotPEM},
+		"key whose begin is lost":    {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret\nsecret"}}, path: "tls.key", problem: NotPEM},
+		"key in base64":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret+/="}}, path: "tls.key", problem: NotPEM},
+		"key and more":               {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": certificate + "more"}}, path: "tls.cert", problem: NotPEM},
+		"key not known":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": Unknown{}}}, unknown: true},
+		"variable":                   {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
+		"variable not of etcd":       {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"GOGC": "1"}}, path: "environment", problem: NotVariable},
+		"variable of the start":      {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_INITIAL_CLUSTER_STATE": "new"}}, path: "environment.ETCD_INITIAL_CLUSTER_STATE", problem: ReservedVariable},
+		"force new cluster":          {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_FORCE_NEW_CLUSTER": "true"}}, path: "environment.ETCD_FORCE_NEW_CLUSTER", problem: ReservedVariable},
+		"something unknown in extra": {given: map[string]any{"etcd": aRelease(), "extra": map[string]any{"runcmd": []any{map[string]any{"a": Unknown{}}}}}, unknown: true},
+		"extra that is a list":       {given: map[string]any{"etcd": aRelease(), "extra": []any{}}, path: "extra", problem: NotObject},
+	} {
+		_, known, err := Parse(c.given)
+		var e *OptionError
+		switch {
+		case c.problem == "" && (err != nil || known == c.unknown):
+			t.Errorf("%s: known %v, %v", name, known, err)
+		case c.problem != "" && (!errors.As(err, &e) || e.Path != c.path || e.Problem != c.problem):
+			t.Errorf("%s: %v, want %s: %s", name, err, c.path, c.problem)
+		case e != nil && strings.Contains(e.Value, "secret"):
+			t.Errorf("%s: shows %q", name, e.Value)
+		}
+	}
+}
+
+// Test that a machine whose options do not say where etcd comes from downloads the
+// release of its version, and that one without a valid version is refused.
+func TestOfficialRelease(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		given   map[string]any
+		version string
+		want    string
+		problem Problem
+	}{
+		{given: map[string]any{}, version: "3.6.16", want: "ETCD_JOIN_RELEASE_URL=https://github.com/etcd-io/etcd/releases/download/v3.6.16\n"},
+		{given: map[string]any{"etcd": nil}, version: "3.7.0-rc.1", want: "ETCD_JOIN_RELEASE_URL=https://github.com/etcd-io/etcd/releases/download/v3.7.0-rc.1\n"},
+		{given: map[string]any{"etcd": aRelease()}, version: "3.6.16", want: "ETCD_JOIN_RELEASE_URL=https://example.com/etcd.tar.gz\n"},
+		{given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}, version: "3.6.16", want: "ETCD_JOIN_BIN=/usr/bin\n"},
+		{given: map[string]any{}, problem: NoVersion},
+		{given: map[string]any{}, version: "3.6", problem: NotVersion},
+		{given: map[string]any{}, version: "3.6.16/../x", problem: NotVersion},
+	} {
+		o, _, err := Parse(c.given)
+		must(t, err)
+		m, err := newMachine(Node{Format: Format, Version: c.version}, o, "/bin")
+		var e *OptionError
+		if c.problem != "" {
+			if !errors.As(err, &e) || e.Problem != c.problem {
+				t.Errorf("%v with version %q: %v, want %s", c.given, c.version, err, c.problem)
+			}
+			continue
+		}
+		file := m.files[len(m.files)-1]
+		path := c.given["etcd"] != nil && o.bin != ""
+		if err != nil || !strings.Contains(file.content, c.want) || strings.Contains(m.unit, " install\n") == path || path && strings.Contains(file.content, "RELEASE") {
+			t.Errorf("%v with version %q: %v\n%s\n%s", c.given, c.version, err, file.content, m.unit)
+		}
+	}
+}
+
+// FuzzCloudConfig tests that no value can end its line, begin a key or change others.
+func FuzzCloudConfig(f *testing.F) {
+	f.Add("ETCD_A", "a\"b\\c$d`e: - #", "/var/lib/etcd")
+	f.Fuzz(func(t *testing.T, name, value, dir string) {
+		given := map[string]any{"etcd": aRelease(), "environment": map[string]any{name: value}, "data_dir": dir}
+		o, _, err := Parse(given)
+		if err != nil {
+			return
+		}
+		text, err := CloudConfig(Node{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, o)
+		if err != nil {
+			return
+		}
+		plain, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": map[string]any{name: "b"}})
+		must(t, err)
+		want, err := CloudConfig(Node{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
+		if err != nil || strings.Count(text, "\n") != strings.Count(want, "\n") {
+			t.Errorf("%q has other lines than\n%s", text, want)
+		}
+	})
+}
+
+const certificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+
+func TestExtra(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		extra   map[string]any
+		want    string
+		problem string
+	}{
+		"list behind list": {extra: map[string]any{"runcmd": []any{"reboot"}}, want: "etcd.service\"]\n- \"reboot\"\n"},
+		"new key":          {extra: map[string]any{"hostname": "a"}, want: "\"hostname\": \"a\"\n"},
+		"taken":            {extra: map[string]any{"package_update": false}, problem: "extra.package_update"},
+		"no list":          {extra: map[string]any{"runcmd": "reboot"}, problem: "extra.runcmd"},
+	} {
+		o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": c.extra})
+		must(t, err)
+		text, err := CloudConfig(Node{Format: Format}, o)
+		var e *OptionError
+		if c.problem == "" && (err != nil || !strings.Contains(text, c.want)) || c.problem != "" && (!errors.As(err, &e) || e.Path != c.problem || e.Problem != Taken) {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
+// Test that each value of extra is in the result what it was, also if it is empty.
+func TestExtraKeepsItsKinds(t *testing.T) {
+	t.Parallel()
+	empty := []any{[]any{}, map[string]any{}, "", nil, false, int64(0), json.Number("0.0000001")}
+	extra := map[string]any{
+		"list": []any{}, "map": map[string]any{}, "text": "", "false": false, "zero": int64(0), "small": json.Number("0.0000001"), "elements": empty,
+		"nested": map[string]any{"list": []any{}, "map": map[string]any{}, "text": "", "null": nil, "elements": empty},
+	}
+	want, err := json.Marshal(extra)
+	must(t, err)
+	// Each of these is a key of the result, too.
+	merged := map[string]any{"runcmd": []any{}, "packages": []any{}, "users": []any{}, "write_files": []any{}}
+	maps.Copy(merged, extra)
+	o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": merged})
+	must(t, err)
+	text, err := CloudConfig(Node{Format: Format}, o)
+	must(t, err)
+	var doc, given map[string]any
+	must(t, errors.Join(yaml.Unmarshal([]byte(text), &doc), yaml.Unmarshal(want, &given)))
+	maps.DeleteFunc(doc, func(key string, _ any) bool { return extra[key] == nil })
+	if !reflect.DeepEqual(doc, given) || strings.Contains(text, "1e-7") {
+		t.Errorf("got %v\nwant %v\nin\n%s", doc, given, text)
+	}
+
+	o.extra = extra
+	var ign struct {
+		Ignition struct {
+			Config struct{ Merge []struct{ Source string } }
+		}
+	}
+	text, err = Ignition(Node{Format: Format}, o)
+	must(t, err)
+	if err := json.Unmarshal([]byte(text), &ign); err != nil || len(ign.Ignition.Config.Merge) != 1 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(ign.Ignition.Config.Merge[0].Source, "data:;base64,"))
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+	// Nothing to merge is no configuration to merge, which would have no version.
+	o.extra = map[string]any{}
+	if text, err := Ignition(Node{Format: Format}, o); err != nil || strings.Contains(text, "merge") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // slowPort is a cluster whose observations take a while, and may fail.
@@ -120,4 +123,102 @@ func TestViewIsShared(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Resources share connections (with what was observed through them), claims and locks,
+// and the table of entries. The rest of a Backend is as the provider was configured.
+func TestBackendSharesNothingElse(t *testing.T) {
+	t.Parallel()
+	shared := map[string]string{
+		"Pool": "connections", "clusters": "connections", "byID": "connections", "changes": "connections",
+		"claims": "claims", "state": "claims", "Table": "entries",
+		"Unknown": "configuration", "Settings": "configuration", "Lost": "configuration", "InUse": "configuration", "Run": "configuration",
+	}
+	for f := range reflect.TypeFor[Backend]().Fields() {
+		if shared[f.Name] == "" {
+			t.Errorf("%s is shared. Make it an entry of the table, or pass it on an edge of Terraform's graph", f.Name)
+		}
+	}
+}
+
+// Every entry of the table is added, and none is taken back or changed.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var table Table
+	if table.HasJoined(7) || !table.firstTime("x") || table.firstTime("x") {
+		t.Error("the zero value is not ready to use")
+	}
+	table.Note(membership.Entry{ID: 7})
+	if table.HasJoined(7) {
+		t.Error("a note of the state is taken for a member that joined")
+	}
+	table.Note(membership.Entry{ID: 7, Effect: membership.Created})
+	if !table.HasJoined(7) {
+		t.Error("a member that joined is forgotten")
+	}
+	first, again, other := table.EnterFile("f", "a"), table.EnterFile("f", "a"), table.EnterFile("f", "b")
+	if first || again || !other {
+		t.Error("the plan of a file is not that of its resource")
+	}
+	table.Apply()
+	if broken := table.Enter(membership.Entry{Object: 1, Effect: membership.Created, After: &membership.Side{}, Found: membership.Identity{Code: membership.NameTaken}}, membership.Known{}); !table.Applies() || slices.Clone(broken) != nil {
+		t.Errorf("an apply is judged as a plan: %v", broken)
+	}
+}
+
+var errNobody = errors.New("nobody is there")
+
+func (p *slowPort) Members(context.Context) ([]membership.Member, membership.ClusterID, error) {
+	return nil, 0, errNobody
+}
+
+// Records returns a store that fails, because it is of no cluster.
+func (p *slowPort) Records(membership.ClusterID) cluster.Store[cluster.Record] {
+	return cluster.New(connection.Settings{}, nil).Records(0)
+}
+
+// Observations are shared for a short time, but not across an attempted change.
+func TestViewIsForgottenByChanges(t *testing.T) {
+	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
+	c, err := b.Cluster(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := &slowPort{fails: errNobody}
+	c.Cluster = port
+	looksOf := func() int {
+		before := port.looks.Load()
+		if _, err := c.View(t.Context(), 0); !errors.Is(err, errNobody) {
+			t.Fatal(err)
+		}
+		return int(port.looks.Load() - before)
+	}
+	if first, second := looksOf(), looksOf(); first != 1 || second != 0 {
+		t.Errorf("looked %d times, then %d times", first, second)
+	}
+	// The same cluster, at another of its endpoints.
+	other, err := b.Cluster([]string{"http://i:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Cluster = &slowPort{fails: errNobody}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, change := range map[string]func(){
+		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
+		"leave":                 func() { _, _ = c.Leave(ctx, reconfigure.LeaveRequest{}) },
+		"update":                func() { _, _ = c.UpdatePeerURLs(t.Context(), reconfigure.UpdateRequest{}) },
+		"another owner":         func() { _ = c.Own(ctx, reconfigure.OwnRequest{}) },
+		"no successor":          func() { _ = c.GiveUpTurn(ctx, "o", "a") },
+		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
+		"another one's removal": func() { _, _ = other.Leave(ctx, reconfigure.LeaveRequest{}) },
+	} {
+		change()
+		if n := looksOf(); n != 1 {
+			t.Errorf("looked %d times after a change (%s)", n, name)
+		}
+		if n := looksOf(); n != 0 {
+			t.Errorf("looked %d times more after a change (%s)", n, name)
+		}
+	}
 }
