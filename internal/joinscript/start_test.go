@@ -4,13 +4,24 @@
 package joinscript
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
 )
 
@@ -122,4 +133,176 @@ func randomState(random *rand.Rand) row {
 	r.Name = name
 	r.Want, _ = s.Decide()
 	return r
+}
+
+// firstLog is the name of the log that etcdutl creates.
+const firstLog = "0000000000000000-0000000000000000.wal"
+
+// fakeUtl simulates etcdutl as far as the script uses it, and marks what it was asked for.
+const fakeUtl = `#!/bin/sh
+case $2 in
+status) echo '{"hash":1,"revision":7,"totalKey":3,"totalSize":9,"version":"3.6.0"}' ;;
+restore)
+	case "$*" in *"--bump-revision 1000 --mark-compacted"*) : >"${0%/*}/bumped" ;; esac
+	[ ! -e "${0%/*}/once" ] || : >"${0%/*}/twice"
+	: >"${0%/*}/once"
+	while [ $# -gt 0 ]; do
+		case $1 in --data-dir) data=$2 ;; --wal-dir) wal=$2 ;; esac
+		file=$1
+		shift
+	done
+	mkdir -p "$data/member/snap" "$wal"
+	cat "$file" >"$data/member/snap/db"
+	echo log >"$wal/` + firstLog + `"
+	;;
+esac
+`
+
+// failing is an etcdutl whose restore fails.
+func failing(says string) string {
+	return "#!/bin/sh\n[ \"$2\" = restore ] || exit 1\necho '{\"level\":\"info\"}' >&2\necho '" + says + "' >&2\nexit 1\n"
+}
+
+// snapshot stands for one.
+const snapshot = "keys and values"
+
+var snapshotSum = fmt.Sprintf("%x", sha256.Sum256([]byte(snapshot)))
+
+// isRestored reports whether the data directory belongs to a member.
+func isRestored(t *testing.T, dir string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(dir, "member/wal", firstLog))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err != nil {
+		return false
+	}
+	if db, err := os.ReadFile(filepath.Join(dir, "member/snap/db")); err != nil || string(db) != snapshot {
+		t.Errorf("a log is there, and the data is %q, %v", db, err)
+	}
+	return true
+}
+
+// wantNothing expects that a data directory contains no data of a member and no
+// traces of a restore.
+func wantNothing(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && (!d.IsDir() || strings.Contains(path, "restore.tmp")) {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// snapshots serves a snapshot, and what is none. It returns its URL.
+func snapshots(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good":
+			_, _ = io.WriteString(w, snapshot)
+		case "/cut":
+			w.Header().Set("Content-Length", fmt.Sprint(len(snapshot)+1))
+			_, _ = io.WriteString(w, snapshot)
+		case "/large":
+			w.Header().Set("Content-Length", fmt.Sprint(20<<30))
+			_ = http.NewResponseController(w).Flush()
+		case "/endless": // without a Content-Length
+			_ = http.NewResponseController(w).Flush()
+			_, _ = w.Write(make([]byte, 8<<10))
+		case "/elsewhere":
+			http.Redirect(w, r, "/good", http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// killer kills all processes of the script directly before or after its nth
+// call of one of these programs. Only these programs change the disk.
+const killer = `#!/bin/sh
+calls=0
+[ ! -e "$TEST_CALLS" ] || read -r calls <"$TEST_CALLS"
+calls=$((calls + 1))
+echo "$calls" >"$TEST_CALLS"
+case $0 in */etcdutl) program=$0.real ;; */sync) program=: ;; *) program=${0##*/} PATH=${PATH#*:} ;; esac
+[ "$calls" != "$TEST_BEFORE" ] || kill -9 0
+"$program" "$@"
+code=$?
+[ "$calls" != "$TEST_AFTER" ] || kill -9 0
+exit "$code"
+`
+
+// Test that after an interruption no member starts on a partial restore, and
+// that the next run of the script completes it. (Every second call; with
+// ETCD_TEST_FULL=1 every call, before and after it.)
+func TestRestoreKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, sh shell) {
+		programs := maps.Clone(hurried)
+		callers := []string{"mkdir", "rm", "mv", "sync", "cat"}
+		if etcdtest.Full() {
+			callers = append(callers, "chown", "ls", "sha256sum") // which change nothing
+		}
+		for _, name := range callers {
+			programs[name] = killer
+		}
+		path := tools(t, programs)
+		s := newScene(t, sh, nil, "", rowOf("|initial window restore peers="))
+		s.prepare(s.rows[0])
+		s.env["ETCD_JOIN_BIN"] = tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program("3.6.0")})
+		run := func(dir string, env ...string) (killed bool, code int, stderr string) {
+			_ = os.Remove(filepath.Join(path, "looks"))
+			cmd := sh.command(t, []string{path}, slices.Concat(s.environment(), []string{"ETCD_DATA_DIR=" + dir, "TEST_CALLS=" + filepath.Join(t.TempDir(), "calls")}, env))
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			_ = cmd.Run()
+			status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			return ok && status.Signaled(), cmd.ProcessState.ExitCode(), said.String()
+		}
+		moments, step := []string{"TEST_BEFORE"}, 2
+		if etcdtest.Full() {
+			moments, step = append(moments, "TEST_AFTER"), 1
+		}
+		for _, when := range moments {
+			n := 1
+			for ; ; n += step {
+				dir := filepath.Join(t.TempDir(), "data")
+				killed, code, said := run(dir, fmt.Sprintf("%s=%d", when, n))
+				before := isRestored(t, dir)
+				if !killed {
+					if code != 0 || !before {
+						t.Fatalf("%s=%d: exit code %d\n%s", when, n, code, said)
+					}
+					break
+				}
+				if _, code, said := run(dir); code != 0 || !isRestored(t, dir) {
+					t.Errorf("%s=%d: the next run ends with %d\n%s", when, n, code, said)
+				}
+				for _, pattern := range []string{"member/restore.tmp", "member/wal/[^0]*"} {
+					if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
+						t.Errorf("%s=%d: %q is left", when, n, left)
+					}
+				}
+				if n%5 != 0 && !etcdtest.Full() {
+					continue
+				}
+				wipe(t, dir)
+				if _, code, said := run(dir); code != exitNever || isRestored(t, dir) {
+					t.Errorf("%s=%d: a wiped member ends with %d\n%s", when, n, code, said)
+				}
+			}
+			if n < 12 {
+				t.Errorf("%s: the script was killed at %d calls only", when, n-1)
+			}
+		}
+	}, "restore")
 }
