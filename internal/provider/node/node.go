@@ -79,7 +79,7 @@ var (
 	// StartTypes are the types of the attributes of [Start].
 	StartTypes = attribute.TypesOf(start())
 	// Types are the types of the attributes of [Node].
-	Types = attribute.TypesOf(Attribute().NestedObject.Attributes)
+	Types = attribute.TypesOf(attributes())
 	// ConfigTypes are the types of config of etcd_member and etcd_learner, which
 	// Terraform makes from a node.
 	ConfigTypes = map[string]attr.Type{"name": Types["name"], "peer_urls": Types["peer_urls"], "start": Types["start"]}
@@ -93,28 +93,35 @@ func StartOf(ctx context.Context, o types.Object, diags *diag.Diagnostics) (s St
 	return s
 }
 
-// Attribute returns the attribute node of etcd_cluster.
+// Attribute returns the attribute node of etcd_cluster. The types in it and in start are
+// what they would be without CustomType. The framework asks for them at each value.
 func Attribute() schema.MapNestedAttribute {
 	return schema.MapNestedAttribute{
 		Computed:            true,
 		MarkdownDescription: "Nodes by name: the value of `config` of [`etcd_member`](member.md) and [`etcd_learner`](learner.md), and the argument of [`cloud_config`](../functions/cloud_config.md).",
-		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"id":          attribute.ComputedText("ID of the node. A rebuilt node has another ID."),
-			"name":        attribute.ComputedText("Name of the node and of its member."),
-			"peer_urls":   attribute.ComputedSet("URLs at which the other members reach the member. Null if the machine sets them."),
-			"version":     attribute.ComputedText("Version of etcd that is in force for the node."),
-			"revision":    attribute.ComputedMap("Revision that is in force for the node.", false),
-			"environment": attribute.ComputedMap("The `ETCD_*` variables of the process. Variables that begin with `ETCD_JOIN_` are for the join script.", true),
-			// It is no secret. It would fill a screen of every plan that rebuilds a node.
-			"join_script_base64gzip": schema.StringAttribute{
-				Computed: true, Sensitive: true,
-				MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
-			},
-			"start": schema.SingleNestedAttribute{
-				Computed: true, MarkdownDescription: "What functions, `etcd_member` and `etcd_learner` use of the node and its cluster. Known after the node is built.",
-				Attributes: start(),
-			},
-		}},
+		CustomType:          types.MapType{ElemType: types.ObjectType{AttrTypes: Types}},
+		NestedObject:        schema.NestedAttributeObject{Attributes: attributes(), CustomType: types.ObjectType{AttrTypes: Types}},
+	}
+}
+
+// attributes returns the attributes of [Node].
+func attributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"id":          attribute.ComputedText("ID of the node. A rebuilt node has another ID."),
+		"name":        attribute.ComputedText("Name of the node and of its member."),
+		"peer_urls":   attribute.ComputedSet("URLs at which the other members reach the member. Null if the machine sets them."),
+		"version":     attribute.ComputedText("Version of etcd that is in force for the node."),
+		"revision":    attribute.ComputedMap("Revision that is in force for the node.", false),
+		"environment": attribute.ComputedMap("The `ETCD_*` variables of the process. Variables that begin with `ETCD_JOIN_` are for the join script.", true),
+		// It is no secret. It would fill a screen of every plan that rebuilds a node.
+		"join_script_base64gzip": schema.StringAttribute{
+			Computed: true, Sensitive: true,
+			MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
+		},
+		"start": schema.SingleNestedAttribute{
+			Computed: true, MarkdownDescription: "What functions, `etcd_member` and `etcd_learner` use of the node and its cluster. Known after the node is built.",
+			Attributes: start(), CustomType: types.ObjectType{AttrTypes: StartTypes},
+		},
 	}
 }
 
