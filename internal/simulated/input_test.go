@@ -81,7 +81,7 @@ func TestOtherCluster(t *testing.T) {
 		s.ws.Provider = w.provider("b")
 		plan, r := s.ws.Plan(s.Context(), s.start("plan"))
 		s.ok(r)
-		s.says("plan", r, "The endpoints answer for another cluster")
+		s.says("plan", r, "The endpoints lead to another cluster")
 		s.expect("plan", plan.Actions(), "[]")
 		s.ws.Resources = append(s.ws.Resources, added("etcd_learner", "y", etcdsim.PeerURL("y")))
 		s.fails("stray", s.up("stray"), "This plan would endanger the cluster", "It adds y to the cluster that the provider's endpoints reach")

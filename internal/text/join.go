@@ -24,7 +24,7 @@ func notOurs(u *reconfigure.Unidentified) string {
 	}
 	c.more["import"] = own(c.fill(importIt))
 	if c.learns() {
-		c.more["import"] = own(adoptLearner(c.f.Subject) + c.fill(importLearner))
+		c.more["import"] = AdoptLearner(c.f.Subject) + own(c.fill(importLearner))
 	}
 	return c.text(unidentified).Detail
 }

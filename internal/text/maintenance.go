@@ -127,27 +127,10 @@ func snapshotFile(summary string, err error) Message {
 	return Message{summary, name + " is there already, and was left alone. Choose another path, such as one with the time in it; or set overwrite = true. If a restore needs the file, move it to another place first: overwrite replaces it."}
 }
 
-// MaintenanceMember returns the error for a text that matches no member, or several.
-func MaintenanceMember(attribute, text string, found []membership.Member, s membership.Snapshot) Message {
-	if len(found) > 1 {
-		return New("Several members of one name", "%s = %q is the name of %s. Give the ID of the one that is meant.", attribute, text, members(s, membership.IDs(found)))
-	}
-	return New("No such member", "%s = %q is neither the name nor the ID of a member. The cluster has %s.", attribute, text, members(s, membership.IDs(s.ByName())))
-}
-
 // UnknownProvider returns the error for an action, an import or a list if the
 // provider's configuration is not known yet.
 var UnknownProvider = of1[string]("Cannot %[1]s",
 	"The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
-
-// ListUnconfirmed is the warning for a member list that no quorum has confirmed.
-var ListUnconfirmed = New("The list may be behind",
-	"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported.")
-
-// SnapshotStale returns the warning for a snapshot that no quorum has confirmed.
-func SnapshotStale(w membership.Warning, of membership.MemberID, s membership.Snapshot) Message {
-	return New("The snapshot may be behind", "It is of %s alone, with no quorum behind it. %s", Member(s, of), Advice(w, s))
-}
 
 // Progress describes a step of an action.
 func Progress(p reconfigure.Step) string {
@@ -165,31 +148,6 @@ func Progress(p reconfigure.Step) string {
 	}
 }
 
-// SnapshotPathTaken returns the error for two resources with the same file.
-var SnapshotPathTaken = of1[string]("Two snapshots at one path",
-	"Another etcd_snapshot of this configuration makes the file %s too, and each would replace the other's. Give each of them a path of its own.")
-
-// SnapshotChanged returns the warning for a file that differs from the file
-// that the resource made. now and made are hashes.
-var SnapshotChanged = of3[string, string, string]("The snapshot file has changed",
-	"%s has the SHA-256 %s. It was made with the SHA-256 %s. The apply takes a new snapshot and replaces the file. To keep the file, move it to another place first.")
-
-// SnapshotUnread returns the warning for a file that a refresh cannot read.
-var SnapshotUnread = of2[string, error]("Cannot check the snapshot file",
-	"%s cannot be read, so this Terraform run assumes that it has not changed: %s.")
-
-// SnapshotNotOurs returns the warning for a file that has changed and is not deleted.
-var SnapshotNotOurs = of1[string]("The snapshot file was kept",
-	"%s has changed since the snapshot was taken, so it may be another file. Delete it by hand if it is not needed.")
-
-// SnapshotKept returns the warning for a file that could not be deleted.
-var SnapshotKept = of2[string, error]("The snapshot file was kept",
-	"%s could not be deleted: %s. Delete it by hand.")
-
-// SnapshotImport is the error for the import of a snapshot.
-var SnapshotImport = New("Cannot import a snapshot",
-	"A file does not say which cluster and which member it came from. Create the resource with another path, which takes a new snapshot. To restore from the file, give its path to the restore: it needs no resource.")
-
 // snapshotNotReplaced says why a new snapshot does not replace the file of an earlier
 // one, and what was found.
 func snapshotNotReplaced(k *reconfigure.BackupKept) string {
@@ -201,14 +159,3 @@ func snapshotNotReplaced(k *reconfigure.BackupKept) string {
 func backup(cluster membership.ClusterID, revision int64) string {
 	return sprintf("revision %d of cluster %s", revision, cluster)
 }
-
-// RestoreSnapshotInvalid returns the error for an invalid location of a snapshot.
-// The message omits the value, which may be a secret. problem ends a sentence.
-var RestoreSnapshotInvalid = of1[string]("Invalid snapshot",
-	"restore.snapshot %s.\n\nGive an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.")
-
-// RestoreBumpInvalid is the error if only one of revision_bump and
-// mark_compacted is set.
-var RestoreBumpInvalid = New("Invalid revision_bump",
-	"etcdutl takes revision_bump and mark_compacted together, or neither of them.\n\n"+
-		"Set revision_bump to more than 0 and mark_compacted = true, or leave out both.")

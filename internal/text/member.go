@@ -137,10 +137,6 @@ func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
 	return text
 }
 
-// FailoverPlanned returns the warning for the promotion of a standby.
-var FailoverPlanned = of2[string, string]("Standby %[1]s is promoted by this plan",
-	"%[2]s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.")
-
 // FailoverHeldUp returns the warning for a standby that was not promoted.
 func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 	if h.Back {

@@ -23,31 +23,6 @@ func URLIn(at string, err *membership.URLError) Message {
 	return New("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
 }
 
-// InvalidAddress returns the error for an invalid address of a member. err.URL
-// is the address.
-func InvalidAddress(err *membership.URLError) Message {
-	const expected = " Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port."
-	t := Message{Summary: "Invalid address"}
-	switch err.Problem {
-	case membership.URLEmpty:
-		t.Detail = "The address is empty." + expected
-	case membership.URLWildcard:
-		t.Detail = Clean(err.URL) + " is an address to listen on. No other machine can dial it. Give the address at which others reach this member."
-	default:
-		t.Detail = sprintf("%q is neither an IP address nor a host name.", err.URL) + expected
-	}
-	return t
-}
-
-// NullIn returns the error for a list or set of URLs with a null element.
-var NullIn = of1[string]("Invalid URL in %[1]s",
-	"%s has an element that is null. Leave the element out, or give the URL that it stands for.")
-
-// TwiceIn returns the error for a duplicate URL in an argument, possibly in
-// different spellings.
-var TwiceIn = of2[string, string]("Duplicate URL in %[1]s",
-	"%s contains %s twice. Leave one of them out.")
-
 // urlProblems are formats that describe what is wrong with a URL, their only argument.
 var urlProblems = map[membership.URLProblem]string{
 	membership.URLEmpty:      "The URL is empty." + wantURL,
@@ -109,46 +84,3 @@ func InitialCluster(err *membership.EntryError) Message {
 	}
 	return New("Invalid initial cluster", "Entry %q: %s", err.Entry, own(detail))
 }
-
-// NameBesideConfig returns the error for a name in addition to a node.
-var NameBesideConfig = of1[string]("Both config and name",
-	"name = %q is set in addition to config, and the node has a name. Leave name out.")
-
-// NoPeerURLs returns the error for a member with neither a node nor peer URLs.
-var NoPeerURLs = of1[string]("Missing peer_urls",
-	"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"].\n"+
-		"If it has a node of an etcd_cluster, leave name out. Set config, such as config = etcd_cluster.this.node[each.key].")
-
-// PeerURLsBesideConfig returns the error for peer URLs in two places.
-var PeerURLsBesideConfig = of1[string]("Peer URLs in two places",
-	"peer_urls is set, and the node of %s has peer URLs as well. Leave peer_urls out here.\n"+
-		"Where only the machine knows its address, leave it out in members of the etcd_cluster instead.")
-
-// NoPeerURLsInConfig returns the error for a member whose node has no
-// peer URLs.
-var NoPeerURLsInConfig = of1[string]("Missing peer_urls",
-	"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"].\n"+
-		"If the address is known before the machine, give it to members of the etcd_cluster instead.")
-
-// NullPeerURL returns the error for a null among the peer URLs of a member.
-var NullPeerURL = of1[string]("Invalid peer URL",
-	"Member %s has a peer URL that is null. Give a URL, or leave the member out.")
-
-// EnvironmentName returns the error for an invalid variable name.
-var EnvironmentName = of1[string]("Invalid name of a variable",
-	"%q cannot be the name of a variable: expected letters, digits and \"_\", and no digit first, such as ETCD_NAME.")
-
-// EnvironmentValue returns the error for a value that must not become part of
-// user data. The message omits the value, which may be a secret.
-var EnvironmentValue = of2[string, rune]("Invalid value of a variable",
-	"The value of %[1]s holds the character %[2]U. User data must not hold control characters and line breaks, because they can end a value there. "+
-		"Remove the character from the argument that sets %[1]s.")
-
-// NoVoters returns the error for a number of voters below one.
-var NoVoters = of1[int64]("Invalid number of voters",
-	"A cluster has at least one voter; %d was given.")
-
-// LoopbackInitialMember returns the error for an initial member with a loopback URL
-// if another member has none.
-var LoopbackInitialMember = of3[string, string, string]("An initial member that the others cannot reach",
-	"%[2]s of %[1]s can be reached on its own machine only, and %[3]s is elsewhere. Give the URL at which the others reach %[1]s.")

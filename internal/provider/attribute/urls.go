@@ -72,7 +72,8 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	}
 	fail := func(t text.Message) { report.ErrorAt(diags, at, t) }
 	if value.IsNull() {
-		fail(text.NullIn(argument.String()))
+		fail(text.New("Invalid URL in "+argument.String(),
+			"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument))
 		return
 	}
 	normal, err := u.normal(value.ValueString())
@@ -84,7 +85,7 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	case errors.As(err, &endpoint):
 		fail(text.InvalidEndpoint(argument.String(), endpoint))
 	case seen[normal] && !u.again:
-		fail(text.TwiceIn(argument.String(), normal))
+		fail(text.New("Duplicate URL in "+argument.String(), "%s has %s twice. Give each URL once.", argument, normal))
 	}
 	seen[normal] = true
 }

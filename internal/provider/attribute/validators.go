@@ -60,17 +60,15 @@ func Name() validator.String {
 }
 
 // MemberID checks a member ID.
-func MemberID() validator.String { return id("member", membership.ParseMemberID, text.MemberID) }
+func MemberID() validator.String { return id("member", membership.ParseMemberID) }
 
 // ClusterID checks a cluster ID.
-func ClusterID() validator.String {
-	return id("cluster", membership.ParseClusterID, text.ClusterID)
-}
+func ClusterID() validator.String { return id("cluster", membership.ParseClusterID) }
 
-func id[ID any](of Described, parse func(string) (ID, error), words func(error) text.Message) validator.String {
+func id[ID any](of Described, parse func(string) (ID, error)) validator.String {
 	return Checked("must be a "+of+" ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
 		if _, err := parse(value); err != nil {
-			return new(words(err))
+			return new(text.New("Invalid "+string(of)+" ID", "%v.", err))
 		}
 		return nil
 	})

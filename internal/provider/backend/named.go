@@ -75,7 +75,7 @@ func (c *Cluster) FindMember(ctx context.Context, doing, argument, name string, 
 	}
 	found := snap.Find(name)
 	if len(found) != 1 {
-		report.Error(diags, text.MaintenanceMember(argument, name, found, snap))
+		report.Error(diags, text.NotOne("Invalid "+argument, name, found, snap))
 		return 0
 	}
 	return found[0].ID

@@ -40,7 +40,8 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	case diags.HasError():
 		return
 	case err != nil:
-		report.Error(diags, text.ImportClusterID(wanted))
+		report.Error(diags, text.New("Invalid import ID",
+			"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", wanted))
 		return
 	case r.Backend == nil || r.Backend.Unknown:
 		report.Error(diags, text.UnknownProvider("import cluster "+id.String()))
@@ -52,7 +53,9 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		snap, err = c.View(ctx, id)
 	}
 	if err == nil && snap.ClusterID != id {
-		report.Error(diags, text.ImportOtherCluster(id.String(), snap))
+		report.Error(diags, text.New("Cannot import cluster "+id.String(),
+			"At the provider's endpoints cluster %[1]s answers, with %[2]s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %[1]s",
+			snap.ClusterID, text.Members(snap)))
 		return
 	}
 	var records []port.Record
@@ -63,7 +66,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		}
 	}
 	if err != nil {
-		report.Error(diags, text.ImportClusterSilent(id.String(), err))
+		report.Error(diags, text.Maintenance("import cluster "+id.String(), err))
 		return
 	}
 	m := r.imported(ctx, snap, records, diags)

@@ -122,7 +122,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 		return unseen
 	case id != 0 && snap.ClusterID != id:
 		if c.FirstTime("other cluster") {
-			report.Warn(diags, text.AnotherCluster(id, snap.ClusterID))
+			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(id, snap)))
 		}
 		return unseen
 	}

@@ -68,7 +68,8 @@ func (r *restore) validate(diags *diag.Diagnostics) {
 		return
 	}
 	if r.RevisionBump.ValueInt64() > 0 != r.MarkCompacted.ValueBool() {
-		report.ErrorAt(diags, path.Root("restore").AtName("revision_bump"), text.RestoreBumpInvalid)
+		report.ErrorAt(diags, path.Root("restore").AtName("revision_bump"), text.New("Invalid revision_bump",
+			"etcdutl takes revision_bump and mark_compacted together, or neither of them. Set revision_bump to more than 0 and mark_compacted = true, or leave out both."))
 	}
 }
 
@@ -109,7 +110,8 @@ func restoreAttribute() schema.SingleNestedAttribute {
 					"and so is a signature in it. Neither a plan nor the join script prints it.",
 				Validators: []validator.String{attribute.Checked("must be a URL or an absolute path", func(_, value string) *text.Message {
 					if p := snapshotProblem(value); p != "" {
-						return new(text.RestoreSnapshotInvalid(p))
+						return new(text.New("Invalid snapshot", // without the value, which may be a secret
+							"restore.snapshot %s. Give an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.", p))
 					}
 					return nil
 				})},

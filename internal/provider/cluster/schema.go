@@ -103,7 +103,8 @@ func addressValidator() validator.String {
 	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
 		_, err := membership.URLAt("https", value, membership.PeerPort)
 		if bad, ok := errors.AsType[*membership.URLError](err); ok {
-			return new(text.InvalidAddress(bad))
+			return new(text.New("Invalid address", "%q is not the address at which others reach a member (%s). "+
+				"Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port.", bad.URL, bad.Problem))
 		}
 		return nil
 	})
@@ -154,7 +155,8 @@ func checkAddresses(want map[string]wanted, static bool, diags *diag.Diagnostics
 		}
 		for _, u := range w.PeerURLs {
 			if other, taken := owner[u]; taken {
-				report.ErrorAt(diags, path.Root("members").AtMapKey(name), text.SameAddress(name, other, u))
+				report.ErrorAt(diags, path.Root("members").AtMapKey(name), text.New("Members "+name+" and "+other+" have one peer URL",
+					"The peer URL is %s. Peer URLs are unique in a cluster. Give one of them another peer URL.", u))
 			}
 			owner[u] = name
 			if membership.IsLoopback(u) {
@@ -165,6 +167,7 @@ func checkAddresses(want map[string]wanted, static bool, diags *diag.Diagnostics
 		}
 	}
 	if inside != "" && outside != "" {
-		report.ErrorOn(diags, "members", text.LoopbackInitialMember(inside, url, outside))
+		report.ErrorOn(diags, "members", text.New("An initial member that the others cannot reach",
+			"%[2]s of %[1]s can be reached on its own machine only, and %[3]s is elsewhere. Give the URL at which the others reach %[1]s.", inside, url, outside))
 	}
 }

@@ -60,10 +60,13 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	found := match(snap, wanted)
 	switch {
 	case len(found) != 1:
-		fail(text.ImportNotFound(wanted, found, snap))
+		fail(text.NotOne("Cannot import member "+wanted, wanted, found, snap))
 		return
-	case found[0].Learner != (r.role == roleLearner):
-		fail(text.ImportOtherRole(found[0].ID, snap))
+	case found[0].Learner && r.role != roleLearner:
+		fail(text.New("Cannot import member "+wanted, "Member %s is a learner. Import it as an etcd_learner.%s", found[0].ID, text.AdoptLearner(found[0].ID)))
+		return
+	case !found[0].Learner && r.role == roleLearner:
+		fail(text.New("Cannot import learner "+wanted, "Member %s is a voting member. Import it as an etcd_member.", found[0].ID))
 		return
 	}
 	m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
@@ -152,7 +155,8 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 			}
 			result := l.result(ctx, req, snap, m)
 			if i == 0 && !snap.Linearizable {
-				report.Warn(&result.Diagnostics, text.ListUnconfirmed)
+				report.Warn(&result.Diagnostics, text.New("The list may be behind",
+					"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported."))
 			}
 			if !push(result) {
 				return

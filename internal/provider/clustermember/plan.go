@@ -96,7 +96,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.complete(ctx, &e, plan)
 		endpoints = append(endpoints, r.endpoints(ctx, plan)...)
 		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
-			report.WarnAt(diags, path.Root("machine_id"), text.NoMachineID(plan.Name.ValueString()))
+			report.WarnAt(diags, path.Root("machine_id"), text.New("Member "+plan.Name.ValueString()+" has no machine_id",
+				"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
+					"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member."))
 		}
 		if node := e.After.Node; node != "" && node != membership.Unknown && r.Backend.Table.Misses(*e.After) && r.Backend.FirstTime("alone") {
 			report.Warn(diags, plannedAlone(plan.Name.ValueString()))
@@ -188,7 +190,9 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 func (r *Resource) identify(ctx context.Context, e *membership.Entry, c *backend.Cluster, snap membership.Snapshot, plan model, resp *resource.ModifyPlanResponse) {
 	id, err := membership.ParseMemberID(plan.learnerID.ValueString())
 	if _, listed := snap.Member(id); err == nil && !listed && snap.Linearizable {
-		report.ErrorAt(&resp.Diagnostics, path.Root("learner_id"), text.NoSuchLearner(id, snap))
+		report.ErrorAt(&resp.Diagnostics, path.Root("learner_id"), text.New("No member has the learner_id",
+			"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Give the id of the etcd_learner to promote, or leave learner_id out."+text.DestroyInstead,
+			id, snap.ClusterID, text.Members(snap)))
 	}
 	if e.After.Node == membership.Unknown || plan.Name.IsUnknown() || attribute.SomeUnknown(plan.PeerURLs) || plan.learnerID.IsUnknown() || plan.adopts() {
 		return
@@ -224,7 +228,8 @@ func (r *Resource) planPromotion(ctx context.Context, evidence string, resp *res
 	}
 	wanted := r.role == roleVoter || plan.promote.ValueBool()
 	if !wanted && evidence != "" && plan.failover.ValueBool() {
-		report.Warn(&resp.Diagnostics, text.FailoverPlanned(state.Name.ValueString(), evidence))
+		report.Warn(&resp.Diagnostics, text.New("Standby "+state.Name.ValueString()+" is promoted by this plan",
+			"%s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.", evidence))
 		wanted = true
 	}
 	if !wanted {

@@ -144,7 +144,9 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 	case m.Name.IsNull() && listed.Name != "":
 		m.Name = types.StringValue(listed.Name) // imported before it had a name
 	case listed.Name != "" && listed.Name != m.Name.ValueString():
-		report.Warn(diags, text.Renamed(m.Name.ValueString(), listed))
+		report.Warn(diags, text.New("Member "+m.Name.ValueString()+" bears another name",
+			"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. Start the process with its former name again; "+
+				"or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.", listed.ID, listed.Name, m.Name.ValueString()))
 	}
 	m.fromMember(listed, snap.Answer(id))
 	return true
@@ -189,7 +191,8 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 	report.Done(diags, reconfigure.ActionRemove, name, left.Warnings, left.Snapshot, left.Waited)
 	switch {
 	case left.LastVoter:
-		report.Warn(diags, text.LastVoterForgotten(name, id))
+		report.Warn(diags, text.New("Member "+name+" was the last voter",
+			"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. It was removed from the state only; the cluster ends with its machine.", name, id))
 	case left.Forgotten != nil:
 		report.Warn(diags, text.MemberForgotten(name, id, left.Forgotten))
 	}

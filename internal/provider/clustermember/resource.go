@@ -237,5 +237,7 @@ func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.D
 		return
 	}
 	report.Done(diags, reconfigure.ActionUpdate, name, updated.Warnings, updated.Snapshot, updated.Waited)
-	report.Warn(diags, text.RestartNow(name, want))
+	report.Warn(diags, text.New("Restart member "+name+" with its new peer URLs",
+		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), the others cannot reach it. "+
+			"Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.", name, want))
 }

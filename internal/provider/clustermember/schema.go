@@ -172,17 +172,24 @@ func (a arguments) check(diags *diag.Diagnostics) {
 	switch {
 	case a.config.IsUnknown():
 	case a.config.IsNull() && a.name.IsNull():
-		report.ErrorOn(diags, "config", text.NeitherNodeNorName)
+		report.ErrorOn(diags, "config", text.New("Neither config nor name",
+			"Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key]. For a process that something else starts, set name and peer_urls instead."))
 	case a.config.IsNull() && a.peerURLs.IsNull():
-		report.ErrorOn(diags, "peer_urls", text.NoPeerURLs(a.name.ValueString()))
+		report.ErrorOn(diags, "peer_urls", text.New("Missing peer_urls",
+			"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"]. "+
+				"If it has a node of an etcd_cluster, set config instead, such as config = etcd_cluster.this.node[each.key].", a.name.ValueString()))
 	case a.config.IsNull():
 	case attribute.IsGiven(a.name):
-		report.ErrorOn(diags, "name", text.NameBesideConfig(a.name.ValueString()))
+		report.ErrorOn(diags, "name", text.New("Both config and name", "name = %q is set in addition to config, and the node has a name. Leave name out.", a.name.ValueString()))
 	case c.peerURLs.IsUnknown() || a.peerURLs.IsUnknown():
 	case c.peerURLs.IsNull() && a.peerURLs.IsNull():
-		report.ErrorOn(diags, "peer_urls", text.NoPeerURLsInConfig(c.name.ValueString()))
+		report.ErrorOn(diags, "peer_urls", text.New("Missing peer_urls",
+			"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"]. "+
+				"If the address is known before the machine, give it to members of the etcd_cluster instead.", c.name.ValueString()))
 	case !c.peerURLs.IsNull() && !a.peerURLs.IsNull():
-		report.ErrorOn(diags, "peer_urls", text.PeerURLsBesideConfig(c.name.ValueString()))
+		report.ErrorOn(diags, "peer_urls", text.New("Peer URLs in two places",
+			"peer_urls is set, and the node of %s has peer URLs as well. Leave peer_urls out here. "+
+				"Where only the machine knows its address, leave it out in members of the etcd_cluster instead.", c.name.ValueString()))
 	}
 }
 

@@ -48,10 +48,13 @@ func IsName(name string) bool {
 func Problem(variables map[string]string) *text.Message {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !IsName(name) {
-			return new(text.EnvironmentName(name))
+			return new(text.New("Invalid name of a variable",
+				"%q cannot be the name of a variable: expected letters, digits and \"_\", and no digit first, such as ETCD_NAME.", name))
 		}
 		if r, unfit := Unfit(variables[name]); unfit {
-			return new(text.EnvironmentValue(name, r))
+			return new(text.New("Invalid value of a variable", // without the value, which may be a secret
+				"The value of %[1]s holds the character %[2]U. User data must not hold control characters and line breaks, because they can end a value there. "+
+					"Remove the character from the argument that sets %[1]s.", name, r))
 		}
 	}
 	return nil

@@ -77,13 +77,16 @@ func (p pure) Run(ctx context.Context, req function.RunRequest, resp *function.R
 
 // refused returns the message for an error about the first argument.
 func refused(err error) *function.FuncError {
-	if worded, ok := errors.AsType[*function.FuncError](err); ok {
-		return worded
+	if own, ok := errors.AsType[*function.FuncError](err); ok {
+		return own
 	}
 	var entry *membership.EntryError
 	var u *membership.URLError
 	words := err.Error()
+	var worded text.Message
 	switch {
+	case errors.As(err, &worded):
+		words = worded.Detail
 	case errors.As(err, &entry):
 		words = text.InitialCluster(entry).Detail
 	case errors.As(err, &u):

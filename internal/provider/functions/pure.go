@@ -40,7 +40,7 @@ var initialCluster = pure{
 			urlsOf[name] = nil
 			for _, u := range urls {
 				if u.IsNull() {
-					return "", errors.New(text.NullPeerURL(name).Detail)
+					return "", text.New("Invalid peer URL", "Member %s has a peer URL that is null. Give a URL, or leave the member out.", name)
 				}
 				urlsOf[name] = append(urlsOf[name], u.ValueString())
 			}
@@ -76,7 +76,7 @@ var quorum = pure{
 	},
 	run: of(func(voters int64) (int64, error) {
 		if voters < 1 {
-			return 0, errors.New(text.NoVoters(voters).Detail)
+			return 0, text.New("Invalid number of voters", "A cluster has at least one voter; %d was given.", voters)
 		}
 		return membership.Quorum(voters), nil
 	}),

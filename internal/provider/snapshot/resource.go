@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -93,7 +94,8 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 		return now
 	}
 	for _, w := range saved.Warnings {
-		report.Warn(diags, text.SnapshotStale(w, saved.Member, saved.Snapshot))
+		report.Warn(diags, text.New("The snapshot may be behind",
+			"It is of %s alone, with no quorum behind it. %s", text.Member(saved.Snapshot, saved.Member), text.Own(text.Advice(w, saved.Snapshot))))
 	}
 	plan.file = fileOf(saved)
 	private.Keep(ctx, to, keptKey, kept{SHA256: saved.SHA256, Size: saved.Size}, diags)
@@ -121,7 +123,8 @@ func (r *snapshotResource) Read(ctx context.Context, req resource.ReadRequest, r
 	case errors.Is(err, fs.ErrNotExist):
 		sum, size = was.SHA256, was.Size
 	default:
-		report.Warn(&resp.Diagnostics, text.SnapshotUnread(name, err))
+		report.Warn(&resp.Diagnostics, text.New("Cannot check the snapshot file",
+			"%s cannot be read, so this Terraform run assumes that it has not changed: %v.", name, err))
 		return
 	}
 	state.SHA256, state.Size = types.StringValue(sum), types.Int64Value(size)
@@ -180,7 +183,7 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 func removeMoved(ctx context.Context, state model, now membership.Backup, was kept) *text.Message {
 	name := state.Path.ValueString()
 	if err := reconfigure.CheckBackup(name, *state.backup(), now); err != nil {
-		return new(text.SnapshotKept(name, err))
+		return new(fileKept(name, "could not be deleted: "+err.Error()))
 	}
 	return remove(ctx, name, was)
 }
@@ -190,7 +193,7 @@ func removeMoved(ctx context.Context, state model, now membership.Backup, was ke
 func remove(ctx context.Context, name string, was kept) *text.Message {
 	sum, _, err := reconfigure.Fingerprint(ctx, name)
 	if err == nil && sum != was.SHA256 {
-		return new(text.SnapshotNotOurs(name))
+		return new(fileKept(name, "has changed since the snapshot was taken, so it may be another file"))
 	}
 	if err == nil {
 		err = reconfigure.RemoveSnapshot(name)
@@ -198,12 +201,18 @@ func remove(ctx context.Context, name string, was kept) *text.Message {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return new(text.SnapshotKept(name, err))
+	return new(fileKept(name, "could not be deleted: "+err.Error()))
+}
+
+func fileKept(name, why string) text.Message {
+	return text.New("The snapshot file was kept", "%s %s. Delete it by hand if it is not needed.", name, strings.TrimSuffix(why, "."))
 }
 
 // ImportState implements [resource.ResourceWithImportState].
 func (r *snapshotResource) ImportState(_ context.Context, _ resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	report.Error(&resp.Diagnostics, text.SnapshotImport)
+	report.Error(&resp.Diagnostics, text.New("Cannot import a snapshot",
+		"A file does not say which cluster and which member it came from. Create the resource with another path, which takes a new snapshot. "+
+			"To restore from the file, give its path to the restore: it needs no resource."))
 }
 
 // identity returns a unique name of the file at a path, whether it exists or not.
@@ -254,7 +263,8 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		return
 	}
 	if r.Backend.Table.EnterFile(file, was.Object) {
-		report.ErrorAt(&resp.Diagnostics, pathRoot, text.SnapshotPathTaken(plan.Path.ValueString()))
+		report.ErrorAt(&resp.Diagnostics, pathRoot, text.New("Two snapshots at one path",
+			"Another etcd_snapshot of this configuration makes the file %s too, and each would replace the other's. Give each of them a path of its own.", plan.Path.ValueString()))
 		return
 	}
 	// A problem with the resource's own file is found when the file is saved.
@@ -264,6 +274,8 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 			report.ErrorAt(&resp.Diagnostics, pathRoot, text.Maintenance(saving, err))
 		}
 	} else if changed && !moves {
-		report.Warn(&resp.Diagnostics, text.SnapshotChanged(plan.Path.ValueString(), state.SHA256.ValueString(), was.SHA256))
+		report.Warn(&resp.Diagnostics, text.New("The snapshot file has changed",
+			"%s has the SHA-256 %s. It was made with the SHA-256 %s. The apply takes a new snapshot and replaces the file. To keep the file, move it to another place first.",
+			plan.Path.ValueString(), state.SHA256.ValueString(), was.SHA256))
 	}
 }
