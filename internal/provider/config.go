@@ -167,7 +167,9 @@ func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
 	}
 	parsed, err := connection.ParseAddressMap(known, secure)
 	if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
-		r.fail(path.Root("address_map"), text.InvalidAddressMap("address_map", problem))
+		r.fail(path.Root("address_map"), text.New("Invalid address map",
+			"address_map: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
+				"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".", problem.Endpoint, problem.Reason))
 	}
 	return parsed
 }
@@ -178,7 +180,8 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	user, password, both := strings.Cut(r.getenv(envUser), ":")
 	if separate := r.getenv(envPassword); separate != "" {
 		if both && m.Username.IsNull() && m.Password.IsNull() {
-			r.fail(path.Empty(), text.TwoPasswords)
+			r.fail(path.Empty(), text.New("Two passwords in the environment",
+				"ETCDCTL_USER holds a password after its colon, and ETCDCTL_PASSWORD is set as well. Leave one of them out; or set username and password in the provider block, which win."))
 			return "", ""
 		}
 		password = separate
@@ -204,13 +207,16 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 	case m.Username.IsUnknown() || m.Password.IsUnknown():
 		return "", ""
 	case user != "" && password == "":
-		r.fail(argumentPath(userSource), text.PasswordMissing(userSource, user))
+		r.fail(argumentPath(userSource), text.New("User name without password", // etcd's client would silently ignore both
+			"%s names the user %q, and there is no password. Set password in the provider block, or the environment variable ETCDCTL_PASSWORD; "+
+				"to authenticate with a client certificate alone, leave the user name out.", userSource, user))
 		return "", ""
 	case user == "" && password != "" && userSource == "username" && passwordSource == envPassword:
 		// username = "" disables the environment's credentials.
 		return "", ""
 	case user == "" && password != "":
-		r.fail(argumentPath(passwordSource), text.UsernameMissing(passwordSource))
+		r.fail(argumentPath(passwordSource), text.New("Password without user name",
+			"%s is set, and there is no user name. Set username in the provider block, or the environment variable ETCDCTL_USER; membership needs a user with the root role.", passwordSource))
 		return "", ""
 	}
 	return user, connection.Secret(password)
@@ -244,7 +250,7 @@ func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources 
 		sources[skipVerify] = envInsecure
 		var err error
 		if material.InsecureSkipVerify, err = strconv.ParseBool(value); err != nil {
-			r.fail(path.Empty(), text.InvalidBool(envInsecure, value, skipVerify))
+			r.fail(path.Empty(), text.New("Invalid environment variable", "%s is %q. Expected true or false. To override it, set %s in the provider block.", envInsecure, value, skipVerify))
 		}
 	}
 	return material, sources
@@ -262,7 +268,9 @@ func (r *reader) clusterLost() reconfigure.Statement {
 	id, err := membership.ParseClusterID(cluster)
 	gone := strings.Split(names, ",")
 	if err != nil || slices.Contains(gone, "") {
-		r.fail(path.Empty(), text.InvalidClusterLost(value))
+		r.fail(path.Empty(), text.New("Invalid "+envClusterLost,
+			"%s is %q. Expected the ID of the lost cluster and its members that are gone for good, such as 3f1c2ab45d6e7f80:b,c. "+
+				"The error that asks for it contains the line to paste. Otherwise, unset it.", envClusterLost, value))
 		return reconfigure.Statement{}
 	}
 	return reconfigure.Statement{Cluster: id, Gone: gone}
@@ -300,7 +308,9 @@ const skipVerify = "insecure_skip_tls_verify"
 // warn records settings that are insecure but allowed.
 func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, sources map[string]string, secure bool) {
 	if material.InsecureSkipVerify {
-		r.warnings = append(r.warnings, text.NotVerified(sources[skipVerify]))
+		r.warnings = append(r.warnings, text.New("Server certificates are not verified",
+			"%s is true. Any host between this machine and the cluster can read the password and control the cluster.\n\n"+
+				"Unset it, or set insecure_skip_tls_verify = false in the provider block, and set ca_cert to the CA that signed the servers' certificates.", sources[skipVerify]))
 	}
 	if plain := s.InTheClear(); len(plain) > 0 {
 		r.warnings = append(r.warnings, text.PasswordInTheClear(plain))
@@ -310,6 +320,8 @@ func (r *reader) warn(s connection.Settings, material connection.TLSMaterial, so
 		if secure {
 			scheme = "https"
 		}
-		r.warnings = append(r.warnings, text.NoScheme(r.bare, scheme))
+		r.warnings = append(r.warnings, text.New("Endpoints without a scheme",
+			"These endpoints have no scheme: %s. They are dialled with %s: https if a TLS argument is set, otherwise http. Write the scheme, so that a change of other arguments does not change it.",
+			r.bare, scheme))
 	}
 }

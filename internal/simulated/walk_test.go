@@ -239,7 +239,7 @@ var elsewhere = map[string]string{
 	"text.ClusterCreated: terraform untaint":              onlyMembers,
 	"text.ClusterCreated: import {":                       onlyMembers,
 	"text.importIt: terraform import":                     "a plan prints importMember before it",
-	"clustermember.refresh: terraform state rm":                    "the simulated processes keep their names",
+	"clustermember.refresh: terraform state rm":           "the simulated processes keep their names",
 	"text.importLearner: terraform import":                "TestDeadEnds adopts the learner, which is printed before it",
 	"text.removal: etcdctl member remove":                 "TestDeadEnds",
 	"clustermember.unfinished: etcdctl member remove":     "TestDeadEnds",

@@ -276,7 +276,6 @@ func TestRestoreTexts(t *testing.T) {
 	two := membership.Snapshot{ClusterID: 0x2b, Members: []membership.Member{{ID: 1, Name: "x"}, {ID: 2, Name: "y"}}}
 	all := []Message{
 		NotGivenUp(context.Canceled, why),
-		InvalidClusterLost("true"),
 	}
 	for _, why = range []membership.RestoreAction{membership.RestoreNow, membership.RestoreOnTheWay, membership.RestoreWithdrawn} {
 		all = append(all,
@@ -303,6 +302,6 @@ func TestUserDataTexts(t *testing.T) {
 	}
 	b.WriteString(UserDataOption(&userdata.OptionError{
 		Path: "datadir", Problem: userdata.UnknownOption, Value: "datadir", Allowed: []string{"etcd", "data_dir"},
-	}).Error() + "\n" + UserDataFormat(2).Error() + "\n")
+	}).Error() + "\n")
 	mustBeGolden(t, "userdata.txt", b.String())
 }

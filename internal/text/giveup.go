@@ -129,7 +129,3 @@ func MemberForgotten(name string, id membership.MemberID, err error) Message {
 			"If the cluster comes back, the member is still in its list.%s",
 		name, id, own(cause(err)))
 }
-
-// InvalidClusterLost returns the error for an invalid ETCD_CLUSTER_LOST.
-var InvalidClusterLost = of1[string]("Invalid ETCD_CLUSTER_LOST",
-	"ETCD_CLUSTER_LOST is %q. Expected the ID of the lost cluster and its members that are gone for good, such as 3f1c2ab45d6e7f80:b,c. The error that asks for it contains the line to paste. Otherwise, unset it.")

@@ -129,8 +129,10 @@ func snapshotFile(summary string, err error) Message {
 
 // UnknownProvider returns the error for an action, an import or a list if the
 // provider's configuration is not known yet.
-var UnknownProvider = of1[string]("Cannot %[1]s",
-	"The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
+func UnknownProvider(doing string) Message {
+	return New("Cannot "+doing,
+		"The provider's configuration holds values that are not known yet, so there is no cluster to ask. Apply what they come from first.")
+}
 
 // Progress describes a step of an action.
 func Progress(p reconfigure.Step) string {

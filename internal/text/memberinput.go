@@ -42,7 +42,7 @@ var urlProblems = map[membership.URLProblem]string{
 const wantURL = " Expected a scheme, a host and a port, such as https://10.0.0.1:2380."
 
 func peerURLDetail(err *membership.URLError) string {
-	return filled("", cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL).Detail
+	return filled(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
 }
 
 // MemberName returns the error for an invalid member name.
@@ -61,7 +61,7 @@ var nameProblems = map[membership.NameProblem]string{
 }
 
 func memberNameDetail(err *membership.NameError) string {
-	return filled("", cmp.Or(nameProblems[err.Problem], nameProblems[membership.NameCharacter]), err.Name, len(err.Name)).Detail
+	return filled(cmp.Or(nameProblems[err.Problem], nameProblems[membership.NameCharacter]), err.Name, len(err.Name))
 }
 
 // InitialCluster returns the error for an error of [membership.ParseInitialCluster].

@@ -18,32 +18,6 @@ func InvalidEndpoint(source string, err *connection.EndpointError) Message {
 	return New("Invalid endpoint", "%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
 }
 
-// InvalidAddressMap returns the error for an invalid pair of address_map.
-func InvalidAddressMap(source string, err *connection.EndpointError) Message {
-	return New("Invalid address map", "%s: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
-		"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".", source, err.Endpoint, err.Reason)
-}
-
-// InvalidBool returns the error for an environment variable that is not true or false.
-var InvalidBool = of3[string, string, string]("Invalid environment variable",
-	"%s is %q. Expected true or false. To override it, set %s in the provider block.")
-
-// PasswordMissing returns the error for a user name without a password: etcd's
-// client would silently ignore both.
-var PasswordMissing = of2[string, string]("User name without password",
-	"%s names the user %q, and there is no password. Set password in the provider block, or the environment variable "+
-		"ETCDCTL_PASSWORD; to authenticate with a client certificate alone, leave the user name out.")
-
-// UsernameMissing returns the error for a password without a user name.
-var UsernameMissing = of1[string]("Password without user name",
-	"%s is set, and there is no user name. Set username in the provider block, or the environment variable ETCDCTL_USER; "+
-		"membership needs a user with the root role.")
-
-// TwoPasswords is the error for an environment with two passwords.
-var TwoPasswords = New("Two passwords in the environment",
-	"ETCDCTL_USER holds a password after its colon, and ETCDCTL_PASSWORD is set as well. Leave one of them out; "+
-		"or set username and password in the provider block, which win.")
-
 // tlsProblems are formats of the source of a value, the original error, and the date on
 // which a certificate becomes valid or expires.
 var tlsProblems = map[connection.TLSProblem]Message{
@@ -68,7 +42,7 @@ func TLSMaterial(source string, err *connection.TLSError) Message {
 	if !ok {
 		t = tlsProblems[connection.NoPEM]
 	}
-	return filled(t.Summary, t.Detail, source, err.Err, err.When.UTC().Format(time.RFC1123))
+	return Message{t.Summary, filled(t.Detail, source, err.Err, err.When.UTC().Format(time.RFC1123))}
 }
 
 // NoEndpoints is the error if no endpoints are configured. There is no default:
@@ -78,8 +52,9 @@ var NoEndpoints = New("No etcd endpoints",
 		"or the environment variable ETCDCTL_ENDPOINTS.")
 
 // InvalidDuration returns the error for a text that is not a positive duration.
-var InvalidDuration = of2[string, string]("Invalid duration",
-	"%s is %q, which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.")
+func InvalidDuration(source, value string) Message {
+	return New("Invalid duration", "%s is %q, which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.", source, value)
+}
 
 // NotTrusted returns the warning about members that are not asked, because only the
 // members name these URLs, which must not receive the credentials.
@@ -96,17 +71,9 @@ func NotTrusted(unnamed, plain []string) Message {
 	return Message{"Some addresses of members are not asked", detail}
 }
 
-// NotVerified returns the warning that server certificates are not verified. source
-// is the argument or the environment variable that disables the verification.
-var NotVerified = of1[string]("Server certificates are not verified",
-	"%s is true. Any host between this machine and the cluster can read the password and control the cluster.\n\n"+
-		"Unset it, or set insecure_skip_tls_verify = false in the provider block, and set ca_cert to the CA that signed the servers' certificates.")
-
 // PasswordInTheClear returns the warning for sending the password without TLS.
-var PasswordInTheClear = of1[[]string]("The password is sent in clear text",
-	"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
-		"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.")
-
-// NoScheme returns the warning for endpoints configured without a scheme.
-var NoScheme = of2[[]string, string]("Endpoints without a scheme",
-	"These endpoints have no scheme: %s. They are dialled with %s: https if a TLS argument is set, otherwise http. Write the scheme, so that a change of other arguments does not change it.")
+func PasswordInTheClear(plain []string) Message {
+	return New("The password is sent in clear text",
+		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
+			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.", plain)
+}

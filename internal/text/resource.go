@@ -157,6 +157,8 @@ func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
 }
 
 // BadID returns the error for a member in state whose IDs cannot be parsed.
-var BadID = of2[string, error]("Cannot read the ID of member %[1]s",
-	"%[2]s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
-		"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%[1]s'")
+func BadID(name string, err error) Message {
+	return New("Cannot read the ID of member "+name,
+		"%[2]s. No version of this provider writes that, so the state was changed by something else. Nothing was changed in the cluster. "+
+			"Take the member out of the state and import it again; ADDRESS is the address after \"with\":\n\n  terraform state rm 'ADDRESS'\n  terraform import 'ADDRESS' '%[1]s'", name, err)
+}

@@ -9,10 +9,7 @@
 // resources. The package makes no decisions.
 package text
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // guides is the URL of the published guides. The name of a guide follows.
 const guides = "https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/"
@@ -30,28 +27,12 @@ func New(summary, format string, args ...any) Message {
 	return Message{Summary: Clean(summary), Detail: sprintf(format, args...)}
 }
 
-// of1 to of3 return the text of so many facts. Summary and detail are formats of
-// [sprintf]. A format that leaves out a fact or changes the order has indexes.
-func of1[A any](summary, detail string) func(A) Message {
-	return func(a A) Message { return filled(summary, detail, a) }
-}
-
-func of2[A, B any](summary, detail string) func(A, B) Message {
-	return func(a A, b B) Message { return filled(summary, detail, a, b) }
-}
-
-func of3[A, B, C any](summary, detail string) func(A, B, C) Message {
-	return func(a A, b B, c C) Message { return filled(summary, detail, a, b, c) }
-}
-
-func filled(summary, detail string, facts ...any) Message {
-	fill := func(format string) string {
-		if !strings.Contains(format, "%") {
-			return format
-		}
-		return sprintf(format, slices.Clone(facts)...)
+// filled is [sprintf], for a format that may leave out all facts.
+func filled(format string, facts ...any) string {
+	if !strings.Contains(format, "%") {
+		return format
 	}
-	return Message{Summary: fill(summary), Detail: fill(detail)}
+	return sprintf(format, facts...)
 }
 
 // Error implements error, for code that passes only errors.

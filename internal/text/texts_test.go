@@ -32,21 +32,11 @@ func TestInputTexts(t *testing.T) {
 		EndpointsUnknown,
 
 		InvalidEndpoint("endpoints[0]", badEndpoint),
-		InvalidAddressMap("address_map", badEndpoint),
-		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
-		PasswordMissing("username", "root"),
-		UsernameMissing("password"),
-		TwoPasswords,
-		InvalidBool("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "perhaps", "insecure_skip_tls_verify"),
 
 		NotTrusted([]string{"https://10.0.2.11:2379", "https://etcd4.example.com:2379"}, nil),
 		NotTrusted([]string{"https://10.0.2.11:2379"}, []string{"http://10.0.1.10:2379"}),
 		NotTrusted(nil, []string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
-		NotVerified("insecure_skip_tls_verify"),
-		NotVerified("ETCDCTL_INSECURE_SKIP_TLS_VERIFY"),
 		PasswordInTheClear([]string{"http://10.0.1.10:2379", "http://10.0.1.11:2379"}),
-		NoScheme([]string{`"10.0.1.10:2379"`}, "http"),
-		NoScheme([]string{`"10.0.1.10"`, `"10.0.1.11"`}, "https"),
 
 		URLIn("client_urls", &membership.URLError{Problem: membership.URLEmpty}),
 		URLIn("peer_urls", &membership.URLError{URL: "http://10.0.0.1", Problem: membership.URLNoPort}),

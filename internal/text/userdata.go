@@ -47,8 +47,3 @@ func UserDataOption(e *userdata.OptionError) Message {
 	}
 	return New("Invalid user data option", "Option %s%s.%s%s", e.Path, own(is), own(expected), own(allowed))
 }
-
-// UserDataFormat returns the error for a node that a later version of the
-// provider made.
-var UserDataFormat = of1[int]("Unknown user data format",
-	"format of the node is %d, and this version of the provider does not know it. A later version has built the node. Use that version or a later one.")

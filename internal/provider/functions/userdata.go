@@ -155,7 +155,8 @@ func optionRefused(err error) *function.FuncError {
 	case errors.As(err, &option):
 		return badArgument(1, text.UserDataOption(option).Detail)
 	case errors.As(err, &format):
-		return badArgument(0, text.UserDataFormat(int(format)).Detail)
+		return badArgument(0, text.New("Unknown user data format",
+			"format of the node is %d, and this version of the provider does not know it. A later version has built the node. Use that version or a later one.", int(format)).Detail)
 	case errors.As(err, &worded):
 		return badArgument(1, worded.Detail)
 	default:
