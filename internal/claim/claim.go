@@ -108,7 +108,7 @@ func (e *LostError) Error() string {
 	case e.Err != nil:
 		return fmt.Sprintf("%s was not renewed for %s: %v", e.Key, e.Late.Round(time.Millisecond), e.Err)
 	case e.Now != nil:
-		return fmt.Sprintf("%s was lost, it is held by %s now", e.Key, nameOf(HolderOf(*e.Now), *e.Now))
+		return fmt.Sprintf("%s was lost, it is held by %s now", e.Key, nameOf(holderOf(*e.Now), *e.Now))
 	default:
 		return e.Key + " was lost: it expired, because the process or its machine stood still, or it was deleted"
 	}

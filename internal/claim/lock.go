@@ -134,7 +134,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 			return claim, nil
 		case taken:
 			isNew := w.busy == nil || w.busy.Entry.Value != held.Entry.Value
-			w.busy = &BusyError{Holder: HolderOf(held.Entry), Entry: held.Entry}
+			w.busy = &BusyError{Holder: holderOf(held.Entry), Entry: held.Entry}
 			if isNew {
 				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", nameOf(w.busy.Holder, w.busy.Entry), "key", key)
 			}
@@ -193,9 +193,9 @@ func (w *wait) ended(why error) error {
 	return w.busy
 }
 
-// HolderOf returns the holder of a lock. It returns the zero value if a [Lock] did
+// holderOf returns the holder of a lock. It returns the zero value if a [Lock] did
 // not create the claim, or if the value contains text that cannot be displayed.
-func HolderOf(e Entry) Holder {
+func holderOf(e Entry) Holder {
 	var h Holder
 	if json.Unmarshal([]byte(e.Value), &h) != nil || connection.Plain(h.Who) != nil || connection.Plain(h.Doing) != nil {
 		return Holder{}

@@ -87,7 +87,7 @@ func TestHolderOf(t *testing.T) {
 	} {
 		e := Entry{Key: "/k", Value: value}
 		want := "/k was held by " + shown + " for the 1s that it was waited for"
-		if got := (&BusyError{Holder: HolderOf(e), Entry: e, Waited: time.Second}).Error(); got != want {
+		if got := (&BusyError{Holder: holderOf(e), Entry: e, Waited: time.Second}).Error(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -190,9 +190,9 @@ func FuzzHolderOf(f *testing.F) {
 	f.Add(`{"pid":-1e999}`)
 	f.Add("a UUID of somebody's own")
 	f.Fuzz(func(t *testing.T, value string) {
-		text := HolderOf(Entry{Value: value}).String()
+		text := holderOf(Entry{Value: value}).String()
 		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Fatalf("HolderOf(%q) is %q", value, text)
+			t.Fatalf("holderOf(%q) is %q", value, text)
 		}
 	})
 }
