@@ -85,10 +85,6 @@ func isCommand(s string, i int) bool {
 	return len(name) < len(s[i:]) && (i == 0 || strings.ContainsAny(s[i-1:i], " \t\r\n")) && name != "" && unicode.IsLetter(rune(name[0]))
 }
 
-// begun returns the beginning of a discovery token, which may be any text. In a format
-// that is %.8s.
-func begun(token string) string { return cut(token, 8) }
-
 func cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
