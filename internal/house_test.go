@@ -331,13 +331,52 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// reading are the rows of DESIGN.md that may have so many files.
+var reading = map[string]int{"the removal of a member": 12, "a rule of the plan": 4}
+
+// What DESIGN.md lists to read exists, and is no longer than the house allows.
+func TestFilesToRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../DESIGN.md")
+	must(t, err)
+	_, table, _ := strings.Cut(string(text), "| for | read |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || !strings.Contains(line, "`") {
+			continue
+		}
+		rows++
+		files := strings.Split(strings.Trim(cells[2], " `"), "`, `")
+		if most, ok := reading[strings.TrimSpace(cells[1])]; ok && len(files) > most {
+			t.Errorf("%s needs %d files, more than %d", cells[1], len(files), most)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			must(t, err)
+			if n := strings.Count(string(source), "\n"); n > 350 && filepath.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") {
+				t.Errorf("%s has %d lines", file, n)
+			}
+		}
+	}
+	if rows != 6 {
+		t.Errorf("DESIGN.md lists files to read for %d changes", rows)
+	}
+	for name := range reading {
+		if !strings.Contains(table, name) {
+			t.Errorf("DESIGN.md does not list the files of %s", name)
+		}
+	}
+}
+
 // decisions are the rules that DESIGN.md names.
 var decisions = regexp.MustCompile("`((?:Decide|Judge|Plan|Identify|[cC]heck)[A-Za-z]*)`")
 
 // Contributors read DESIGN.md first: it is short, and the rules that it names exist.
 func TestDesign(t *testing.T) {
 	t.Parallel()
-	const limit = 200
+	const limit = 160
 	text, err := os.ReadFile("../DESIGN.md")
 	must(t, err)
 	if n := strings.Count(string(text), "\n"); n > limit {
