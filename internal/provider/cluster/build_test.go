@@ -33,6 +33,7 @@ func TestURLsOfMember(t *testing.T) {
 	}{
 		"address":       {member{Address: types.StringValue("10.0.0.1")}, peerOf("10.0.0.1"), clientOf("10.0.0.1"), true},
 		"IPv6":          {member{Address: types.StringValue("fd00::1")}, peerOf("[fd00::1]"), clientOf("[fd00::1]"), true},
+		"refused":       {member{Address: types.StringValue("10.0.0.1:2380")}, []string{}, []string{}, true},
 		"peer URLs":     {member{PeerURLs: attribute.SetOf([]string{"http://a:12380"})}, []string{"http://a:12380"}, []string{"http://a:2379"}, true},
 		"both":          {member{PeerURLs: attribute.SetOf(peerOf("a")), ClientURLs: attribute.SetOf(clientOf("b"))}, peerOf("a"), clientOf("b"), true},
 		"machine knows": {member{}, nil, nil, true},

@@ -81,11 +81,12 @@ func (m member) urls() (peer, client []string, known bool) {
 	return peer, client, true
 }
 
-// at returns the URL at an address. It is empty for an address that the validator refuses.
+// at returns the URL at an address. It is empty for an address that the validator refuses,
+// and not nil: the member has an address.
 func at(address string, port int) []string {
 	url, err := membership.URLAt("https", address, port)
 	if err != nil {
-		return nil
+		return []string{}
 	}
 	return []string{url}
 }
