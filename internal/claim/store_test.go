@@ -63,7 +63,7 @@ func TestLateBeat(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		var lost *claim.LostError
-		if _, err = s.Beat(t.Context(), e, time.Second); !errors.As(err, &lost) || lost.Now != nil || err.Error() != "/running/web1 was lost, it is gone" {
+		if _, err = s.Beat(t.Context(), e, time.Second); !errors.As(err, &lost) || lost.Now != nil || err.Error() != "/running/web1 was lost: it expired, because the process or its machine stood still, or it was deleted" {
 			t.Errorf("the late beat: %v", err)
 		}
 		if now, ok, err := s.Get(t.Context(), key); ok || err != nil {
