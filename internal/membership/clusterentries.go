@@ -27,8 +27,9 @@ type ClusterEntry struct {
 type GivingUp struct {
 	GiveUpRequest
 	Why RestoreAction
-	// Again is true if an earlier apply has given it up. Its machines are being
-	// destroyed since, so silence proves nothing new. An answer still refuses.
+	// Again is true if an earlier apply has given it up by the same statement. Its
+	// machines are being destroyed since, so silence proves nothing new. An answer
+	// still refuses.
 	Again bool
 	// Unasked is true if the plan asks nothing unless a member of it is left.
 	Unasked bool

@@ -5,10 +5,13 @@ package simulated
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
@@ -137,10 +140,10 @@ func length(text string) time.Duration {
 
 // options are those of a command. A limit: -target of a machine or a member takes all
 // machines along, and destroys those that are tainted, or whose node is on its way, without
-// a question to the provider.
+// a question to the provider, also if another one is lost after the plan.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
-		if !strings.HasPrefix(word, "-target=") || strings.Contains(word, thisCluster) || len(g.tainted) == 0 && g.settled() {
+		if !strings.HasPrefix(word, "-target=") || strings.Contains(word, thisCluster) || len(g.tainted)+len(g.fault.between) == 0 && g.settled() {
 			out = append(out, driver.Option(word))
 		}
 	}
@@ -373,9 +376,10 @@ func (g *game) addByHand(name string) {
 	if slices.Contains(g.names, name) || !g.healthy() {
 		return
 	}
-	if _, err := g.client(g.names[0]).MemberAddAsLearner(g.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
-		g.Logf("add %s: %v", name, err)
-	}
+	g.byHand("add "+name, func(c *clientv3.Client) error {
+		_, err := c.MemberAddAsLearner(g.Context(), []string{etcdsim.PeerURL(name)})
+		return err
+	})
 }
 
 // withdrawByHand removes what was added by hand.
@@ -384,18 +388,23 @@ func (g *game) withdrawByHand() {
 		if !strings.HasPrefix(g.owners[m.ID], "etcdctl") {
 			continue
 		}
-		for _, name := range g.names {
-			if _, err := g.client(name).MemberRemove(g.Context(), m.ID); err == nil {
-				break
-			}
+		g.byHand("remove", func(c *clientv3.Client) error { _, err := c.MemberRemove(g.Context(), m.ID); return err })
+	}
+}
+
+// byHand asks the members one after the other, until one answers.
+func (g *game) byHand(what string, do func(c *clientv3.Client) error) {
+	for _, name := range slices.Sorted(maps.Keys(g.members)) {
+		err := do(g.client(name))
+		if err == nil {
+			return
 		}
+		g.Logf("%s at %s: %v", what, name, err)
 	}
 }
 
 func (g *game) removeByHand(name string) {
 	if id := g.ids()[name]; id != 0 {
-		if _, err := g.client(g.next(name)).MemberRemove(g.Context(), id); err != nil {
-			g.Logf("remove %s: %v", name, err)
-		}
+		g.byHand("remove "+name, func(c *clientv3.Client) error { _, err := c.MemberRemove(g.Context(), id); return err })
 	}
 }

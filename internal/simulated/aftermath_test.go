@@ -170,12 +170,10 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case remove != nil:
 			id, _ := strconv.ParseUint(remove[1], 16, 64)
 			if m := find(g.cluster.Members(), id); m != nil && !slices.Contains(g.all(), nodeOf(m)) {
-				_, err := g.client(g.names[0]).MemberRemove(g.Context(), id)
-				g.Logf("remove %x: %v", id, err)
+				g.byHand(remove[0], func(c *clientv3.Client) error { _, err := c.MemberRemove(g.Context(), id); return err })
 			}
 		case record != nil && !slices.Contains(g.all(), path.Base(record[1])):
-			_, err := g.client(g.names[0]).Delete(g.Context(), record[1])
-			g.Logf("delete %s: %v", record[1], err)
+			g.byHand(record[0], func(c *clientv3.Client) error { _, err := c.Delete(g.Context(), record[1]); return err })
 		case d.Warning:
 		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
 			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })

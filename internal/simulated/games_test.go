@@ -191,6 +191,11 @@ var foundGames = map[string]struct {
 	"a rebuild that nobody followed is taken back beside a dead voter": {78, []string{
 		"form a b c", "rebuild a", "between wipe c", "apply -target=etcd_cluster.this", "converge",
 	}},
+	// Members that were stated gone ran again and were taken out of the statement. Another
+	// cluster answered at the addresses, and the restore went on in silence.
+	"a restore goes on only with what was stated": {448, []string{
+		"form a b c d e", "power f a e b", "restore f a e b", "apply -target=etcd_cluster.this", "boot f a e b", "wait 30s", "swap", "apply",
+	}},
 	// The leader was started after b had died, and tells of b only by what it cannot send.
 	"a voter that the leader never met is proven dead": {87, []string{
 		"form a b c", "image 3", "apply", "at 29 kill", `forget etcd_member.node["b"]`, "beside -refresh=false", "at 66 off c 1s", "apply", "converge",

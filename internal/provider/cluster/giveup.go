@@ -97,7 +97,9 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 		out.lost.Unasked = true
 	}
 	if out.action != membership.RestoreNow && out.action != membership.RestoreWithdrawn {
-		out.lost.Again, out.lost.Others = true, []membership.ClusterID{req.Cluster}
+		// A name that is not stated any more may serve again.
+		takenOut := slices.ContainsFunc(kept.Lost.Gone, func(name string) bool { return !slices.Contains(out.lost.Gone, name) })
+		out.lost.Again, out.lost.Others = !takenOut, []membership.ClusterID{req.Cluster}
 	}
 	return out
 }
