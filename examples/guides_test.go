@@ -148,7 +148,7 @@ var foreign = map[string]string{
 func TestQuotedTexts(t *testing.T) {
 	t.Parallel()
 	var own strings.Builder
-	for _, pattern := range []string{"../internal/text/*.go", "../internal/provider/*/*.go", "../internal/connection/errors.go", "../internal/cluster/*.go", "../internal/joinscript/join.sh"} {
+	for _, pattern := range []string{"../internal/text/*.go", "../internal/provider/*/*.go", "../internal/connection/errors.go", "../internal/cluster/*.go", "../internal/joinscript/*.sh", "../internal/joinscript/rules/judge.sh"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -355,7 +355,7 @@ func TestFilesToRead(t *testing.T) {
 		for _, file := range files {
 			source, err := os.ReadFile(file)
 			must(t, err)
-			if n := strings.Count(string(source), "\n"); n > 350 && filepath.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") {
+			if n := strings.Count(string(source), "\n"); n > 350 && filepath.Ext(file) != ".txt" && !strings.HasSuffix(file, "_test.go") {
 				t.Errorf("%s has %d lines", file, n)
 			}
 		}

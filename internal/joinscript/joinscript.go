@@ -5,9 +5,9 @@
 // directly before etcd. It decides how etcd may start: as an existing member,
 // as an initial member, as a member that was just added, not yet, or never.
 //
-// The environment tells the script (join.sh) which member it is for. It needs
-// sh, awk, sed, od, base64, date and curl, with a v3 discovery also sha1sum,
-// and runs under dash, bash and busybox.
+// The environment tells the script which member it is for. It needs sh,
+// awk, sed, od, base64, date and curl, with a v3 discovery also sha1sum, and
+// runs under dash, bash and busybox.
 package joinscript
 
 import (
@@ -16,7 +16,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -38,13 +37,30 @@ const (
 	RestoreBumpVariable = "ETCD_JOIN_RESTORE_BUMP"
 )
 
-//go:embed join.sh
-var source string
+// The files of the script. They define functions, and main.sh runs.
+var (
+	//go:embed common.sh
+	common string
+	//go:embed rules/judge.sh
+	judge string
+	//go:embed discovery.sh
+	discovery string
+	//go:embed static.sh
+	static string
+	//go:embed restore.sh
+	restore string
+	//go:embed empty.sh
+	empty string
+	//go:embed start.sh
+	start string
+	//go:embed main.sh
+	run string
+)
 
-// Variant is the script with only the parts that one kind of configuration
+// Variant is the script with only the files that one kind of configuration
 // needs, because the size of user data is limited.
 type Variant struct {
-	// Text is what the machines run: join.sh without comments, blank lines and
+	// Text is what the machines run: the files without comments, blank lines and
 	// indentation. No line of the script begins inside a string.
 	Text string
 	// Base64Gzip is Text as stored in the state and user data. It is one line,
@@ -56,24 +72,22 @@ type Variant struct {
 // none and each costs milliseconds.
 var (
 	// Discovery is for the members of a cluster with a discovery token.
-	Discovery = sync.OnceValue(func() Variant { return variant(registryPart) })
+	Discovery = sync.OnceValue(func() Variant { return variant(discovery, empty) })
 	// Static has no discovery code. It is for a static bootstrap and for the
 	// members of an existing cluster.
-	Static = sync.OnceValue(func() Variant { return variant() })
+	Static = sync.OnceValue(func() Variant { return variant(static, empty) })
 	// Restore is [Static] for a static bootstrap that restores a snapshot.
-	Restore = sync.OnceValue(func() Variant { return variant(restorePart) })
+	Restore = sync.OnceValue(func() Variant { return variant(static, restore) })
 )
 
-// The marks that begin the optional parts of the script.
-const (
-	registryPart = "# --- registry"
-	restorePart  = "# --- restore"
-)
-
-// variant returns the script with the parts after the given marks.
-func variant(parts ...string) Variant {
-	text := strip(part(source, parts...))
+func variant(registry, snapshot string) Variant {
+	text := strip(assemble(registry, snapshot))
 	return Variant{Text: text, Base64Gzip: Encode(text)}
+}
+
+// assemble returns the script with the files in which variants differ.
+func assemble(registry, snapshot string) string {
+	return common + judge + registry + snapshot + start + run
 }
 
 // Encode returns the base64 of the gzip of a script. The result of one build is
@@ -84,28 +98,6 @@ func Encode(script string) string {
 	_, _ = io.WriteString(w, script)                        // a buffer accepts everything
 	_ = w.Close()
 	return base64.StdEncoding.EncodeToString(out.Bytes())
-}
-
-// part returns the script with the parts after the given marks, and with the
-// alternatives to the other parts.
-func part(source string, parts ...string) string {
-	var out strings.Builder
-	skip := false
-	for line := range strings.Lines(source) {
-		switch mark := strings.TrimSpace(line); mark {
-		case registryPart, restorePart:
-			skip = !slices.Contains(parts, mark)
-		case "# --- else":
-			skip = !skip
-		case "# --- end":
-			skip = false
-		default:
-			if !skip {
-				out.WriteString(line)
-			}
-		}
-	}
-	return out.String()
 }
 
 func strip(source string) string {

@@ -184,13 +184,13 @@ func TestComputeIDOfALaterMember(t *testing.T) {
 // The join script refuses a name permanently, on the machine, although the
 // provider could have refused it in the plan. So both must have the same alphabet.
 func TestNameAlphabetOfTheJoinScript(t *testing.T) {
-	script, err := os.ReadFile("../joinscript/join.sh")
+	script, err := os.ReadFile("../joinscript/main.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`case \$name in\n'.*\n\*\[!(\S+)\]\*\) never`).FindStringSubmatch(string(script))
 	if found == nil {
-		t.Fatal("join.sh does not check the name of the member")
+		t.Fatal("main.sh does not check the name of the member")
 	}
 	class, err := regexp.Compile("^[" + found[1] + "]$")
 	if err != nil {

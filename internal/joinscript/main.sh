@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MPL-2.0
+#
+# The run: what the environment says, and the rounds in which the peers are asked.
+
+bin=${ETCD_JOIN_BIN:-/usr/local/bin}
+case ${1:-} in
+start)
+	ETCD_JOIN_BIN=$bin "$0" >"${RUNTIME_DIRECTORY:?}/join.env" || exit
+	# shellcheck disable=SC2163 # it is an assignment
+	while IFS= read -r assignment; do export "$assignment"; done <"$RUNTIME_DIRECTORY/join.env"
+	exec "$bin/etcd"
+	;;
+install)
+	# A file may be empty after a power cut, and an empty one "runs": hence the
+	# version, and sync before the names.
+	case $("$bin/etcd" --version 2>/dev/null) in etcd*) exit 0 ;; esac
+	set -e
+	rm -rf "$bin"/.etcd-*
+	work=$(mktemp -d "$bin/.etcd-XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	from=$ETCD_JOIN_RELEASE_URL sum=${ETCD_JOIN_RELEASE_SHA256:-}
+	if [ -z "$sum" ]; then
+		file=etcd-${from##*/}-linux-$(uname -m | sed 's/x86_/amd/;s/aarch/arm/').tar.gz
+		sum=$(download 99 "$from/SHA256SUMS" - --proto =https --max-time 900 | sed -n "s/  $file$//p")
+		from=$from/$file
+	fi
+	download 2097152 "$from" "$work/archive" --proto =https --max-time 900
+	printf '%s  %s\n' "$sum" "$work/archive" | sha256sum -c - >/dev/null
+	tar -xzof "$work/archive" -C "$work" --strip-components=1
+	chmod 755 "$work"/etcd*
+	"$work/etcd" --version >/dev/null
+	sync
+	for program in etcdctl etcdutl etcd; do
+		[ ! -e "$work/$program" ] || mv -f "$work/$program" "$bin/"
+	done
+	exit
+	;;
+'') ;;
+*) exit 78 ;;
+esac
+
+# The environment is what etcd itself will obey, so it comes first.
+name=${ETCD_NAME:-}
+
+# etcd takes up an existing identity when, and only when, there is a WAL; the
+# rest of the directory is made by starts that failed, too.
+data=${ETCD_DATA_DIR:-${name:-default}.etcd}
+wal=${ETCD_WAL_DIR:-$data/member/wal}
+# Marks of a start: see started_here.
+window=${ETCD_JOIN_BOOTSTRAP_WINDOW:-}
+mark=etcd-join-${ETCD_INITIAL_CLUSTER_TOKEN:-}-$window
+if [ -d "$wal" ]; then
+	readable "$wal"
+	for file in "$wal"/*.wal; do
+		[ ! -e "$file" ] || kept=$file
+	done
+elif [ -d "$data" ]; then
+	readable "$data"
+	[ ! -d "$data/member" ] || readable "$data/member"
+fi
+end_restore
+# URLs may contain [ ].
+set -f
+
+command -v curl >/dev/null || later "curl is not on PATH"
+case $name in
+'') later "ETCD_NAME is not set" ;;
+*[!A-Za-z0-9._:@%+~-]*) never "ETCD_NAME has characters that ETCD_INITIAL_CLUSTER cannot hold" ;;
+esac
+OWN_NAME=$name
+OWN_RAW=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | tr -d ' \t')
+OWN=$(printf '%s\n' "${ETCD_INITIAL_ADVERTISE_PEER_URLS:-}" | urls | sort | tr '\n' ',')
+OWN=${OWN%,}
+export OWN_NAME OWN_RAW OWN
+[ -n "$OWN" ] || later "ETCD_INITIAL_ADVERTISE_PEER_URLS is not set"
+
+initial_urls=$(printf '%s\n' "${ETCD_INITIAL_CLUSTER:-}" | tr ',' '\n' | sed 's/^[^=]*=//')
+peers=$(others "${ETCD_JOIN_PEERS:-}" "$initial_urls")
+# The peers of the environment. Answers name more, which are asked too.
+TOLD=$peers
+export TOLD
+
+# How an initial member was told to find the others. One whose environment
+# already says "existing" holds what an earlier run printed: it was added.
+bootstrap=none
+founder=0
+[ -n "$kept" ] || [ "${ETCD_INITIAL_CLUSTER_STATE:-new}" != new ] || founder=1
+find_registry
+if [ "$founder/$bootstrap" = 1/none ]; then
+	bootstrap=static
+	[ -n "${ETCD_INITIAL_CLUSTER:-}" ] || later "an initial member needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
+fi
+
+[ "$bootstrap" != none ] || [ -n "$peers" ] || later "ETCD_JOIN_PEERS is not set"
+
+rounds=0
+targets=$peers
+heard=
+found=
+clock() {
+	now=$(date +%s)
+	# Without a clock, one round.
+	case $now in '' | *[!0-9]*) now=0 rounds=180 ;; esac
+}
+clock
+# One run leaves room for the start of etcd in the 90 seconds of systemd.
+deadline=$((now + 45))
+# The pause of one that can only wait for a change of the cluster.
+grow=1
+slower() {
+	pause=$grow
+	[ "$grow" = 16 ] || grow=$((grow * 2))
+}
+again() {
+	# At least two rounds, however long one took, and not for ever, even if the
+	# clock is set back.
+	clock
+	[ "$rounds" -lt 2 ] || [ "$now" -le "$deadline" ] || exit 75
+	[ "$rounds" -lt 180 ] || exit 75
+	sleep "$pause" 2>/dev/null || sleep 1
+}
+
+# A member that has its data starts, unless it was removed: such a start ends at
+# once, and would be tried again and again. A majority of the others must not
+# list its ID, and one of them must refuse it in the cluster as etcd refuses the
+# connections of a removed member (410). Lists alone can be old for a moment: a
+# member that starts lists what it reads of its log. The IDs stand in the log,
+# in the protocol buffer of its second record. If the cluster lists a learner with
+# our URLs that has not run, it starts, and the old data is renamed.
+if [ -n "$kept" ]; then
+	# shellcheck disable=SC2046 # two words
+	set -- $(od -An -v -tu1 -N 512 "$kept" 2>/dev/null | awk '
+		function number(   bits, x, byte, i, hex) {
+			do {
+				byte = x = b[p++]
+				for (i = 0; i < 7; i++) { bits = bits x % 2; x = int(x / 2) }
+			} while (byte > 127)
+			for (; bits ~ /1/; bits = substr(bits, 5))
+				hex = substr("0123456789abcdef", substr(bits, 1, 1) + 2 * substr(bits, 2, 1) + 4 * substr(bits, 3, 1) + 8 * substr(bits, 4, 1) + 1, 1) hex
+			return hex
+		}
+		{ for (i = 1; i <= NF; i++) b[n++] = $i }
+		END { p = b[0] + b[7] % 8 + 19; number(); p += 3; id = number(); p++; print id, number() }')
+	DATA_ID=$(printf %u "0x${1:-0}")
+	export DATA_ID
+	while :; do
+		rounds=$((rounds + 1))
+		removed=
+		for patience in 0.3 0.8; do
+			targets=$peers
+			listen
+			peers=$more
+			case $known$verdict in
+			1*) exit 0 ;;
+			absent* | ran | join* | vote* | 'wait not'*) ;;
+			*) continue ;;
+			esac
+			for peer in $heard; do
+				case " $TOLD " in *" $peer "*) ;; *) continue ;; esac
+				case $(fetch_peer -H "X-Etcd-Cluster-ID: ${2:-}" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
+				'HTTP/1.1 410'*) removed=1 && break 2 ;;
+				esac
+			done
+		done
+		case $removed$verdict in
+		1join*)
+			# The log makes a directory the data of a member: it goes last.
+			mv "$data/member" "$data/removed-$1"
+			[ ! -e "$kept" ] || mv "$wal" "$data/removed-$1/wal" && join
+			say "cannot move $data"
+			;;
+		1*) say "$name ($OWN) was removed from the cluster: replace the member" ;;
+		*) exit 0 ;;
+		esac
+		slower
+		again
+	done
+fi
+while :; do
+	pause=0.25
+	ask_registry
+	rounds=$((rounds + 1))
+	listen
+	if [ "$more" != "$peers" ]; then
+		peers=$more
+		targets=$peers
+		continue
+	fi
+	targets=$peers
+	patience=2
+	was=$found
+	found=
+	why_not=${verdict#* }
+	trust_registry
+	case $verdict in
+	ran)
+		why_not="$name ($OWN) has run before and its data is gone from $data: replace the member"
+		slower
+		;;
+	"vote "*)
+		found=$verdict
+		why_not="not added yet"
+		if ! started_here && [ "$was" = "$verdict" ]; then
+			mark_start
+			join
+		fi
+		;;
+	"join "*)
+		join
+		;;
+	"absent "*)
+		# One that hangs must not hold up the news of the others: ask it now
+		# and then, and not for long.
+		patience=1
+		if [ $((rounds % 8)) = 0 ]; then
+			patience=0.5
+		else
+			targets=$(others "$heard")
+		fi
+		;;
+	"forming "*)
+		why_not="the peers have not formed their cluster yet"
+		[ "$founder" = 0 ] || found "forming/${verdict#forming }"
+		;;
+	"silent "*)
+		why_not="no peer answers: $why_not"
+		[ "$founder" = 0 ] || found silent
+		;;
+	esac
+	say "${why_not:-no answer can be read}"
+	again
+done
