@@ -75,7 +75,7 @@ var mistakes = []mistake{
 	{"the apply of a restore asks nothing (N1)", "provider/cluster/giveup.go", "r.ask(ctx, does.lost, true, diags)", "", "TestRestoreBehindClosedTunnels"},
 	{"a statement needs no silence (N2)", "membership/giveup.go", "case proof == provesServer && stated:", "case false:", "TestRestores/a_restore_with"},
 	{"a later plan of a restore asks nothing (N2)", "provider/cluster/giveup.go", "now.gone(), out.action\n", "now.gone(), out.action\n\t\tout.lost.Unasked = true\n", "TestRestores/a_restore_is_withdrawn"},
-	{"a name that is taken out of gone stays stated (N2)", "provider/cluster/giveup.go", "= !takenOut,", "= true || takenOut,", "TestFoundGames/a_restore"},
+	{"a name that is taken out of gone stays stated (N2)", "provider/cluster/giveup.go", "= !takenOut,", "= true || takenOut,", "TestFoundGames/a_restore_goes_on"},
 	{"a rebuild that nobody followed is carried out for ever", "membership/queue.go", "reason == NodesNext || reason == NodesUnobserved {", "reason != NodesUnobserved {", "TestFoundGames/a_rebuild"},
 	{"a restore keeps nothing to go back to (N2)", "provider/cluster/giveup.go", "kept = beforeOf(ctx, does.state, does.lost, diags)", "kept.Lost = does.lost", "TestRestores/a_restore_is_withdrawn"},
 	{"a restore cannot be withdrawn (N2)", "membership/restore.go", "return RestoreWithdrawn, \"\"", "return RestoreNothing, \"\"", "TestRestores/a_restore_is_withdrawn"},
