@@ -90,6 +90,7 @@ var mistakes = []mistake{
 	{"the member that leaves counts", "membership/remove.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)", "TestRules/C1_"},
 	{"a member that was added by hand is taken over", "membership/identify.go", "case m.Learner && abandoned(m, r.Abandoned):", "case m.Learner:", "../membership TestDecisions"},
 	{"a removal is forced on any error", "reconfigure/leave.go", "if err != nil && undecidable(err) {\n\t\tout, err = e.forgetIfLost(ctx, r, out, err)", "if err != nil {\n\t\tout, err = Removal{Forgotten: err}, nil", "TestRules/C1_"},
+	{"the quorum is asked once", "reconfigure/lock.go", "return errLockJustTaken", "return nil", "TestSearch"},
 	{"a node is rebuilt beside an unhealthy one", "membership/queue.go", "case len(unhealthy) > 0:", "case false:", "../membership TestDecisions"},
 	{"a wiped member starts (C8)", "joinscript/rules/rules.go", "fresh := me != nil && !me.Started", "fresh := me != nil", "../joinscript/rules TestDecide"},
 	{"a learner that is added anew ends a turn (C13)", "reconfigure/leave.go", "!l.req.Replacement && !l.req.KeepRecord &&", "!l.req.Replacement &&", "TestFoundGames/a_turn"},
@@ -132,7 +133,7 @@ var searched = []string{
 	"nodes on their way do not count", "a dead learner is promoted", "the member that leaves counts", "a member that was added by hand is taken over",
 	"what is no member is silence (N1)", "another cluster's backup replaces a backup (N3)", "a removal is forced on any error",
 	"a member with a pending change counts (N4)", "a wiped member starts (C8)",
-	"a node is rebuilt beside an unhealthy one", "turns do not count (C13)",
+	"a node is rebuilt beside an unhealthy one", "turns do not count (C13)", "the quorum is asked once",
 }
 
 // Each mistake is still one that the code can have.
