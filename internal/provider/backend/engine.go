@@ -36,8 +36,7 @@ type Cluster struct {
 func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	settings := b.Settings
 	if len(endpoints) > 0 {
-		// In one order, because resources that have the same endpoints share what follows.
-		parsed, err := connection.ParseEndpoints(slices.Compact(slices.Sorted(slices.Values(endpoints))), settings.TLS != nil)
+		parsed, err := connection.ParseEndpoints(endpoints, settings.TLS != nil)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +65,8 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 // Of is [Backend.At] for the cluster with an ID, 0 if it is not known. Resources of one
 // cluster share it, and with it their observations, whichever endpoints each of them has.
 func (b *Backend) Of(id membership.ClusterID, endpoints []string, diags *diag.Diagnostics) (*Cluster, error) {
-	c, err := b.At(endpoints, diags)
+	slices.Sort(endpoints)
+	c, err := b.At(slices.Compact(endpoints), diags)
 	if err != nil || id == 0 {
 		return c, err
 	}

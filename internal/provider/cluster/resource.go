@@ -53,7 +53,8 @@ func (r *Resource) Metadata(ctx context.Context, req resource.MetadataRequest, r
 // the context in which the credentials may go to the former.
 func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagnostics) (context.Context, *backend.Cluster, error) {
 	ctx = connection.Naming(ctx, nodes...)
-	c, err := r.Backend.At(append(slices.Clone(nodes), r.Backend.Settings.Endpoints...), diags)
+	// In one order, because resources that have the same endpoints share what they observe.
+	c, err := r.Backend.At(append(slices.Compact(slices.Sorted(slices.Values(nodes))), r.Backend.Settings.Endpoints...), diags)
 	return ctx, c, err
 }
 
