@@ -218,12 +218,13 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 	for name, w := range want {
 		p.wanted[name] = w.NodeValues
 	}
-	nodes := state.inState(ctx, diags)
-	for i, n := range nodes {
-		if former, ok := p.former[n.Name]; ok {
-			was := built(ctx, n.Name, former, diags)
-			nodes[i].Former = &was
+	var nodes []membership.Node
+	for _, name := range slices.Sorted(maps.Keys(p.has)) {
+		n := built(ctx, name, p.has[name], diags)
+		if former, ok := p.former[name]; ok {
+			n.Former = new(built(ctx, name, former, diags))
 		}
+		nodes = append(nodes, n)
 	}
 	p.NodesPlan = membership.PlanNodes(p.wanted, nodes, stored.NodesHealth)
 	for _, name := range p.TakenBack {
