@@ -151,8 +151,12 @@ func saidBy(err error) (all said) {
 	return cmp.Or(meanings[kind].said, aServer)
 }
 
-// isSilent reports whether an error of an endpoint shows no server.
-func isSilent(err error) bool { return saidBy(err)&^silence == 0 }
+// isSilent reports whether an error of an endpoint shows no server. It shows nothing if
+// nobody was asked.
+func isSilent(err error) bool {
+	all := saidBy(err)
+	return all != 0 && all&^silence == 0
+}
 
 // Hopeless reports whether waiting cannot help: all endpoints that answered refuse the
 // provider, or no endpoint may be asked.

@@ -155,6 +155,9 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			t.Errorf("%q beside a refused connection: %v", kind, MayServe(gone))
 		}
 	}
+	if isSilent(&connection.Unreachable{}) {
+		t.Error("it is silent although nobody was asked")
+	}
 	list, strong := memberList{cluster: 7, from: 3}, memberList{cluster: 7, from: 3, quorum: true}
 	status := func(cluster uint64, learner bool) *clientv3.StatusResponse {
 		return (*clientv3.StatusResponse)(&pb.StatusResponse{Header: &pb.ResponseHeader{ClusterId: cluster, MemberId: 3}, IsLearner: learner})
