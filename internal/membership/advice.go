@@ -16,6 +16,11 @@ const (
 	EvenVoters Code = "even number of voters"
 	// MixedVersions: the members that answer run different versions.
 	MixedVersions Code = "mixed versions"
+	// KnownDefects: the others run a version with defects that endanger data or processes,
+	// see [DefectsOf].
+	KnownDefects Code = "known defects"
+	// KnownBypasses: the others run a version that lets clients pass etcd's permissions.
+	KnownBypasses Code = "known bypasses"
 )
 
 // Healthy reports whether everything is observed to be in order: a confirmed
@@ -65,8 +70,9 @@ func (s Snapshot) Witness() MemberID {
 // Advise returns what the operator should know about a cluster for which no
 // change is requested, the most urgent first. before is an earlier observation of
 // the same cluster, or its zero value. seen holds the connections to the others
-// of one member, preferably the leader; it is nil if they are not known.
-func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
+// of one member, preferably the leader; it is nil if they are not known. authenticated is
+// true if the cluster is known to have authentication.
+func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated bool) []Warning {
 	var out []Warning
 	say := func(c Code, f Facts) { out = append(out, Warning{c, f}) }
 	told := func(others []MemberID, c Code) {
@@ -114,7 +120,11 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool) []Warning {
 			say(AlarmRaised, Facts{Others: s.raisedBy(a.Kind), Detail: a.Kind})
 		}
 	}
-	return append(out, s.standingAdvice(ok)...)
+	out = append(out, s.standingAdvice(ok)...)
+	if authenticated {
+		out = append(out, s.knownDefects(KnownBypasses)...)
+	}
+	return append(out, s.knownDefects(KnownDefects)...)
 }
 
 // standingAdvice returns the advice on tolerance, number of voters and versions.

@@ -275,7 +275,7 @@ func versions(t *testing.T, td *datadriven.TestData, s Snapshot) string {
 }
 
 // upgradeCodes are the words for [UpgradeCode].
-var upgradeCodes = [...]string{UpgradeFine: "fine", UpgradeSkips: "skips", UpgradeSkipsBack: "skips back", UpgradeBack: "back", UpgradeDuringDowngrade: "during a downgrade", UpgradeFromBadRelease: "from a bad release"}
+var upgradeCodes = [...]string{UpgradeFine: "fine", UpgradeSkips: "skips", UpgradeSkipsBack: "skips back", UpgradeBack: "back", UpgradeDuringDowngrade: "during a downgrade", UpgradeFromTooOld: "from a release that is too old", UpgradeFromOlder: "from an older release", UpgradeLeavesV2: "leaves the v2 API"}
 
 // ownerships are the records of the arguments of identify, for d.
 var ownerships = map[string]Ownership{
@@ -322,7 +322,7 @@ func advised(s, before Snapshot, seen map[MemberID]bool) string {
 	if w := s.Witness(); w != 0 {
 		out += " witness=" + letter(w)
 	}
-	for _, w := range s.Advise(before, seen) {
+	for _, w := range s.Advise(before, seen, true) {
 		out += "\nwarning: " + string(w.Code)
 		if w.Facts.Subject != 0 {
 			out += fmt.Sprintf(" subject=%s lag=%d", letter(w.Facts.Subject), w.Facts.Lag)

@@ -200,3 +200,40 @@ func TestUnmanaged(t *testing.T) {
 		}
 	}
 }
+
+// What etcd's upgrade guides ask for, at every patch level of a member that stays behind.
+func TestUpgradeFromEveryPatch(t *testing.T) {
+	for patch := range 100 {
+		want5, want6 := UpgradeLeavesV2, UpgradeFine
+		switch {
+		case patch < 26:
+			want5 = UpgradeFromTooOld
+		case patch < 32:
+			want5 = UpgradeFromOlder
+		}
+		if patch < 11 {
+			want6 = UpgradeFromTooOld
+		}
+		for _, tt := range []struct {
+			from, beside, to string
+			want             UpgradeCode
+		}{
+			{fmt.Sprintf("3.5.%d", patch), "3.5.99", "3.6.0", want5},
+			{fmt.Sprintf("3.5.%d-rc.1", patch), "3.5.99", "v3.6.16", want5},
+			{fmt.Sprintf("3.6.%d", patch), "3.6.99", "3.7.0", want6},
+			{fmt.Sprintf("3.4.%d", patch), "3.4.99", "3.5.0", UpgradeFine},
+			{fmt.Sprintf("3.5.%d", patch), "3.6.0", "3.6.0", UpgradeFine}, // begun
+			{fmt.Sprintf("3.6.%d", patch), "3.7.0", "3.7.0", UpgradeFine},
+			{fmt.Sprintf("3.5.%d", patch), "3.5.99", "3.5.35", UpgradeFine},
+		} {
+			s := Snapshot{Members: []Member{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}}, Answers: map[MemberID]Answer{
+				1: {State: Answered, MemberID: 1, Version: tt.from}, 2: {State: Answered, MemberID: 2, Version: tt.beside},
+			}}
+			for _, name := range []string{"a", "b", "new"} {
+				if _, got := checkVersions(s, map[string]string{}, map[string]string{name: tt.to}); got != tt.want {
+					t.Errorf("%s of %s beside %s to %s: %s, want %s", name, tt.from, tt.beside, tt.to, upgradeCodes[got], upgradeCodes[tt.want])
+				}
+			}
+		}
+	}
+}

@@ -16,8 +16,9 @@ type VersionStep struct {
 	Name, From, To string
 	// Members are the members that cause the refusal or the warning.
 	Members []MemberID
-	// Between is the minor version that must come first, if the step skips one,
-	// or the version to which the cluster is being downgraded.
+	// Between is the version that must come first, if the step skips one, or if
+	// etcd wants a later patch release before it; or the version to which the
+	// cluster is being downgraded.
 	Between string
 }
 
@@ -41,16 +42,36 @@ const (
 	// UpgradeDuringDowngrade: the cluster is being downgraded, until every member
 	// is; VersionStep.Members are the members that report it.
 	UpgradeDuringDowngrade
-	// UpgradeFromBadRelease (warning): members run a release from which 3.6
-	// may refuse to start: "too many learner members" (etcd-io/etcd#19557,
-	// etcd-io/etcd#20793).
-	UpgradeFromBadRelease
+	// UpgradeFromTooOld: members run a patch release from which etcd does not
+	// support the step, see [floors].
+	UpgradeFromTooOld
+	// UpgradeFromOlder (warning): members run an earlier patch release than
+	// etcd's upgrade guide asks for.
+	UpgradeFromOlder
+	// UpgradeLeavesV2 (warning): no member runs 3.6 yet, which has no v2 API and
+	// does not start on the data of one.
+	UpgradeLeavesV2
 )
 
 // Refused reports whether the step must not be made.
 func (c UpgradeCode) Refused() bool {
-	return c != UpgradeFine && c != UpgradeFromBadRelease
+	return c != UpgradeFine && c != UpgradeFromOlder && c != UpgradeLeavesV2
 }
+
+// floor are the first patch releases of one minor version from which etcd goes to the next:
+// below least the step is refused, below asked it is warned about.
+type floor struct{ least, asked int }
+
+// floors are by the minor version of 3 that is left.
+//
+// 3.5: before 3.5.26, a lost promotion or a member that was removed may come back in 3.6,
+// and then 3.6 does not start (etcd-io/etcd#19557, etcd-io/etcd#20793,
+// etcd-io/etcd#20967). etcd asks for 3.5.32, the first release whose data 3.6 reads if it
+// ever had the v2 API (https://etcd.io/docs/v3.6/upgrades/upgrade_3_6/).
+//
+// 3.6: before 3.6.11, a member may not work beside one of 3.7
+// (https://etcd.io/docs/v3.7/upgrades/upgrade_3_7/).
+var floors = map[int]floor{5: {26, 32}, 6: {11, 11}}
 
 // checkVersions judges the first step, in order of name, that has a problem. Values
 // that are not versions of etcd pass.
@@ -110,9 +131,26 @@ func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) Upgr
 	case ahead(1):
 		return UpgradeBack
 	}
-	bad := runs(func(m Member, v minor) bool { return v[1] < to[1] && promotionBug(s.Answer(m.ID).Version) != "" })
-	if t.Members = IDs(bad); len(bad) > 0 {
-		return UpgradeFromBadRelease
+	left := runs(func(_ Member, v minor) bool { return v[1] < to[1] })
+	if len(left) < len(running) {
+		return UpgradeFine // begun: the way out is to finish it
+	}
+	last := to[1] - 1
+	before := func(patch int) bool {
+		t.Members = keep(IDs(left), func(id MemberID) bool { return isBefore(s.Answer(id).Version, last, patch) })
+		return len(t.Members) > 0
+	}
+	patch := func(n int) string { return fmt.Sprintf("3.%d.%d", last, n) }
+	switch f := floors[last]; {
+	case before(f.least):
+		t.Between = patch(f.least)
+		return UpgradeFromTooOld
+	case before(f.asked):
+		t.Between = patch(f.asked)
+		return UpgradeFromOlder
+	case to == minor{3, 6}:
+		t.Members = IDs(left)
+		return UpgradeLeavesV2
 	}
 	return UpgradeFine
 }

@@ -17,9 +17,11 @@ import (
 func Advice(w membership.Warning, s membership.Snapshot) string {
 	a := s.Answer(w.Facts.Subject)
 	c := finding{d: membership.Decision{Code: w.Code, Facts: w.Facts}, s: s}
-	return Lines(c.found(map[string]any{
+	more := defects(w.Facts.Detail, w.Code == membership.KnownBypasses)
+	maps.Copy(more, map[string]any{
 		"versions": versions(s), "applied": a.Applied, "term": a.Term, "size": bytes(a.DBSize), "reference": reference(s, w.Facts.Subject),
-	}, advice).Detail)
+	})
+	return Lines(c.found(more, advice).Detail)
 }
 
 var advice = wordings{
@@ -36,6 +38,8 @@ var advice = wordings{
 	membership.ToleranceZero: {{cause: "No further voter may fail. Alive: {alive} of {voters} voters. Quorum: {quorum}."}},
 	membership.EvenVoters:    {{cause: "{voters} voters tolerate the failure of {spare}, the same as {fewer}.", next: "Use an odd number."}},
 	membership.MixedVersions: {{cause: "The members run different versions: {versions}.", next: "Finish the upgrade."}},
+	membership.KnownDefects:  {{cause: "{Others} {runs|run} etcd {detail}, which has known defects: {defects}.", next: "Upgrade to {fixed} or later."}},
+	membership.KnownBypasses: {{cause: "{Others} {runs|run} etcd {detail}, in which permissions can be bypassed: {defects}.", next: "Upgrade to {fixed} or later."}},
 }
 
 func (c finding) someVoterIsDown() bool {

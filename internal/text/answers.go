@@ -106,7 +106,8 @@ func noLogin(err error) string {
 var remedies = map[connection.Kind]string{
 	connection.WrongPassword:    "Check username and password.",
 	connection.AuthRequired:     "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's.",
-	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root).",
+	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root). " +
+		"etcd 3.5.28 to 3.5.31 and 3.6.0 to 3.6.11 also give the status of a member to root only.",
 	connection.NoLogin: "Members run and refuse every login, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
 		"If they are gone for good, " + recoverySteps,
 	connection.StaleToken:   "Apply again: the login is renewed.",

@@ -76,6 +76,10 @@ func TestAdvice(t *testing.T) {
 		{s, membership.EvenVoters, membership.Facts{Voters: 4, Quorum: 3}},
 		{seen(ok, version("3.5.19"), ok), membership.MixedVersions, others(infra1, infra2, infra3)},
 		{s, membership.KnownBadRelease, membership.Facts{Others: []membership.MemberID{infra1, infra2}, Detail: "etcd-io/etcd#19557"}},
+		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.2"}},
+		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.6.0"}},
+		{s, membership.KnownBypasses, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.6.0"}},
+		{s, membership.KnownBypasses, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.35"}},
 		{survivor, membership.SurvivorLeft, membership.Facts{Subject: infra2}},
 		{s, "some other thing", others()},
 	} {
@@ -86,6 +90,21 @@ func TestAdvice(t *testing.T) {
 	}
 	all = append(all, named{"unreadable", Message{"Advice", ClusterUnreachable(errors.New("out of luck"))}})
 	mustBeTexts(t, "advice.txt", all)
+}
+
+// Every defect of every release says what it may do.
+func TestDefectsHaveHarm(t *testing.T) {
+	for release := range 4 * 60 {
+		version := fmt.Sprintf("3.%d.%d", 4+release/60, release%60)
+		for _, bypasses := range []bool{false, true} {
+			has, _ := membership.DefectsOf(version, bypasses)
+			for _, d := range has {
+				if harm[d.Source] == "" {
+					t.Errorf("%s: no text for %s", version, d.Source)
+				}
+			}
+		}
+	}
 }
 
 // Every kind of answer has advice, and no advice is given twice.

@@ -17,7 +17,8 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 		from = "from " + step.From + " to " + step.To
 	}
 	c := finding{name: step.Name, s: s, f: membership.Facts{Others: step.Members}, held: code.Refused()}
-	c.more = map[string]any{"from": from, "to": step.To, "between": step.Between, "minor": minorOf(step.To), "back": minorOf(step.Between), "runs": ""}
+	c.more = map[string]any{"from": from, "to": step.To, "between": step.Between, "minor": minorOf(step.To), "back": minorOf(step.Between), "line": minorOf(step.Between),
+		"page": strings.ReplaceAll(minorOf(step.To), ".", "_"), "runs": ""}
 	if len(step.Members) > 0 {
 		c.more["runs"] = s.Answer(step.Members[0]).Version
 	}
@@ -38,10 +39,18 @@ var upgrades = map[membership.UpgradeCode]words{
 	membership.UpgradeDuringDowngrade: {summary: "Cannot rebuild {name} now",
 		cause: "The cluster is being downgraded to {back}, as {others} {says|say}, and no new member starts in it until every member is downgraded.",
 		next:  "Restart the members that are left with the older etcd, or cancel the downgrade (etcdctl downgrade cancel). Then apply again."},
-	membership.UpgradeFromBadRelease: {summary: "Upgrade from a release with a bug",
-		cause: "{Others} {runs|run} a release that may have lost a promotion, and then {to} refuses to start: \"too many learner members\" (etcd-io/etcd#19557, etcd-io/etcd#20793).",
-		next:  "Set version to 3.5.26 or a later 3.5 first."},
+	membership.UpgradeFromTooOld: {summary: "Cannot change {name} {from}",
+		cause: "{Others} {runs|run} etcd {runs}, and etcd goes to {minor} from {between} or later only: an older member may not start, or may not work beside one of {minor} " +
+			"(https://etcd.io/docs/v{minor}/upgrades/upgrade_{page}/).",
+		next: "Set version to the latest release of {line} first, apply until every member runs it, and then go on."},
+	membership.UpgradeFromOlder: {summary: "Upgrade from an older release",
+		cause: "{Others} {runs|run} etcd {runs}. etcd asks for {between} or later before {minor} (https://etcd.io/docs/v{minor}/upgrades/upgrade_{page}/). " + leavesV2,
+		next:  "Set version to the latest release of {line} first, or go on if no member ever ran with ETCD_ENABLE_V2."},
+	membership.UpgradeLeavesV2: {summary: "The v2 API ends before {minor}", cause: leavesV2,
+		next: "If a member ever ran with ETCD_ENABLE_V2 or --enable-v2, follow https://etcd.io/docs/v{minor}/upgrades/upgrade_{page}/ before you apply."},
 }
+
+const leavesV2 = "A member that has data of the v2 API does not start as {minor}: etcdutl check v2store tells whether a data directory has such data."
 
 // minorOf returns the version without the patch number, as etcdctl expects it.
 func minorOf(version string) string {

@@ -30,6 +30,10 @@ type Cluster struct {
 	views
 }
 
+// HasUser reports whether the provider logs in as a user of the cluster, which then has
+// authentication.
+func (c *Cluster) HasUser() bool { return c.settings.Username != "" }
+
 // Cluster returns the cluster at the given endpoints, or at the provider's own if there
 // are none. The error is [cluster.ErrNoEndpoints], or an [*connection.EndpointError]
 // for an endpoint that is not a URL. Cluster does not connect.

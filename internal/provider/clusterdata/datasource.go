@@ -91,12 +91,14 @@ type look struct {
 	// seen are the connections of one member to the others, requested if a
 	// member does not respond to Terraform.
 	seen map[membership.MemberID]bool
+	// authenticated is true if the cluster is known to have authentication.
+	authenticated bool
 }
 
 // observe observes all members at the same time. It observes them again after a
 // pause if a learner lags, to see whether the learner makes progress.
 func observe(ctx context.Context, c *backend.Cluster) (look, error) {
-	var l look
+	l := look{authenticated: c.HasUser()}
 	var err error
 	if l.now, err = c.View(ctx, 0); err != nil {
 		return l, err

@@ -90,7 +90,7 @@ func fromLook(l look) model {
 	for _, a := range s.Alarms() {
 		m.Alarms = append(m.Alarms, alarmModel{MemberID: hex(a.Member), Alarm: a.Kind})
 	}
-	for _, w := range s.Advise(l.before, l.seen) {
+	for _, w := range s.Advise(l.before, l.seen, l.authenticated) {
 		m.Advice = append(m.Advice, text.Advice(w, s))
 	}
 	return m

@@ -64,8 +64,8 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 			"advice": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
 				MarkdownDescription: "Problems and what to do about them, the most urgent first: a lost quorum and the member to save, members that do not respond or respond as another one, a learner " +
-					"that makes no progress, alarms, no failure tolerance, an even number of voting members, mixed versions, a release with a known bug. Empty without problems. The " +
-					"wording can change between versions of the provider.",
+					"that makes no progress, alarms, no failure tolerance, an even number of voting members, mixed versions, known defects of the versions that respond and the release that has them " +
+					"fixed. If the provider has a `username`, known bypasses of permissions too. Empty without problems. The wording can change between versions of the provider.",
 			},
 		},
 	}

@@ -1,0 +1,63 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// A release that is named as the way out has none of the defects, no patch release before
+// it is without one of those that it is named for, and the releases that were current when
+// the table was written have none but those without a fix.
+func TestDefectsAreFixed(t *testing.T) {
+	for minor := 4; minor <= 8; minor++ {
+		for patch := range 60 {
+			for _, bypasses := range []bool{false, true} {
+				version := fmt.Sprintf("3.%d.%d", minor, patch)
+				has, fixed := DefectsOf(version, bypasses)
+				left, again := DefectsOf(fixed, bypasses)
+				if len(left) > 0 || len(has) == 0 && fixed != version {
+					t.Errorf("%s has %v, fixed in %q, which has %v, fixed in %q", version, has, fixed, left, again)
+				}
+				if later, _ := DefectsOf(fmt.Sprintf("3.%d.%d", minor, patch+1), bypasses); len(later) > len(has) {
+					t.Errorf("the patch release after %s has more defects", version)
+				}
+			}
+		}
+	}
+	for _, version := range []string{"3.5.35", "3.6.16", "3.7.3", "", "3.6", "4.0.0", "2.3.8"} {
+		harm, _ := DefectsOf(version, false)
+		bypasses, _ := DefectsOf(version, true)
+		unfixed := func(d Defect) bool { return d.Source == "etcd-io/etcd#22386" && version == "3.5.35" }
+		if len(harm) > 0 || !slices.ContainsFunc(bypasses, unfixed) && len(bypasses) > 0 {
+			t.Errorf("%q has %v %v", version, harm, bypasses)
+		}
+	}
+}
+
+// The boundaries of one defect of each kind.
+func TestDefects(t *testing.T) {
+	for _, tt := range []struct {
+		source, version string
+		has             bool
+	}{
+		{"etcd-io/etcd#13908", "3.4.0", false}, {"etcd-io/etcd#13908", "3.5.0", true}, {"etcd-io/etcd#13908", "3.5.2", true}, {"etcd-io/etcd#13908", "3.5.3", false},
+		{"etcd-io/etcd#20653", "3.4.37", true}, {"etcd-io/etcd#20653", "3.4.38", false}, {"etcd-io/etcd#20653", "3.5.22", true}, {"etcd-io/etcd#20653", "3.5.23", false},
+		{"etcd-io/etcd#20653", "3.6.4", true}, {"etcd-io/etcd#20653", "3.6.5", false}, {"etcd-io/etcd#20653", "3.7.0", false},
+		{"CVE-2026-33343", "3.5.27", true}, {"CVE-2026-33343", "3.5.28", false}, {"CVE-2026-33343", "3.6.8", true}, {"CVE-2026-33343", "3.6.9", false},
+		{"CVE-2026-44283", "3.5.29", true}, {"CVE-2026-44283", "3.5.30", false}, {"CVE-2026-44283", "3.6.10", true}, {"CVE-2026-44283", "3.6.11", false},
+		{"GHSA-xg4h-6gfc-h4m8", "3.4.99", true}, {"GHSA-xg4h-6gfc-h4m8", "3.5.32", true}, {"GHSA-xg4h-6gfc-h4m8", "3.5.33", false},
+		{"GHSA-xg4h-6gfc-h4m8", "3.6.13", true}, {"GHSA-xg4h-6gfc-h4m8", "3.6.14", false}, {"GHSA-xg4h-6gfc-h4m8", "3.7.0", true}, {"GHSA-xg4h-6gfc-h4m8", "3.7.1", false},
+		{"etcd-io/etcd#22386", "3.5.35", true}, {"etcd-io/etcd#22386", "3.6.0", false},
+		{"etcd-io/etcd#20387", "3.6.3", true}, {"etcd-io/etcd#20387", "3.6.4", false},
+	} {
+		harm, _ := DefectsOf(tt.version, false)
+		bypasses, _ := DefectsOf(tt.version, true)
+		if has := slices.ContainsFunc(append(harm, bypasses...), func(d Defect) bool { return d.Source == tt.source }); has != tt.has {
+			t.Errorf("%s in %s: %t, want %t", tt.source, tt.version, has, tt.has)
+		}
+	}
+}
