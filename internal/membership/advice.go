@@ -36,25 +36,28 @@ func (s Snapshot) FailureTolerance() int {
 	return max(0, len(s.tallyOf(s.Voters(), 0)[alive])-s.Quorum())
 }
 
-// Lag returns how many entries a member that answers is behind the leader. ok is
-// false if a quorum names no leader, or if one of the two did not answer.
-func (s Snapshot) Lag(id MemberID) (entries uint64, ok bool) {
+// Lag returns how many raft entries a member that answers is behind the leader, and how
+// many a learner may be when it is promoted: 1,000, or one per cent of the leader's index
+// if that is more. (The server allows 10 per cent, which may be millions.) ok is false if
+// a quorum names no leader, or if one of the two did not answer.
+func (s Snapshot) Lag(id MemberID) (entries, limit uint64, ok bool) {
 	leader, _, led := s.MajorityLeader()
 	if !led || !s.answers(leader) || !s.answers(id) {
-		return 0, false
+		return 0, 0, false
 	}
-	entries, _ = s.lag(id, leader)
-	return entries, true
+	index := s.Answer(leader).Index
+	return index - min(index, s.Answer(id).Applied), max(1000, index/100), true
 }
 
-// Lagging returns the learners that answer and are too far behind to be promoted,
-// see [maxLag]. Only another observation shows whether they catch up.
-func (s Snapshot) Lagging() []MemberID {
-	return keep(IDs(s.Learners()), func(id MemberID) bool {
-		lag, ok := s.Lag(id)
-		return ok && lag > maxLag(s.Answer(id).Applied+lag)
-	})
+// lags reports whether a member that answers is too far behind to be promoted.
+func (s Snapshot) lags(id MemberID) bool {
+	entries, limit, _ := s.Lag(id)
+	return entries > limit
 }
+
+// Lagging returns the learners that answer and are too far behind to be promoted.
+// Only another observation shows whether they catch up.
+func (s Snapshot) Lagging() []MemberID { return keep(IDs(s.Learners()), s.lags) }
 
 // Witness returns the member to ask for its connections to the others: the leader
 // if it is alive, otherwise any voter that is alive, or 0 if there is none.
@@ -110,8 +113,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated 
 	for _, id := range s.Lagging() {
 		was, now := before.Answer(id), s.Answer(id)
 		if before.ClusterID == s.ClusterID && before.answers(id) && was.Applied == now.Applied {
-			lag, _ := s.Lag(id)
-			say(LearnerStands, Facts{Subject: id, Lag: lag})
+			say(LearnerStands, Facts{Subject: id})
 		}
 	}
 	raised := s.Alarms()

@@ -325,7 +325,7 @@ func advised(s, before Snapshot, seen map[MemberID]bool) string {
 	for _, w := range s.Advise(before, seen, true) {
 		out += "\nwarning: " + string(w.Code)
 		if w.Facts.Subject != 0 {
-			out += fmt.Sprintf(" subject=%s lag=%d", letter(w.Facts.Subject), w.Facts.Lag)
+			out += " subject=" + letter(w.Facts.Subject)
 		}
 		out += showFacts(w.Facts)
 	}
@@ -338,9 +338,6 @@ func showFacts(f Facts) (out string) {
 	}
 	if f.Quorum > 0 {
 		out += fmt.Sprintf(" voters=%d quorum=%d alive=%d", f.Voters, f.Quorum, f.Alive)
-	}
-	if f.MaxLag > 0 {
-		out += fmt.Sprintf(" lag=%d max-lag=%d", f.Lag, f.MaxLag)
 	}
 	if f.Detail != "" {
 		out += fmt.Sprintf(" detail=%q", f.Detail)

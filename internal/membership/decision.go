@@ -124,21 +124,20 @@ type Facts struct {
 	Subject MemberID
 	// Others are the members that the code calls "the others", sorted by ID.
 	Others []MemberID
-	// Voters, Quorum and Alive describe the projection after the change (for
-	// QuorumLost: today): the number of voters, how many of them a quorum needs,
-	// and how many would be alive.
-	Voters, Quorum, Alive int
-	// Lag and MaxLag are in raft entries.
-	Lag, MaxLag uint64
+	// Votes describes the projection after the change (for QuorumLost: today).
+	Votes
 	// Detail is what the code refers to, such as a version, a URL or an issue.
 	Detail string
 	// Turns are replacements that are not over.
 	Turns []Turn
-	// Names are nodes, used if no member list is known.
+	// Names are the members of a [Ruling], and of [DecideGiveUp].
 	Names []string
 	// Problem says what is wrong with the URL in Detail, for BadURL.
 	Problem URLProblem
 }
+
+// Votes are the number of voters, how many of them a quorum needs, and how many are alive.
+type Votes struct{ Voters, Quorum, Alive int }
 
 // of returns the facts with other Others.
 func (f Facts) of(others []MemberID) Facts {

@@ -107,11 +107,10 @@ const (
 // OfPlan are the rules that a plan as a whole breaks. Others are about one member or two.
 var OfPlan = []Code{SecondReplacement, SecondUnobserved, EveryVoterNeeded, TooFewStay, EveryVoterRemoved, ClusterCreated, SecondReaddress, SecondAnnounced}
 
-// Ruling is a rule that is broken. Names are the members that break it, sorted; Entry
-// is one of them.
+// Ruling is a rule that is broken. Facts.Names are the members that break it; Entry is
+// one of them.
 type Ruling struct {
 	Code  Code
-	Names []string
 	Facts Facts
 	Entry Entry
 }
@@ -176,15 +175,20 @@ func (p planned) livingVoter(id MemberID) bool {
 func brokenBy(code Code, f Facts, entries ...Entry) Ruling {
 	r := Ruling{Code: code, Facts: f, Entry: entries[0]}
 	for _, e := range entries {
-		r.Names = append(r.Names, e.Name)
+		r.Facts.Names = append(r.Facts.Names, e.Name)
 		if e.ID != 0 {
 			r.Facts.Others = union(r.Facts.Others, []MemberID{e.ID})
 		}
 	}
-	slices.Sort(r.Names)
-	r.Names = slices.Compact(r.Names)
-	r.Facts.Names = r.Names
+	slices.Sort(r.Facts.Names)
+	r.Facts.Names = slices.Compact(r.Facts.Names)
 	return r
+}
+
+// breaks returns the ruling of a decision about one member.
+func (e Entry) breaks(code Code, f Facts) Ruling {
+	f.Names = []string{e.Name}
+	return Ruling{code, f, e}
 }
 
 // replacements: at most one living voter is replaced, not one of one or two (the
@@ -195,7 +199,7 @@ func replacements(p planned) (out []Ruling) {
 	if p.Snapshot == nil || len(replaced) == 0 {
 		return nil
 	}
-	f := Facts{Voters: len(p.Snapshot.Voters()), Quorum: p.Snapshot.Quorum()}
+	f := Facts{Votes: Votes{Voters: len(p.Snapshot.Voters()), Quorum: p.Snapshot.Quorum()}}
 	if len(replaced) > 1 {
 		out = append(out, brokenBy(SecondReplacement, f, replaced...))
 	}
@@ -207,7 +211,7 @@ func replacements(p planned) (out []Ruling) {
 		place := DecidePlace(*p.Snapshot, RemoveRequest{ID: e.ID, Replacement: true}, nil)
 		for _, d := range []Decision{p.Snapshot.turnOf(m, p.Turns), p.Snapshot.othersActive(m, nil), place} {
 			if d.Verdict == Refuse {
-				out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+				out = append(out, e.breaks(d.Code, d.Facts))
 			}
 		}
 	}
@@ -226,7 +230,7 @@ func unobserved(p planned) (out []Ruling) {
 	}
 	for _, e := range replaced {
 		if e.Initial > 0 && Quorum(e.Initial) == e.Initial {
-			out = append(out, brokenBy(NeededUnobserved, Facts{Voters: e.Initial}, e))
+			out = append(out, brokenBy(NeededUnobserved, Facts{Votes: Votes{Voters: e.Initial}}, e))
 		}
 	}
 	for _, e := range p.with(Created) {
@@ -244,7 +248,7 @@ func removals(p planned) (out []Ruling) {
 		return nil
 	}
 	voters, removed := p.Snapshot.Voters(), p.with(Removed)
-	f := Facts{Voters: len(voters), Quorum: p.Snapshot.Quorum()}
+	f := Facts{Votes: Votes{Voters: len(voters), Quorum: p.Snapshot.Quorum()}}
 	lost := p.living(Removed, Replaced)
 	f.Alive = len(slices.DeleteFunc(slices.Clone(voters), func(m Member) bool {
 		return p.Snapshot.provenDead(m) || p.Snapshot.isPending(m.ID) || slices.ContainsFunc(lost, func(e Entry) bool { return e.ID == m.ID })
@@ -285,7 +289,7 @@ func twice(p planned) (out []Ruling) {
 			continue
 		}
 		if d := p.Snapshot.oneAtATime(e.ID, e.After.PeerURLs); d.Verdict != Go {
-			out = append(out, Ruling{d.Code, []string{e.Name}, d.Facts, e})
+			out = append(out, e.breaks(d.Code, d.Facts))
 		}
 	}
 	if waiting := keep(p.entries, func(e Entry) bool { return e.Effect == Created && e.Learner && e.Announced }); len(waiting) > 1 {
@@ -315,7 +319,7 @@ func newcomers(p planned) (out []Ruling) {
 			e.Found = Identity{Code: AlreadyMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}}
 		}
 		if e.Found.Code != "" {
-			out = append(out, Ruling{e.Found.Code, []string{e.Name}, e.Found.Facts, e})
+			out = append(out, e.breaks(e.Found.Code, e.Found.Facts))
 		}
 	}
 	return out

@@ -68,7 +68,7 @@ func as(e Entry, change func(*Entry)) Entry {
 func rulings(broken []Ruling) string {
 	names := map[Code][]string{}
 	for _, r := range broken {
-		names[r.Code] = append(names[r.Code], r.Names...)
+		names[r.Code] = append(names[r.Code], r.Facts.Names...)
 	}
 	var out []string
 	for _, code := range slices.Sorted(maps.Keys(names)) {
@@ -286,7 +286,7 @@ func TestEntriesComeInAnyOrder(t *testing.T) {
 func judged(entries []Entry, known Known) map[Code][]string {
 	out := map[Code][]string{}
 	for _, r := range Judge(entries, known) {
-		out[r.Code] = append(out[r.Code], r.Names...)
+		out[r.Code] = append(out[r.Code], r.Facts.Names...)
 	}
 	return out
 }

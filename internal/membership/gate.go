@@ -85,7 +85,7 @@ func reach(quorum, count, may int) voteResult {
 // project returns the facts of a change that results in that many voters, of
 // which the tally has those alive, and whether they have a quorum.
 func (t tally) project(subject MemberID, voters int) (Facts, voteResult) {
-	f := Facts{Subject: subject, Voters: voters, Quorum: Quorum(voters), Alive: len(t[alive])}
+	f := Facts{Subject: subject, Votes: Votes{voters, Quorum(voters), len(t[alive])}}
 	return f, reach(f.Quorum, f.Alive, len(t[unprobed]))
 }
 
@@ -152,7 +152,7 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 	case s.Linearizable:
 		return Decision{Verdict: Go}
 	case len(s.Dissent) > 0:
-		return wait(ListsDiffer, Facts{Subject: subject, Others: s.Dissent, Voters: today.Voters, Quorum: today.Quorum})
+		return wait(ListsDiffer, today.of(s.Dissent))
 	default:
 		return wait(ListMoved, Facts{Subject: subject})
 	}

@@ -105,9 +105,8 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	}
 	voters := s.Voters()
 	for _, v := range voters {
-		f := Facts{Subject: v.ID}
-		if f.Lag, f.MaxLag = s.lag(v.ID, leader); f.Lag > f.MaxLag {
-			return wait(Lagging, f)
+		if s.lags(v.ID) {
+			return wait(Lagging, Facts{Subject: v.ID})
 		}
 	}
 	f, quorum := s.tallyOf(voters, m.ID).project(m.ID, len(voters))

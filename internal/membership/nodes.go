@@ -74,9 +74,8 @@ type NodesPlan struct {
 	// Others are the nodes that Reason is about, by name, or members without a name
 	// by their IDs, sorted.
 	Others []string
-	// Voters are today's voters, Alive those that would stay alive; see
-	// [NodesBelowQuorum].
-	Voters, Alive, Quorum int
+	// Votes are today's voters, and those that would stay alive; see [NodesBelowQuorum].
+	Votes
 	// DeadLearners and Deviating are for warnings: started learners that do not
 	// answer, if a node is rebuilt, and nodes whose members answer another version.
 	DeadLearners, Deviating []string
@@ -132,14 +131,14 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 	p.Step, p.Upgrade = q.checkVersion(due)
 	slices.SortFunc(due, func(a, b Node) int { return cmp.Or(q.rank(a)-q.rank(b), cmp.Compare(a.Name, b.Name)) })
 	for i, n := range due {
-		reason, others, f := q.mayRebuild(n)
+		reason, others, votes := q.mayRebuild(n)
 		if reason == NodesNext {
 			p.rebuild(n, wanted[n.Name], health)
 			due = slices.Delete(due, i, i+1)
 			break
 		}
 		if i == 0 {
-			p.Reason, p.Others, p.Voters, p.Alive, p.Quorum = reason, others, f.Voters, f.Alive, f.Quorum
+			p.Reason, p.Others, p.Votes = reason, others, votes
 		}
 	}
 	for _, n := range due {

@@ -3,11 +3,6 @@
 
 package membership
 
-// maxLag returns how far behind the leader a learner may be when it is
-// promoted, in raft entries: 1,000, or one per cent of the leader's index if that
-// is more. (The server allows 10 per cent, which may be millions.)
-func maxLag(leaderIndex uint64) uint64 { return max(1000, leaderIndex/100) }
-
 // DecidePromote decides whether a learner may be promoted now. The server does not
 // check whether the learner is alive: every version promotes a learner that was killed
 // seconds before, and from one voter to two that loses the quorum permanently. So
@@ -63,7 +58,7 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	default:
 		return wait(t.goneCode(), f.of(t.gone()))
 	}
-	if f.Lag, f.MaxLag = s.lag(r.ID, leader); f.Lag > f.MaxLag {
+	if s.lags(r.ID) {
 		return wait(Lagging, f)
 	}
 	b := r.Before
@@ -71,7 +66,6 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 		b.Leader != leader || b.Term != term || b.Applied >= a.Applied {
 		return wait(Unconfirmed, f)
 	}
-	f.Lag, f.MaxLag = 0, 0
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(t, f)}
 }
 
@@ -96,13 +90,6 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 	default:
 		return Decision{Verdict: Go}
 	}
-}
-
-// lag returns how many entries a member is behind the leader, and how many it may
-// be behind.
-func (s Snapshot) lag(id, leader MemberID) (entries, limit uint64) {
-	index := s.Answer(leader).Index
-	return index - min(index, s.Answer(id).Applied), maxLag(index)
 }
 
 // voteConfirmed decides whether a member that the list calls a voter answers as a

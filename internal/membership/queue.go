@@ -65,8 +65,8 @@ func (q queue) onTheWay(n Node) bool {
 //  6. No other node is on its way.
 //  7. No other member answers another version than its node has. Its image decides
 //     the version then, and the next image would have the same fault.
-func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
-	var f Facts
+func (q queue) mayRebuild(n Node) (NodesReason, []string, Votes) {
+	var f Votes
 	own := q.health.of(n.Name)
 	for _, e := range q.health.Members {
 		if e.Voter {
@@ -83,9 +83,9 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Facts) {
 	onTheWay, deviating := q.names(n, q.onTheWay), q.names(n, q.health.deviates)
 	switch {
 	case !q.health.Observed:
-		return NodesUnobserved, nil, Facts{}
+		return NodesUnobserved, nil, Votes{}
 	case len(unseen) > 0:
-		return NodesUnobserved, unseen, Facts{}
+		return NodesUnobserved, unseen, Votes{}
 	case f.Alive < f.Quorum && own.Voter && own.Alive && f.Voters < 3:
 		return NodesTooFew, nil, f
 	case f.Alive < f.Quorum:

@@ -108,7 +108,7 @@ var mistakes = []mistake{
 	{"learner believed as leader", "membership/quorum.go", "listed && !m.Learner {", "listed && m.ID != 0 {", "../membership TestEveryCluster/[1-4]"},
 	{"learner that never started promoted", "membership/promote.go", "case !m.Started():", "case false:", "../membership TestEveryCluster/[1-4]"},
 	{"learner of another term promoted", "membership/promote.go", "|| a.Term != term:", "&& a.Term != term:", "../membership TestEveryCluster/[1-4]"},
-	{"lagging learner promoted", "membership/promote.go", "f.Lag > f.MaxLag {", "false {", "../membership TestEveryCluster/[1-4]"},
+	{"lagging learner promoted", "membership/promote.go", "s.lags(r.ID) {", "false {", "../membership TestEveryCluster/[1-4]"},
 	{"learner promoted at first sight", "membership/promote.go", "b := r.Before", "b := a\n\tb.Applied--", "../membership TestEveryCluster/[1-4]"},
 	{"learner that calls itself a voter promoted", "membership/promote.go", "case !a.Learner:", "case false:", "../membership TestEveryCluster/[1-4]"},
 	{"own absence not counted at an update", "membership/update.go", "rest := s.tallyOf(voters, r.ID)", "rest := s.tallyOf(voters, 0)", "../membership TestEveryCluster/[1-4]"},

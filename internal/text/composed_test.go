@@ -56,9 +56,9 @@ func TestAdvice(t *testing.T) {
 		code membership.Code
 		f    membership.Facts
 	}{
-		{s, membership.QuorumLost, membership.Facts{Voters: 1, Quorum: 1, Others: []membership.MemberID{infra3}}},
-		{s, membership.QuorumLost, membership.Facts{Voters: 3, Quorum: 2, Others: []membership.MemberID{infra2, infra3}}},
-		{s, membership.NoLeader, membership.Facts{Voters: 3, Quorum: 2}},
+		{s, membership.QuorumLost, membership.Facts{Votes: membership.Votes{Voters: 1, Quorum: 1}, Others: []membership.MemberID{infra3}}},
+		{s, membership.QuorumLost, membership.Facts{Votes: membership.Votes{Voters: 3, Quorum: 2}, Others: []membership.MemberID{infra2, infra3}}},
+		{s, membership.NoLeader, membership.Facts{Votes: membership.Votes{Voters: 3, Quorum: 2}}},
 		{s, membership.MixedClusters, others()},
 		{s, membership.ListMoved, others()},
 		{s, membership.NotProbed, others(infra3)},
@@ -68,12 +68,12 @@ func TestAdvice(t *testing.T) {
 		{seen(ok, silent, unstarted), membership.MemberUnstarted, others(infra3)},
 		{seen(ok, ok, unstarted), membership.MemberUnstarted, others(infra3)},
 		{s, membership.MemberDown, others(9)},
-		{s, membership.LearnerStands, membership.Facts{Subject: infra3, Lag: 5000}},
+		{seen(ahead, ok, ok), membership.LearnerStands, membership.Facts{Subject: infra3}},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1, infra3}, Detail: "NOSPACE"}},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "CORRUPT"}},
 		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "OTHER"}},
-		{s, membership.ToleranceZero, membership.Facts{Voters: 3, Quorum: 2, Alive: 2}},
-		{s, membership.EvenVoters, membership.Facts{Voters: 4, Quorum: 3}},
+		{s, membership.ToleranceZero, membership.Facts{Votes: membership.Votes{Voters: 3, Quorum: 2, Alive: 2}}},
+		{s, membership.EvenVoters, membership.Facts{Votes: membership.Votes{Voters: 4, Quorum: 3}}},
 		{seen(ok, version("3.5.19"), ok), membership.MixedVersions, others(infra1, infra2, infra3)},
 		{s, membership.KnownBadRelease, membership.Facts{Others: []membership.MemberID{infra1, infra2}, Detail: "etcd-io/etcd#19557"}},
 		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.2"}},
@@ -122,7 +122,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestMaintenance(t *testing.T) {
-	s := seen(ok, ok, silent)
+	s := seen(ahead, ok, silent)
 	lost := seen(silent, ok, silent)
 	lost.Linearizable = false
 	var all []named
@@ -134,9 +134,9 @@ func TestMaintenance(t *testing.T) {
 		{membership.NotMember, membership.Facts{Subject: 9}},
 		{membership.LearnerUnserved, membership.Facts{Subject: infra2}},
 		{membership.NotAlive, membership.Facts{Subject: infra3}},
-		{membership.Lagging, membership.Facts{Subject: infra2, Lag: 5000, MaxLag: 1000}},
+		{membership.Lagging, membership.Facts{Subject: infra2}},
 		{membership.OthersNotActive, membership.Facts{Subject: infra1, Others: []membership.MemberID{infra3}}},
-		{membership.Interrupts, membership.Facts{Subject: infra1, Voters: 2, Quorum: 2, Alive: 1}},
+		{membership.Interrupts, membership.Facts{Subject: infra1, Votes: membership.Votes{Voters: 2, Quorum: 2, Alive: 1}}},
 		{membership.ListMoved, membership.Facts{}},
 	} {
 		add(string(c.code), &reconfigure.Refusal{Decision: membership.Decision{Code: c.code, Facts: c.f}, Snapshot: s})
@@ -267,14 +267,14 @@ func TestPlanRules(t *testing.T) {
 	slices.Sort(codes)
 	var all []named
 	for _, code := range codes {
-		f := membership.Facts{Subject: infra1, Others: []membership.MemberID{infra2}}
+		f := membership.Facts{Subject: infra1, Others: []membership.MemberID{infra2}, Names: []string{"infra1", "infra2"}}
 		switch code {
 		case membership.TurnOfAnother:
 			f.Turns = []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host", Key: "/_terraform/etcd/1f/turns/d; reboot"}}
 		case membership.EveryVoterRemoved:
 			f.Others = []membership.MemberID{infra1, infra2}
 		}
-		text := PlanRule(membership.Ruling{Code: code, Names: []string{"infra1", "infra2"}, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(ok, silent))
+		text := PlanRule(membership.Ruling{Code: code, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(ok, silent))
 		if !strings.Contains(text.Detail, "infra1") {
 			t.Errorf("%s: %q", code, text.Detail)
 		}

@@ -94,8 +94,9 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		state = sprintf("was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, r.PeerURLs)
 	case i.Stalled:
+		lag, _, _ := i.Snapshot.Lag(i.Member.ID)
 		state = sprintf("has started and shows no progress for %s: it is %d entries behind the leader. It stays a learner. "+
-			"Look at its log, its disk and its network.", reconfigure.StallTimeout, i.Decision.Facts.Lag)
+			"Look at its log, its disk and its network.", reconfigure.StallTimeout, lag)
 	default:
 		state = "has started and was not promoted; it stays a learner. " +
 			last(reconfigure.ActionPromote, "The time allowed for it ran out before the members had answered: ", "The last reason: ")

@@ -22,8 +22,7 @@ const (
 // PlanRule returns the text of a rule that a plan breaks. s is what was observed of the
 // cluster, if anything.
 func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
-	r.Facts.Names = r.Names
-	c := finding{name: r.Names[0], f: r.Facts, s: s, d: membership.Decision{Code: r.Code}, held: r.Code != membership.EveryVoterRemoved}
+	c := finding{name: r.Facts.Names[0], f: r.Facts, s: s, d: membership.Decision{Code: r.Code}, held: r.Code != membership.EveryVoterRemoved}
 	c.more = map[string]any{"cluster": r.Entry.Cluster}
 	t := c.text(planRules)
 	switch _, ok := planRules[r.Code]; {

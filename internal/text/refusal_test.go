@@ -38,6 +38,8 @@ func seen(changes ...sight) membership.Snapshot {
 
 func ok(*membership.Member, *membership.Answer) {}
 
+func ahead(_ *membership.Member, a *membership.Answer) { a.Index = 5500 }
+
 func silent(_ *membership.Member, a *membership.Answer) {
 	*a = membership.Answer{State: membership.Silent, Endpoint: a.Endpoint, Detail: "connection refused"}
 }

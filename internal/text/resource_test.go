@@ -27,7 +27,7 @@ func TestResourceTexts(t *testing.T) {
 	snap := func(ms ...membership.Member) membership.Snapshot {
 		s := membership.Snapshot{ClusterID: 0xc1, Members: ms, Answers: map[membership.MemberID]membership.Answer{}}
 		for _, m := range ms {
-			s.Answers[m.ID] = membership.Answer{State: membership.Answered, MemberID: m.ID, ClusterID: 0xc1, Leader: 0xa1, Term: 2, ReadOK: true}
+			s.Answers[m.ID] = membership.Answer{State: membership.Answered, MemberID: m.ID, ClusterID: 0xc1, Leader: 0xa1, Term: 2, Index: 52000, ReadOK: true}
 		}
 		return s
 	}
@@ -46,7 +46,7 @@ func TestResourceTexts(t *testing.T) {
 		}
 	}
 	request := reconfigure.JoinRequest{Name: "d", PeerURLs: []string{peer}}
-	lagging := membership.Decision{Verdict: membership.Wait, Code: membership.Lagging, Facts: membership.Facts{Subject: 0xd4, Lag: 52000, MaxLag: 1000}}
+	lagging := membership.Decision{Verdict: membership.Wait, Code: membership.Lagging, Facts: membership.Facts{Subject: 0xd4}}
 	slot := membership.Decision{Verdict: membership.Wait, Code: membership.LearnerSlotTaken, Facts: membership.Facts{Others: []membership.MemberID{0xd4}}}
 	elsewhere := unstarted
 	elsewhere.PeerURLs = []string{"https://10.0.0.9:2380"}
@@ -73,11 +73,11 @@ func TestResourceTexts(t *testing.T) {
 	old.Answers[0xd4] = membership.Answer{State: membership.Answered, Version: "3.5.35"}
 
 	mustBeTexts(t, "resource.txt", []named{
-		{"not adopted", PlanRule(membership.Ruling{Code: membership.NameTaken, Names: []string{"d"}, Facts: membership.Facts{Subject: 0xd4},
+		{"not adopted", PlanRule(membership.Ruling{Code: membership.NameTaken, Facts: membership.Facts{Subject: 0xd4, Names: []string{"d"}},
 			Entry: membership.Entry{Name: "d", Effect: membership.Created, After: &membership.Side{PeerURLs: []string{peer}}}}, snap(a, d))},
 		{"forgotten", MemberForgotten("d", 0xd4, gone)},
 		{"gone, unconfirmed", GoneUnconfirmed("d", &reconfigure.Refusal{Action: "read", Name: "d", Snapshot: dead, Decision: membership.Decision{Code: membership.NotProbed,
-			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
+			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Votes: membership.Votes{Voters: 2, Quorum: 2, Alive: 1}}}})},
 		{"not refreshed", NotRefreshed(gone)},
 		{"not refreshed, wrong password", NotRefreshed(answering(connection.WrongPassword))},
 		{"not refreshed, no login", NotRefreshed(noLogin)},
@@ -102,7 +102,7 @@ func TestResourceTexts(t *testing.T) {
 		{"no list: a learner", Explain("add", "d", &reconfigure.NoCluster{Name: "d", Forming: true, Cause: answering(connection.Learner)})},
 		{"no endpoints", Explain("reach", "d", cluster.ErrNoEndpoints)},
 		{"quorum lost", Explain("remove", "a", kept(membership.NotStated, &reconfigure.Refusal{Action: "remove", Name: "a", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
-			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}}))},
+			Facts: membership.Facts{Subject: 0xa1, Others: []membership.MemberID{0xd4}, Votes: membership.Votes{Voters: 2, Quorum: 2, Alive: 1}}}}))},
 		{"unreachable", Explain("remove", "d", kept(membership.NotStated, gone))},
 		{"unreachable, has its quorum again", Explain("remove", "d", kept(membership.HasQuorum, gone))},
 		{"unreachable, an untrusted certificate", Explain("remove", "d", kept(membership.MayServe, answering(connection.UnknownCA)))},
@@ -134,14 +134,14 @@ func TestResourceTexts(t *testing.T) {
 		{"failover, the lost one first", Message{"Standby", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}, First: true})}},
 		{"failover, held up", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Snapshot: dead})},
 		{"failover, back", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Back: true, Snapshot: snap(a, d)})},
-		{"quorum is lost", QuorumIsLost(membership.Decision{Code: membership.QuorumLost, Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}, dead)},
+		{"quorum is lost", QuorumIsLost(membership.Decision{Code: membership.QuorumLost, Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Votes: membership.Votes{Voters: 2, Quorum: 2, Alive: 1}}}, dead)},
 		{"other cluster, at refresh", OtherClusterSeen(&reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"}))},
 		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, cluster.ErrNoEndpoints))},
 		{"ID that cannot be read", BadID("d", errors.New("member ID \"\" is empty"))},
 		{"record not written", Explain(reconfigure.ActionRecord, "d", cluster.ErrRecordChanged)},
 		{"promotion, refused", Explain(reconfigure.ActionPromote, "e", &reconfigure.Refusal{Action: reconfigure.ActionAdd, Name: "e", Snapshot: dead, Decision: membership.Decision{Code: membership.QuorumLost,
-			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Voters: 2, Quorum: 2, Alive: 1}}})},
+			Facts: membership.Facts{Others: []membership.MemberID{0xd4}, Votes: membership.Votes{Voters: 2, Quorum: 2, Alive: 1}}}})},
 		{"promotion, unreachable", Explain(reconfigure.ActionPromote, "e", gone)},
 		{"promotion, any other error", Explain(reconfigure.ActionPromote, "e", errors.New("etcdserver: something new"))},
 		{"duration", InvalidDuration("timeouts.create", "5 minutes")},

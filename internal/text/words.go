@@ -113,8 +113,8 @@ var facts = map[string]func(finding) any{
 	"alive":  func(c finding) any { return c.f.Alive },
 	"spare":  func(c finding) any { return c.f.Voters - c.f.Quorum },
 	"fewer":  func(c finding) any { return c.f.Voters - 1 },
-	"lag":    func(c finding) any { return c.f.Lag },
-	"most":   func(c finding) any { return c.f.MaxLag },
+	"lag":    func(c finding) any { lag, _, _ := c.s.Lag(c.f.Subject); return lag },
+	"most":   func(c finding) any { _, most, _ := c.s.Lag(c.f.Subject); return most },
 	"term":   func(c finding) any { _, term, _ := c.s.MajorityLeader(); return term },
 
 	"responding": func(c finding) any { return c.responding() },

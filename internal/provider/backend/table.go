@@ -85,7 +85,7 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 // unsaid returns the rules that no earlier entry has broken.
 func (t *Table) unsaid(id membership.ClusterID, rules []membership.Ruling) (broken []membership.Ruling) {
 	for _, r := range rules {
-		key := fmt.Sprint(r.Code, r.Names)
+		key := fmt.Sprint(r.Code, r.Facts.Names)
 		if slices.Contains(membership.OfPlan, r.Code) {
 			key = fmt.Sprint(r.Code, id)
 		}

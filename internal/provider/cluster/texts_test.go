@@ -68,7 +68,7 @@ func TestTexts(t *testing.T) {
 		{Pending: []string{"a"}, Reason: membership.NodesUnobserved},
 		{Pending: []string{"a"}, Reason: membership.NodesUnobserved, Others: []string{"b", "c"}},
 		{Pending: []string{"a"}, Reason: membership.NodesTooFew},
-		{Pending: []string{"a"}, Reason: membership.NodesBelowQuorum, Alive: 1, Quorum: 2},
+		{Pending: []string{"a"}, Reason: membership.NodesBelowQuorum, Votes: membership.Votes{Alive: 1, Quorum: 2}},
 		{Pending: []string{"a"}, Reason: membership.NodesUnhealthy, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesURLsPending, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesOnTheWay, Others: []string{"b"}},
