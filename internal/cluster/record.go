@@ -65,6 +65,11 @@ func (r Record) ID() membership.MemberID {
 	return id
 }
 
+// Ownership returns what the record says of a member: nothing, if it was not read.
+func (r Record) Ownership() membership.Ownership {
+	return membership.Ownership{Recorded: r.Owner != "", ID: r.ID(), PeerURLs: r.PeerURLs, Removed: r.State == Removed}
+}
+
 // recordKind stores a [Record] at members/<owner>.
 var recordKind = kind[Record]{
 	what: "ownership record", at: "members/",

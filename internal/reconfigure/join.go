@@ -125,24 +125,17 @@ type join struct {
 	req     JoinRequest
 	cluster membership.ClusterID
 
-	record   cluster.Record
-	recorded bool
-	// abandoned are the records that another Terraform run left for the same
-	// member. The first record of this join replaces them.
-	abandoned []cluster.Record
-	// succeeded are the records of removed members that it replaces as well.
-	succeeded []cluster.Record
-	owned     []membership.MemberID // members that other owners have on record
-	reached   Stage
-	last      Refusal // the latest decision, with the snapshot it was made on
-	warnings  []membership.Warning
-	full      []membership.MemberID // the learners with which the servers accept no more
-	refused   bool                  // the servers refused the latest request to add the member
-	written   time.Time             // when the record was written, see [nudge]
-	before    membership.Answer     // the learner's answer at the previous observation
-	progress  uint64                // the highest index that it applied
-	moved     time.Time             // when progress last changed, or the learner started
-	heard     time.Time             // when the member last answered, or the wait began
+	claims
+	reached  Stage
+	last     Refusal // the latest decision, with the snapshot it was made on
+	warnings []membership.Warning
+	full     []membership.MemberID // the learners with which the servers accept no more
+	refused  bool                  // the servers refused the latest request to add the member
+	written  time.Time             // when the record was written, see [nudge]
+	before   membership.Answer     // the learner's answer at the previous observation
+	progress uint64                // the highest index that it applied
+	moved    time.Time             // when progress last changed, or the learner started
+	heard    time.Time             // when the member last answered, or the wait began
 }
 
 // announce returns when the member is in the list and its ID recorded. It keeps
@@ -176,11 +169,7 @@ func (j *join) look(ctx context.Context) error {
 	var unread error
 	// Without quorum this would wait for every endpoint, one after the other.
 	short, cancel := context.WithTimeout(ctx, healthInterval)
-	j.record, j.recorded, unread = j.Cluster.Records(j.cluster).Get(short, j.req.Owner)
-	j.abandoned, j.succeeded, j.owned = nil, nil, nil
-	if unread == nil && !j.recorded && j.req.ID == 0 {
-		unread = j.findOthers(short)
-	}
+	j.claims, unread = j.read(short)
 	cancel()
 	if unread != nil && classify(unread).next == stop {
 		return unread
@@ -218,22 +207,9 @@ func (j *join) withoutRecord(unread error) error {
 // decided keeps a decision as the reason of a join whose time runs out.
 func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 
-func identify(r JoinRequest, snap membership.Snapshot, record cluster.Record, recorded bool, abandoned []cluster.Record, owned []membership.MemberID) membership.Identity {
-	// A member that never ran on its machine may run on the next one already.
-	moved := record.Started && r.Machine != "" && record.Machine != "" && r.Machine != record.Machine
-	return membership.Identify(snap, membership.IdentifyRequest{
-		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, InitialMembers: r.InitialMembers,
-		Ownership: membership.Ownership{
-			Recorded: recorded, ID: record.ID(), PeerURLs: record.PeerURLs,
-			Removed: record.State == cluster.Removed,
-		},
-		Abandoned: ownerships(abandoned), Owned: owned, OtherMachine: moved,
-	})
-}
-
 // act makes at most one change, based on the latest record and snapshot.
 func (j *join) act(ctx context.Context) error {
-	found := identify(j.req, j.snap, j.record, j.recorded, j.abandoned, j.owned)
+	found := j.identify(j.req, j.snap)
 	switch found.Step {
 	case membership.StepAnnounce:
 		return j.add(ctx)

@@ -36,7 +36,7 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	if state == cluster.Intended || len(j.abandoned) > 0 {
 		next.Awaited = j.req.Goal != Announced
 	}
-	if j.recorded && reflect.DeepEqual(next, j.record) {
+	if reflect.DeepEqual(next, j.record) {
 		return nil
 	}
 	return j.put(ctx, next)
@@ -47,8 +47,8 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read it back: it may have been written.
-		if now, ok, getErr := j.Cluster.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
-			j.record, j.recorded = now, ok
+		if now, _, getErr := j.Cluster.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
+			j.record = now
 		}
 		return retrying(err)
 	}
@@ -61,68 +61,84 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 	if err != nil {
 		return err
 	}
-	j.record, j.recorded, j.abandoned, j.succeeded, j.written = written, true, nil, nil, j.Clock.Now()
+	j.claims, j.written = claims{record: written, owned: j.owned}, j.Clock.Now()
 	return nil
 }
 
-// findOthers finds the records of other owners. For a member that is to be
-// added it also finds the records that the first record of this join replaces:
-// those that another Terraform run left for the same member, and those of
-// removed members with its name and peer URLs. The error is a
-// [*cluster.Malformed] if an unreadable record may be about the member.
-func (j *join) findOthers(ctx context.Context) error {
-	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
-	j.owned = ownedBy(j.req, all)
-	if j.req.Bootstrap == membership.InitialMember {
-		return err
-	}
-	left := abandonedFor(j.req, all)
-	for _, bad := range unread {
-		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(left, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {
-			return bad
-		}
-	}
-	j.abandoned, j.succeeded = left, succeededBy(j.req, all)
-	return err
+// claims are the records that matter to a join.
+type claims struct {
+	// record is that of its owner, the zero value if there is none.
+	record cluster.Record
+	// abandoned are the records that another Terraform run left for the same member, with
+	// the same name and peer URLs, but another configuration. Not every CLI writes the
+	// state when it is killed, and a remote state is written only from time to time: the
+	// next run makes another configuration, without the member added for the first.
+	abandoned []cluster.Record
+	// succeeded are the records of removed members whose name and addresses the member
+	// gets: their processes cannot come back there. Their configuration was removed from
+	// the state without a destroy, so that no other operation deletes them.
+	succeeded []cluster.Record
+	// owned are the members that other owners have on record.
+	owned []membership.MemberID
 }
 
-// ownedBy returns the members that other owners have on record.
-func ownedBy(r JoinRequest, all []cluster.Record) (out []membership.MemberID) {
+// claimsOf returns the claims of a join. No abandoned record is one that a state may
+// contain, or of a member that another owner has on record.
+func claimsOf(r JoinRequest, record cluster.Record, all []cluster.Record) claims {
+	c := claims{record: record}
+	var kept []membership.MemberID
 	for _, x := range all {
+		same := x.Name == r.Name && membership.SameURLs(x.PeerURLs, r.PeerURLs)
 		if x.State == cluster.Announced && x.Owner != r.Owner {
-			out = append(out, x.ID())
+			c.owned = append(c.owned, x.ID())
 		}
+		switch {
+		case same && x.State != cluster.Removed && x.Awaited:
+			c.abandoned = append(c.abandoned, x)
+			continue
+		case same && x.State == cluster.Removed && x.Owner != r.Owner:
+			c.succeeded = append(c.succeeded, x)
+		}
+		kept = append(kept, x.ID())
 	}
-	return out
+	c.abandoned = slices.DeleteFunc(c.abandoned, func(x cluster.Record) bool { return x.ID() != 0 && slices.Contains(kept, x.ID()) })
+	return c
 }
 
-// succeededBy returns the records of removed members whose addresses a new member
-// gets: their processes cannot come back there. Their configuration was removed
-// from the state without a destroy, so that no other operation deletes them.
-func succeededBy(r JoinRequest, all []cluster.Record) []cluster.Record {
-	return slices.DeleteFunc(slices.Clone(all), func(x cluster.Record) bool {
-		return x.State != cluster.Removed || x.Owner == r.Owner || x.Name != r.Name || !membership.SameURLs(x.PeerURLs, r.PeerURLs)
-	})
+// identify decides which member of the snapshot the claims are about.
+func (c claims) identify(r JoinRequest, snap membership.Snapshot) membership.Identity {
+	// A member that never ran on its machine may run on the next one already.
+	moved := c.record.Started && c.record.Machine != "" && r.Machine != "" && r.Machine != c.record.Machine
+	q := membership.IdentifyRequest{
+		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, InitialMembers: r.InitialMembers,
+		Ownership: c.record.Ownership(), Owned: c.owned, OtherMachine: moved,
+	}
+	for _, x := range c.abandoned {
+		q.Abandoned = append(q.Abandoned, x.Ownership())
+	}
+	return membership.Identify(snap, q)
 }
 
-// abandonedFor returns the records that another Terraform run left for the same
-// member, with the same name and peer URLs, but another configuration. Not
-// every CLI writes the state when it is killed, and a remote state is written
-// only from time to time: the next run makes another configuration, without the
-// member added for the first. A record that a state may contain is never
-// returned, nor a record of a member that another owner has on record.
-func abandonedFor(r JoinRequest, all []cluster.Record) []cluster.Record {
-	left := func(x cluster.Record) bool {
-		return x.Awaited && x.State != cluster.Removed && x.Name == r.Name && membership.SameURLs(x.PeerURLs, r.PeerURLs)
+// read reads the record of the owner. For a member that is to be added it also reads those
+// of other owners: the first record of the join replaces those that are abandoned or
+// succeeded. The error is a [*cluster.Malformed] if an unreadable record may be about the
+// member.
+func (j *join) read(ctx context.Context) (claims, error) {
+	record, recorded, err := j.Cluster.Records(j.cluster).Get(ctx, j.req.Owner)
+	if err != nil || recorded || j.req.ID != 0 {
+		return claims{record: record}, err
 	}
-	var out []cluster.Record
-	for _, x := range all {
-		kept := slices.ContainsFunc(all, func(y cluster.Record) bool { return y.ID() == x.ID() && !left(y) })
-		if left(x) && (x.ID() == 0 || !kept) {
-			out = append(out, x)
+	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
+	c := claimsOf(j.req, record, all)
+	if j.req.Bootstrap == membership.InitialMember { // it is never added
+		return claims{owned: c.owned}, err
+	}
+	for _, bad := range unread {
+		if bad.SpeaksOf(j.req.Name, j.req.PeerURLs) || slices.ContainsFunc(c.abandoned, func(r cluster.Record) bool { return bad.MayClaim(r.ID()) }) {
+			return c, bad
 		}
 	}
-	return out
+	return c, err
 }
 
 // Unfinished returns the learners that a creation has added, that have never started, and
@@ -137,14 +153,6 @@ func (e *Engine) Unfinished(ctx context.Context, snap membership.Snapshot) []mem
 	return slices.DeleteFunc(left, func(m membership.Member) bool {
 		return !slices.ContainsFunc(all, func(r cluster.Record) bool { return r.Awaited && r.State == cluster.Announced && r.ID() == m.ID })
 	})
-}
-
-func ownerships(records []cluster.Record) []membership.Ownership {
-	var out []membership.Ownership
-	for _, r := range records {
-		out = append(out, membership.Ownership{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs})
-	}
-	return out
 }
 
 // claimed reads a record, again if the answer was lost. Records are stored

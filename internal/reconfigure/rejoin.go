@@ -62,7 +62,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 // Identify returns the member of the snapshot with which a join would continue,
 // as far as the ownership record of its owner tells; see [membership.Identify].
 func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Snapshot) (membership.Identity, error) {
-	record, recorded, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
+	record, _, err := e.Cluster.Records(snap.ClusterID).Get(ctx, r.Owner)
 	if err != nil {
 		return membership.Identity{}, err
 	}
@@ -70,7 +70,7 @@ func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Sn
 	if err != nil {
 		return membership.Identity{}, err
 	}
-	found := identify(r, snap, record, recorded, abandonedFor(r, all), ownedBy(r, all))
+	found := claimsOf(r, record, all).identify(r, snap)
 	if slices.ContainsFunc(all, func(x cluster.Record) bool {
 		return slices.Contains(r.Replaces, x.Owner) && x.ID() == found.Facts.Subject && x.ID() != 0
 	}) {
@@ -152,7 +152,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 		Request: j.req, Reached: j.reached, Member: j.member, Decision: j.last.Decision, Snapshot: j.last.Snapshot,
 		Cause:       cause,
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
-		Unsure:      j.member.ID == 0 && j.recorded && j.record.State == cluster.Intended && !j.refused,
+		Unsure:      j.member.ID == 0 && j.record.State == cluster.Intended && !j.refused,
 	}
 	if i.Reached == Announced && j.member.Started() {
 		i.Reached = Started

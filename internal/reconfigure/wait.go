@@ -201,7 +201,7 @@ func (j *join) judge() membership.Decision {
 // snapshot on an idle cluster may have to see an entry before it can publish
 // its name.
 func (j *join) nudge(ctx context.Context) error {
-	if !j.recorded || j.Clock.Now().Sub(j.written) < nudge {
+	if j.record.Owner == "" || j.Clock.Now().Sub(j.written) < nudge {
 		return nil
 	}
 	j.written = j.Clock.Now()

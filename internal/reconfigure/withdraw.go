@@ -169,7 +169,7 @@ func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) member
 	q := membership.WithdrawRequest{
 		Owner: w.req.Owner, Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
 		RecordOwner: r.Owner, RecordName: r.Name,
-		Ownership: membership.Ownership{Recorded: true, ID: r.ID(), PeerURLs: r.PeerURLs, Removed: r.State == cluster.Removed},
+		Ownership: r.Ownership(),
 	}
 	leader, _, led := snap.MajorityLeader()
 	m, listed := snap.MemberOnRecord(q.Ownership)

@@ -48,7 +48,7 @@ var mistakes = []mistake{
 	{"a name that never came up blocks the others", "membership/nodes.go", "n.neverCameUp(e)", "false", "TestRules/a_name"},
 	{"a new node starts on its old machine", "membership/successor.go", "return MachineStays", "return \"\"", "TestNodes/a_node"},
 	{"late initial members wait for each other", "reconfigure/rejoin.go", "m.Started() && !known", "!known", "TestDeadEnds/late"},
-	{"a member that never ran is taken for another one", "reconfigure/join.go", "moved := record.Started && ", "moved := ", "TestSearch"},
+	{"a member that never ran is taken for another one", "reconfigure/ownership.go", "moved := c.record.Started && ", "moved := ", "TestSearch"},
 	{"the servers are not asked for a place", "membership/place.go", "return wait(LearnerSlotTaken, f)", "return Decision{Verdict: Go}", "TestDeadEnds/a_dead_standby_holds_the"},
 	{"a member that never starts is named by nothing", "reconfigure/ownership.go", "return r.Awaited && ", "return !r.Awaited && ", "TestDeadEnds/F1_"},
 	{"a member is removed after it was joined", "provider/clustermember/resource.go", "Table.HasJoined(id) {", "Table.HasJoined(id) && false {", "TestBadDays/create"},

@@ -77,11 +77,11 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 			return health{}
 		}
 		for _, n := range nodes {
-			r, ok, err := c.Cluster.Records(snap.ClusterID).Get(ctx, n.ID)
+			r, _, err := c.Cluster.Records(snap.ClusterID).Get(ctx, n.ID)
 			if err != nil {
 				return health{Silent: was.Silent}
 			}
-			owned[n.ID] = membership.Ownership{Recorded: ok, ID: r.ID(), PeerURLs: r.PeerURLs, Removed: r.State == port.Removed}
+			owned[n.ID] = r.Ownership()
 		}
 	}
 	now := health{NodesHealth: membership.JudgeNodes(snap, owned, open, nodes), Silent: map[string]silence{}}
