@@ -149,16 +149,22 @@ func (e *Engine) look(ctx context.Context, want membership.ClusterID) (membershi
 // use of the list that writes, removes, or drops something from a state relies on
 // this. The error is a [*Refusal] of the action, or the error of the observation.
 func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (snap membership.Snapshot, err error) {
-	look := func(ctx context.Context, id membership.ClusterID) (membership.Snapshot, error) {
-		seen, err := e.look(ctx, id)
-		if err != nil {
-			err = doubting(err)
+	err = e.repeat(ctx, action, name, func() (err error) {
+		if snap, err = e.look(ctx, want); err != nil {
+			return doubting(err)
 		}
-		return seen, err
-	}
-	err = e.untilStable(ctx, action, name, want, look, func(s membership.Snapshot) membership.Decision { return s.Gate(0) },
-		func(s membership.Snapshot, _ membership.Decision) error { snap = s; return nil })
+		return permitted(action, name, snap, snap.Gate(0))
+	})
 	return snap, err
+}
+
+// permitted returns nil if a decision is to go on, or that nothing is left to do. Any other
+// one is a refusal that must hold long enough to be believed.
+func permitted(action Action, name string, snap membership.Snapshot, d membership.Decision) error {
+	if d.Verdict == membership.Go || d.Verdict == membership.Done {
+		return nil
+	}
+	return doubting(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
 }
 
 // Action is what the engine does to a member. Package text has a summary of its

@@ -146,15 +146,12 @@ func (l *leave) undecidable(ctx context.Context) error {
 	if err != nil {
 		return doubting(err)
 	}
+	l.snap = snap
 	d := snap.Gate(l.req.ID)
 	if d.Code != membership.QuorumLost {
 		return nil
 	}
-	return doubting(l.refusal(d, snap))
-}
-
-func (l *leave) refusal(d membership.Decision, snap membership.Snapshot) *Refusal {
-	return &Refusal{Action: l.action, Name: l.req.Name, Decision: d, Snapshot: snap}
+	return doubting(l.refusal(d))
 }
 
 // look observes the cluster and makes at most one change.
@@ -185,7 +182,7 @@ func (l *leave) look(ctx context.Context) error {
 		Turns: turns, Leaving: l.Process.leaving.Keys(),
 	}
 	d := membership.DecideRemove(snap, r)
-	refusal := l.refusal(d, snap)
+	refusal := l.refusal(d)
 	switch {
 	case d.Verdict == membership.Done:
 		return l.survivorsAgree(ctx)

@@ -57,27 +57,6 @@ func (u *Unfinished) Error() string {
 // Unwrap returns the member's error.
 func (u *Unfinished) Unwrap() error { return u.Err }
 
-// untilStable observes and decides until act accepts or fails a decision to go
-// on, or until a refusal has held long enough to be believed. id is the cluster
-// from the first observation; act makes at most one change. ctx must have an
-// end, because untilStable waits until then for a cluster that does not answer.
-func (e *Engine) untilStable(ctx context.Context, action Action, name string, id membership.ClusterID,
-	observe func(context.Context, membership.ClusterID) (membership.Snapshot, error), decide func(membership.Snapshot) membership.Decision,
-	act func(membership.Snapshot, membership.Decision) error,
-) error {
-	return e.repeat(ctx, action, name, func() error {
-		snap, err := observe(ctx, id)
-		if err != nil {
-			return err
-		}
-		d := decide(snap)
-		if d.Verdict == membership.Go || d.Verdict == membership.Done {
-			return act(snap, d)
-		}
-		return doubting(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
-	})
-}
-
 // DefragmentRequest describes the members to defragment.
 type DefragmentRequest struct {
 	// Members are the members; nil means all voters.
@@ -140,17 +119,19 @@ type defragmentation struct {
 func (d *defragmentation) next() error {
 	wait, cancel := context.WithTimeout(d.hold.ctx, d.req.Limit)
 	defer cancel()
-	return d.untilStable(wait, actionDefragment, "", d.snap.ClusterID, d.observe, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideDefragment(s, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
-	}, func(s membership.Snapshot, decision membership.Decision) error {
-		if decision.Verdict == membership.Done {
-			d.left = nil
-			return nil
-		}
-		if err := d.ensureBy(wait, s); err != nil {
+	return d.repeat(wait, actionDefragment, "", func() error {
+		snap, err := d.observe(wait, d.snap.ClusterID)
+		if err != nil {
 			return err
 		}
-		return d.defragment(decision.Facts.Subject, s)
+		decision := membership.DecideDefragment(snap, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
+		if err := permitted(actionDefragment, "", snap, decision); err != nil {
+			return err
+		}
+		if err := d.ensureBy(wait, snap); err != nil {
+			return err
+		}
+		return d.defragment(decision.Facts.Subject, snap)
 	})
 }
 

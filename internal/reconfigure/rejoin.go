@@ -18,8 +18,6 @@ import (
 type Joined struct {
 	Member   membership.Member
 	Answer   membership.Answer
-	Cluster  membership.ClusterID
-	Members  []membership.Member
 	Warnings []membership.Warning
 	// Waited is set if the join waited for another process.
 	Waited   *Waited
@@ -162,7 +160,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 
 // InitialCluster returns the initial cluster with which the joined member starts.
 func (j Joined) InitialCluster(name string) string {
-	list := slices.Clone(j.Members)
+	list := slices.Clone(j.Snapshot.Members)
 	for i := range list {
 		if list[i].ID == j.Member.ID {
 			list[i].Name = name // it may not have published its name yet

@@ -113,7 +113,7 @@ func (l *leave) place(r membership.RemoveRequest) error {
 		return nil
 	case membership.Wait:
 	case membership.Refuse, membership.Done:
-		return stopping(l.refusal(d, l.snap))
+		return stopping(l.refusal(d))
 	}
 	scheme, _, _ := strings.Cut(l.req.PeerURLs[0], "://")
 	via, _, _ := l.snap.MajorityLeader()
@@ -122,7 +122,7 @@ func (l *leave) place(r membership.RemoveRequest) error {
 		switch {
 		case errors.Is(err, cluster.ErrLearnerSlotTaken):
 			d.Verdict = membership.Refuse
-			return stopping(l.refusal(d, l.snap))
+			return stopping(l.refusal(d))
 		case err == nil:
 			l.accepted = d.Facts.Others
 		}

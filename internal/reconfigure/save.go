@@ -103,11 +103,17 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return out, err
 	}
 	was := r.replaced(ctx)
-	err = e.untilStable(ctx, ActionSave, "", before.ClusterID, e.look, func(s membership.Snapshot) membership.Decision {
-		return membership.DecideSave(s, before, r.From, was)
-	}, func(s membership.Snapshot, d membership.Decision) error {
+	err = e.repeat(ctx, ActionSave, "", func() error {
+		s, err := e.look(ctx, before.ClusterID)
+		if err != nil {
+			return err
+		}
+		d := membership.DecideSave(s, before, r.From, was)
+		if err := permitted(ActionSave, "", s, d); err != nil {
+			return err
+		}
 		out.Member, out.Warnings, out.Snapshot = d.Facts.Subject, d.Warnings, s
-		err := e.saveTo(ctx, r, &out)
+		err = e.saveTo(ctx, r, &out)
 		log.Debug(ctx, log.Membership, "snapshot", "id", out.Member, "bytes", out.Size, "answer", err)
 		if err != nil {
 			// Another observation does not fix a failed transfer.

@@ -59,7 +59,7 @@ func (u *update) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.out.Snapshot = snap
+	u.snap, u.out.Snapshot = snap, snap
 	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
 		u.out.Member, _ = snap.Member(u.req.ID)
@@ -69,7 +69,7 @@ func (u *update) look(ctx context.Context) error {
 		return u.readdress(ctx, u.req)
 	}
 	if d.Verdict != membership.Go {
-		return &Refusal{Action: u.action, Name: u.name, Decision: d, Snapshot: snap}
+		return u.refusal(d)
 	}
 	u.out.Warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {

@@ -226,10 +226,7 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 		}
 	}
 	j.release()
-	out := Joined{
-		Member: j.member, Cluster: j.cluster, Members: j.snap.Members,
-		Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID),
-	}
+	out := Joined{Member: j.member, Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID)}
 	if out.Answer.State != membership.Answered && j.member.Started() {
 		out.Answer = j.Cluster.Member(ctx, j.member, j.cluster)
 	}

@@ -85,9 +85,7 @@ func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membersh
 	if it.Name != "" {
 		m.Name = types.StringValue(it.Name)
 	}
-	m.fromJoined(ctx, reconfigure.Joined{
-		Member: it, Answer: snap.Answer(it.ID), Cluster: snap.ClusterID, Members: snap.Members,
-	}, diags)
+	m.fromJoined(ctx, reconfigure.Joined{Member: it, Answer: snap.Answer(it.ID), Snapshot: snap}, diags)
 	return m
 }
 

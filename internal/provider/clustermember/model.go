@@ -208,7 +208,7 @@ func (m model) toRequest(ctx context.Context) reconfigure.JoinRequest {
 
 // fromJoined stores the result of a join.
 func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *diag.Diagnostics) {
-	m.ID, m.ClusterID = types.StringValue(j.Member.ID.String()), types.StringValue(j.Cluster.String())
+	m.ID, m.ClusterID = types.StringValue(j.Member.ID.String()), types.StringValue(j.Snapshot.ClusterID.String())
 	m.fromMember(j.Member, j.Answer)
 	if !m.InitialCluster.IsUnknown() {
 		return
