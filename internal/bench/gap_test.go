@@ -77,7 +77,7 @@ func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.Leave(ctx, reconfigure.LeaveRequest{
+	_, err = e.Remove(ctx, reconfigure.RemoveRequest{
 		Owner: "name:" + p.Name, Name: p.Name, ID: membership.MemberID(c.MemberID(t, p)), Cluster: id, PeerURLs: []string{p.PeerURL()}, Replacement: true,
 	})
 	if err != nil {

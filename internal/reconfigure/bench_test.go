@@ -223,9 +223,9 @@ func (b *bench) join(r JoinRequest) Joined {
 }
 
 // leave removes a member, which must succeed.
-func (b *bench) leave(r LeaveRequest) Removal {
+func (b *bench) leave(r RemoveRequest) Removed {
 	b.Helper()
-	out, err := b.engine.Leave(b.Context(), r)
+	out, err := b.engine.Remove(b.Context(), r)
 	b.ok(err)
 	return out
 }
@@ -251,14 +251,14 @@ func (b *bench) member(name string) membership.Member {
 }
 
 // leaving returns the request to remove a member.
-func (b *bench) leaving(name string) LeaveRequest {
+func (b *bench) leaving(name string) RemoveRequest {
 	b.Helper()
 	m := b.member(name)
-	return LeaveRequest{Owner: "name:" + name, ID: m.ID, Cluster: b.observed().ClusterID, Name: name, PeerURLs: m.PeerURLs}
+	return RemoveRequest{Owner: "name:" + name, ID: m.ID, Cluster: b.observed().ClusterID, Name: name, PeerURLs: m.PeerURLs}
 }
 
 // replacing returns the request to remove a member that a successor follows.
-func (b *bench) replacing(name string) LeaveRequest {
+func (b *bench) replacing(name string) RemoveRequest {
 	b.Helper()
 	r := b.leaving(name)
 	r.Replacement = true

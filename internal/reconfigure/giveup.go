@@ -140,12 +140,12 @@ func undecidable(err error) bool {
 
 // forgetIfLost turns an undecidable removal into a forgotten member if the request
 // allows that and the cluster may be given up. Otherwise the error says why not.
-func (e *Engine) forgetIfLost(ctx context.Context, r LeaveRequest, out Removal, cause error) (Removal, error) {
+func (e *Engine) forgetIfLost(ctx context.Context, r RemoveRequest, out Removed, cause error) (Removed, error) {
 	err := e.GiveUp(ctx, r.Cluster, nil)
 	kept, ok := errors.AsType[*NotGivenUp](err)
 	switch {
 	case err == nil && r.Forget:
-		return Removal{Forgotten: cause, Snapshot: out.Snapshot}, nil
+		return Removed{Forgotten: cause, Snapshot: out.Snapshot}, nil
 	case ok:
 		kept.Cause = cause
 		return out, kept

@@ -45,11 +45,11 @@ func TestTheLockIsCheckedLast(t *testing.T) {
 			return err
 		},
 		"update the leader":  func(b *bench) error { return b.update(b.Context(), b.leaving("a"), "x") },
-		"replace the leader": func(b *bench) error { _, err := b.engine.Leave(b.Context(), b.replacing("a")); return err },
+		"replace the leader": func(b *bench) error { _, err := b.engine.Remove(b.Context(), b.replacing("a")); return err },
 		"replace a voter beside a learner": func(b *bench) error {
 			b.boot("d")
 			b.join(request("d", CaughtUp))
-			_, err := b.engine.Leave(b.Context(), b.replacing("b"))
+			_, err := b.engine.Remove(b.Context(), b.replacing("b"))
 			return err
 		},
 	} {
@@ -78,13 +78,13 @@ func TestTheLockIsCheckedLast(t *testing.T) {
 }
 
 // changes are changes of every kind, of d and of this member.
-func (b *bench) changes(r LeaveRequest) map[string]func(context.Context) error {
+func (b *bench) changes(r RemoveRequest) map[string]func(context.Context) error {
 	replace := r
 	replace.Replacement = true
 	return map[string]func(context.Context) error{
 		"add":     func(ctx context.Context) error { _, err := b.engine.Join(ctx, request("d", Announced)); return err },
-		"remove":  func(ctx context.Context) error { _, err := b.engine.Leave(ctx, r); return err },
-		"replace": func(ctx context.Context) error { _, err := b.engine.Leave(ctx, replace); return err },
+		"remove":  func(ctx context.Context) error { _, err := b.engine.Remove(ctx, r); return err },
+		"replace": func(ctx context.Context) error { _, err := b.engine.Remove(ctx, replace); return err },
 		"update":  func(ctx context.Context) error { return b.update(ctx, r, "x") },
 		"defragment": func(context.Context) error {
 			return b.engine.Defragment(b.Context(), DefragmentRequest{Limit: time.Minute}, func(Step) {})
@@ -93,7 +93,7 @@ func (b *bench) changes(r LeaveRequest) map[string]func(context.Context) error {
 }
 
 // update gives a member the peer URL of that name.
-func (b *bench) update(ctx context.Context, r LeaveRequest, name string) error {
+func (b *bench) update(ctx context.Context, r RemoveRequest, name string) error {
 	_, err := b.engine.UpdatePeerURLs(ctx, UpdateRequest{Owner: r.Owner, ID: r.ID, Cluster: r.Cluster, Name: r.Name, PeerURLs: []string{etcdsim.PeerURL(name)}})
 	return err
 }
@@ -117,7 +117,7 @@ func TestWhoWaitsNamesTheHolder(t *testing.T) {
 		time.AfterFunc(longWait+time.Second, func() { _ = held.Stop(b.Context()) })
 		var wg sync.WaitGroup
 		for _, change := range []func() error{
-			func() error { _, err := b.engine.Leave(b.within(time.Second), b.leaving("c")); return err },
+			func() error { _, err := b.engine.Remove(b.within(time.Second), b.leaving("c")); return err },
 			func() error {
 				return b.engine.Defragment(b.Context(), DefragmentRequest{Limit: time.Second}, func(Step) {})
 			},

@@ -172,7 +172,7 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 		b.mustBeAt("own", key, func() error {
 			return b.engine.Own(b.Context(), OwnRequest{Was: "x", Owner: "name:d", Cluster: b.observed().ClusterID, ID: 0x2a, Name: "d", PeerURLs: []string{etcdsim.PeerURL("d")}})
 		})
-		b.mustBeAt("a replacement", turn, func() error { _, err := b.engine.Leave(b.Context(), b.replacing("a")); return err })
+		b.mustBeAt("a replacement", turn, func() error { _, err := b.engine.Remove(b.Context(), b.replacing("a")); return err })
 		if got := b.value("members/name:d"); got != newer {
 			b.Errorf("the record is %q", got)
 		}
@@ -195,7 +195,7 @@ func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 		r := b.leaving("d")
 		r.Shared = true
 		taken := b.put("members/other", `{"format":2,"member_id":"`+joined.Member.ID.String()+`"}`)
-		b.mustBeAt("a record that may claim the learner", taken, func() error { _, err := b.engine.Leave(b.Context(), r); return err })
+		b.mustBeAt("a record that may claim the learner", taken, func() error { _, err := b.engine.Remove(b.Context(), r); return err })
 		b.mustList("(?) a")
 		b.put("members/other", `{"format":2,"member_id":"2a"}`)
 		b.leave(r)
@@ -218,7 +218,7 @@ func TestChangesUnderAnAlarm(t *testing.T) {
 			}
 			set(etcdserverpb.AlarmRequest_ACTIVATE)
 			_, err1 := b.engine.Join(b.Context(), request("d", Announced))
-			_, err2 := b.engine.Leave(b.Context(), other)
+			_, err2 := b.engine.Remove(b.Context(), other)
 			for i, err := range []error{err1, err2, b.update(b.Context(), other, "x")} {
 				b.mustRefuse("change "+string(rune('1'+i)), err, membership.AlarmRaised)
 			}

@@ -46,7 +46,7 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 		return out, err
 	}
 	m := quiet.member
-	_, left := e.Leave(ctx, LeaveRequest{
+	_, left := e.Remove(ctx, RemoveRequest{
 		Owner: r.Owner, KeepRecord: true, ID: m.ID, Cluster: quiet.cluster, Name: r.Name, PeerURLs: m.PeerURLs, Replacement: !m.Learner,
 		still: func(ctx context.Context, snap membership.Snapshot) error { return e.isGone(ctx, snap, m.ID) },
 	})

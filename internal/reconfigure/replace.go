@@ -18,7 +18,7 @@ import (
 // begin records, right before a member is removed to be replaced, that its
 // replacement is in progress. Under an alarm this is impossible, and DecideRemove
 // then allows only a failed member, or the member whose data is corrupt.
-func (l *leave) begin(ctx context.Context) error {
+func (l *removal) begin(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
 	if l.begun == l.hold || m.Learner {
 		return nil
@@ -106,7 +106,7 @@ func placeholder(s membership.Snapshot) (membership.Member, bool) {
 
 // place asks the servers whether they accept a successor beside the learners that stay, if
 // that matters and was not asked. It returns nil if they do.
-func (l *leave) place(r membership.RemoveRequest) error {
+func (l *removal) place(r membership.RemoveRequest) error {
 	d := membership.DecidePlace(l.snap, r, l.accepted)
 	switch d.Verdict {
 	case membership.Go:

@@ -46,15 +46,15 @@ const (
 // answer. Before Withdraw deletes such a record, it takes the lock and reads
 // everything again: taking the lock is a write, and the list then contains
 // everything that was in the log before that write.
-func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Removal, error) {
+func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Removed, error) {
 	if id, settled, over := e.Process.isSettled(r.Owner); settled {
 		// This process observed the removal. A record that cannot be deleted has no
 		// effect, but it would remain permanently. So if the operator interrupts
 		// the deletion, the error makes the next Terraform run continue it.
 		if !over && !e.discard(ctx, id, r.Owner) && errors.Is(ctx.Err(), context.Canceled) {
-			return Removal{}, ctx.Err()
+			return Removed{}, ctx.Err()
 		}
-		return Removal{}, nil
+		return Removed{}, nil
 	}
 	limit := withdrawTimeout
 	if r.Replacement {
@@ -83,7 +83,7 @@ type withdrawal struct {
 	req WithdrawRequest
 	// unmanaged is how long a voter that will no longer be managed is alive.
 	unmanaged streak
-	out       Removal
+	out       Removed
 	// What is left of the member: the record, the cluster, and the decision
 	// about it.
 	record   cluster.Record
@@ -114,7 +114,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 		if unmanaged && w.unmanaged.lasts(w.Clock.Now()) <= healthInterval {
 			return retrying(w.refusal(d))
 		}
-		w.out = Removal{Warnings: d.Warnings, Snapshot: w.snap}
+		w.out = Removed{Warnings: d.Warnings, Snapshot: w.snap}
 		return w.drop(ctx)
 	}
 	if w.hold != nil { // taken for a decision that is outdated
@@ -123,7 +123,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 	switch {
 	case d.Verdict == membership.Go:
 		m, _ := w.snap.Member(d.Facts.Subject)
-		left, err := w.Leave(ctx, LeaveRequest{
+		left, err := w.Remove(ctx, RemoveRequest{
 			Owner: w.req.Owner, ID: m.ID, Cluster: w.snap.ClusterID, Name: w.name, PeerURLs: w.record.PeerURLs,
 			Replacement: w.req.Replacement && !m.Learner, still: w.still,
 		})

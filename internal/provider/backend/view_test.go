@@ -206,12 +206,12 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	cancel()
 	for name, change := range map[string]func(){
 		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
-		"leave":                 func() { _, _ = c.Leave(ctx, reconfigure.LeaveRequest{}) },
+		"leave":                 func() { _, _ = c.Remove(ctx, reconfigure.RemoveRequest{}) },
 		"update":                func() { _, _ = c.UpdatePeerURLs(t.Context(), reconfigure.UpdateRequest{}) },
 		"another owner":         func() { _ = c.Own(ctx, reconfigure.OwnRequest{}) },
 		"no successor":          func() { _ = c.GiveUpTurn(ctx, "o", "a") },
 		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
-		"another one's removal": func() { _, _ = other.Leave(ctx, reconfigure.LeaveRequest{}) },
+		"another one's removal": func() { _, _ = other.Remove(ctx, reconfigure.RemoveRequest{}) },
 	} {
 		change()
 		if n := looksOf(); n != 1 {

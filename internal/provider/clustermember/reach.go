@@ -170,9 +170,9 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		r.Backend.GiveUp(ctx, c, lost, true, diags)
 		return
 	}
-	var left reconfigure.Removal
+	var left reconfigure.Removed
 	if err == nil {
-		left, err = c.Leave(ctx, reconfigure.LeaveRequest{
+		left, err = c.Remove(ctx, reconfigure.RemoveRequest{
 			Owner: owner, KeepRecord: owner == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
 			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})

@@ -14,8 +14,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// LeaveRequest describes the member to remove.
-type LeaveRequest struct {
+// RemoveRequest describes the member to remove.
+type RemoveRequest struct {
 	// Owner is the key of the ownership record. KeepRecord is true if the
 	// member's configuration remains: then the record remains as well, and says
 	// that the member was removed and whether it has run. An identity that has
@@ -43,8 +43,8 @@ type LeaveRequest struct {
 	still func(context.Context, membership.Snapshot) error
 }
 
-// Removal is the outcome of a removal.
-type Removal struct {
+// Removed is the outcome of a removal.
+type Removed struct {
 	// LastVoter is true if the member was the only voter: nothing was changed,
 	// because no voter would remain.
 	LastVoter bool
@@ -57,14 +57,14 @@ type Removal struct {
 	Snapshot membership.Snapshot
 }
 
-// Leave removes a member: it moves the leadership away from it, removes it
+// Remove removes a member: it moves the leadership away from it, removes it
 // through a remaining member, and returns when the remaining members agree on
 // the list and on a leader. It succeeds if the member is already removed.
-func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
+func (e *Engine) Remove(ctx context.Context, r RemoveRequest) (Removed, error) {
 	defer e.reportChange()
 	m := membership.Member{ID: r.ID, Name: r.Name, ClientURLs: r.ClientURLs}
 	e.Process.Know(r.Cluster, m)
-	out, err := e.leaveNow(ctx, r)
+	out, err := e.removeNow(ctx, r)
 	if err != nil && undecidable(err) {
 		out, err = e.forgetIfLost(ctx, r, out, err)
 	}
@@ -78,15 +78,15 @@ func (e *Engine) Leave(ctx context.Context, r LeaveRequest) (Removal, error) {
 	return out, err
 }
 
-// leaveNow removes the member within its timeout.
-func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) {
+// removeNow removes the member within its timeout.
+func (e *Engine) removeNow(ctx context.Context, r RemoveRequest) (Removed, error) {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
 	defer e.Process.leaving.Keep(r.ID, true)()
-	l := &leave{
+	l := &removal{
 		guarded: guarded{Engine: e, action: ActionRemove, name: cmp.Or(r.Name, r.ID.String()), member: membership.Member{ID: r.ID}},
 		req:     r,
 	}
@@ -108,22 +108,22 @@ func (e *Engine) leaveNow(ctx context.Context, r LeaveRequest) (Removal, error) 
 	return l.out, err
 }
 
-// leave is one run of [Engine.Leave]. It holds the lock from the first change
+// removal is one run of [Engine.Remove]. It holds the lock from the first change
 // until the remaining members agree: if leadership was moved away for one
 // removal, another removal must not move it back before the first is done.
-type leave struct {
+type removal struct {
 	guarded
-	req   LeaveRequest
+	req   RemoveRequest
 	tried bool  // the removal was sent, and the servers did not refuse it
 	begun *hold // the turns on record are current since this lock was taken
 	// accepted are the learners beside which the servers accept another one.
 	accepted []membership.MemberID
-	out      Removal
+	out      Removed
 }
 
 // later requests another observation because of the error. After the removal
 // was sent, it never gives up: only the outcome remains to be learned.
-func (l *leave) later(err error) error {
+func (l *removal) later(err error) error {
 	if l.tried && !unrecoverable(err) {
 		return retrying(err)
 	}
@@ -141,7 +141,7 @@ func kept(err error) error {
 // each observation takes as long as a request may. If many members are removed
 // together, as in a destroy of everything, they must not wait for each other to
 // learn that.
-func (l *leave) undecidable(ctx context.Context) error {
+func (l *removal) undecidable(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil {
 		return doubting(err)
@@ -155,7 +155,7 @@ func (l *leave) undecidable(ctx context.Context) error {
 }
 
 // look observes the cluster and makes at most one change.
-func (l *leave) look(ctx context.Context) error {
+func (l *removal) look(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil && l.tried {
 		return kept(l.later(err))
@@ -207,7 +207,7 @@ func (l *leave) look(ctx context.Context) error {
 }
 
 // act moves leadership away or removes the member.
-func (l *leave) act(ctx context.Context, d membership.Decision) error {
+func (l *removal) act(ctx context.Context, d membership.Decision) error {
 	if l.req.still != nil {
 		if err := l.req.still(ctx, l.snap); err != nil {
 			return err
@@ -231,7 +231,7 @@ func (l *leave) act(ctx context.Context, d membership.Decision) error {
 // confirmed list. The removal is complete when the remaining members also agree
 // on a leader: on 3.4 and 3.5 a change right after another one may be dropped
 // silently, and hangs (etcd-io/etcd#15528, etcd-io/etcd#14040).
-func (l *leave) survivorsAgree(ctx context.Context) error {
+func (l *removal) survivorsAgree(ctx context.Context) error {
 	if _, _, ok := l.snap.MajorityLeader(); !ok && l.tried {
 		return kept(retrying(note("the survivors have no leader yet")))
 	}
@@ -246,7 +246,7 @@ func (l *leave) survivorsAgree(ctx context.Context) error {
 }
 
 // takenOver reports whether another record claims the member.
-func (l *leave) takenOver(ctx context.Context) (bool, error) {
+func (l *removal) takenOver(ctx context.Context) (bool, error) {
 	owners, err := cluster.Owners(ctx, l.Cluster.Records(l.snap.ClusterID), l.req.ID)
 	taken := slices.ContainsFunc(owners, func(owner string) bool { return owner != l.req.Owner })
 	if err == nil && taken {
@@ -261,7 +261,7 @@ func (l *leave) takenOver(ctx context.Context) (bool, error) {
 // forget updates the ownership record after the removal. A failed write is not
 // an error: the member is removed, and a record of a member that is not in the
 // list has no effect.
-func (l *leave) forget(ctx context.Context) {
+func (l *removal) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
 	_ = l.repeat(ctx, ActionRecord, l.name, func() error {
@@ -277,7 +277,7 @@ func (l *leave) forget(ctx context.Context) {
 
 // letGo ends the owner's claim to the member. If the owner's node remains, the record
 // remains as well: the member was removed, and may be added again.
-func (l *leave) letGo(ctx context.Context) error {
+func (l *removal) letGo(ctx context.Context) error {
 	records := l.Cluster.Records(l.snap.ClusterID)
 	if !l.req.KeepRecord {
 		return records.Delete(ctx, l.req.Owner)
