@@ -59,9 +59,9 @@ const (
 	StepAnnounce
 	// StepAdopt: the member with the ID is ours; continue with it.
 	StepAdopt
-	// StepWithdraw: the member with the ID is ours, was added with other peer
+	// StepRemove: the member with the ID is ours, was added with other peer
 	// URLs and has never started; remove it, then add the right one.
-	StepWithdraw
+	StepRemove
 	// StepTakeOver: the member with the ID was added, with the same name and peer
 	// URLs, by a Terraform run that was interrupted before any state had the
 	// member, and has never started; adopt it as it is.
@@ -94,7 +94,7 @@ const (
 )
 
 // Identity is the outcome of [Identify]. Code and Facts are set with StepRefuse,
-// ID with StepAdopt, StepWithdraw and StepTakeOver.
+// ID with StepAdopt, StepRemove and StepTakeOver.
 type Identity struct {
 	Step  Step
 	ID    MemberID
@@ -180,7 +180,7 @@ func identifyOwned(s Snapshot, r IdentifyRequest) (Identity, bool) {
 	case SameURLs(m.PeerURLs, r.PeerURLs):
 		return Identity{Step: StepAdopt, ID: m.ID}, true
 	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Ownership.PeerURLs):
-		return Identity{Step: StepWithdraw, ID: m.ID}, true
+		return Identity{Step: StepRemove, ID: m.ID}, true
 	default:
 		return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}, true
 	}

@@ -213,7 +213,7 @@ func (j *join) act(ctx context.Context) error {
 	switch found.Step {
 	case membership.StepAnnounce:
 		return j.add(ctx)
-	case membership.StepWithdraw:
+	case membership.StepRemove:
 		return j.takeBack(found.ID)
 	case membership.StepTakeOver:
 		// A Terraform run that holds the lock still works on it, and is not

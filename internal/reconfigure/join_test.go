@@ -357,7 +357,7 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 				b.Error(err)
 			}
 			end = time.Now().Add(c.ends)
-			_, err = b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "a"})
+			_, err = b.engine.CleanUp(b.Context(), CleanUpRequest{Owner: "o", Name: "a"})
 			if err == nil || cluster.MayServe(err) != (c.ends == never) {
 				b.Errorf("the backstop: %v", err)
 			}

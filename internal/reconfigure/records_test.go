@@ -165,8 +165,8 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		key, turn := b.put("members/name:d", newer), b.put("turns/z", `{"format":2}`)
 		b.mustBeAt("join", key, func() error { _, err := b.engine.Join(b.Context(), request("d", Announced)); return err })
-		b.mustBeAt("withdraw", key, func() error {
-			_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "name:d", Name: "d"})
+		b.mustBeAt("clean up", key, func() error {
+			_, err := b.engine.CleanUp(b.Context(), CleanUpRequest{Owner: "name:d", Name: "d"})
 			return err
 		})
 		b.mustBeAt("own", key, func() error {

@@ -29,13 +29,13 @@ type Joined struct {
 // own, and refuses any other. It may be called again after any error.
 //
 // What earlier nodes of the member left is removed first, by the rules of
-// [Engine.Withdraw]. A member of its own that does not answer for [JoinRequest.Restart]
+// [Engine.CleanUp]. A member of its own that does not answer for [JoinRequest.Restart]
 // is removed and added again, once: a process without its data never starts as a member
 // that has run, and a learner that was wiped before it published its name may crash
 // until it is a new one.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 	for _, owner := range r.Replaces {
-		_, err := e.Withdraw(ctx, WithdrawRequest{Owner: owner, Name: r.Name, Replacement: true})
+		_, err := e.CleanUp(ctx, CleanUpRequest{Owner: owner, Name: r.Name, Replacement: true})
 		if _, refused := errors.AsType[*Refusal](err); refused {
 			return Joined{}, err
 		}

@@ -163,14 +163,14 @@ func replacing(s membership.Snapshot, n int, leaving ...int) textCase {
 	return c
 }
 
-// withdrawing is the backstop for infran. recorded is the name in its record.
-func withdrawing(s membership.Snapshot, n int, replacement bool, recorded string) textCase {
+// cleaningUp is the backstop for infran. recorded is the name in its record.
+func cleaningUp(s membership.Snapshot, n int, replacement bool, recorded string) textCase {
 	m := s.Members[n-1]
-	r := membership.WithdrawRequest{
+	r := membership.CleanUpRequest{
 		Owner: "joiner-1", Name: fmt.Sprintf("infra%d", n), RecordOwner: "joiner-1", RecordName: recorded,
 		Ownership: membership.Ownership{Recorded: true, ID: m.ID, PeerURLs: m.PeerURLs}, Replacement: replacement,
 	}
-	return textCase{action: "remove", name: r.Name, s: s, d: membership.DecideWithdraw(s, r)}
+	return textCase{action: "remove", name: r.Name, s: s, d: membership.DecideCleanUp(s, r)}
 }
 
 func warning(code membership.Code, c textCase) textCase {
@@ -263,8 +263,8 @@ func textCases() map[string]textCase {
 		"alarm CORRUPT":                       adding(seen(corrupt, ok, full), membership.AddRequest{}),
 		"alarm CORRUPT, the member is gone":   adding(seen(corrupt), membership.AddRequest{}),
 		"not started, no name given":          unnamed,
-		"voter lives":                         withdrawing(away, 2, true, "infra2"),
-		"voter lives, silent here":            withdrawing(seen(ok, silent, ok), 2, true, "infra2"),
+		"voter lives":                         cleaningUp(away, 2, true, "infra2"),
+		"voter lives, silent here":            cleaningUp(seen(ok, silent, ok), 2, true, "infra2"),
 
 		"peer URLs pending, not restarted": readdressing(moving(seen(ok, ok, ok), 2, membership.URLsNotRestarted), 3),
 		"peer URLs pending, not connected": readdressing(moving(seen(ok, ok, ok), 2, membership.URLsNotConnected), 3),
@@ -282,8 +282,8 @@ func textCases() map[string]textCase {
 		"warning: tolerance zero, with one out": warning(membership.ToleranceZero, removing(seen(ok, ok, ok, ok, silent), 2)),
 		"warning: known bad release":            warning(membership.KnownBadRelease, promoting(seen(version("3.5.19"), both(version("3.5.19"), learner)), 2)),
 		"warning: alarm NOSPACE":                warning(membership.AlarmRaised, removing(seen(ok, full, ok), 3)),
-		"warning: no longer managed":            warning(membership.Unmanaged, withdrawing(away, 3, false, "infra3")),
-		"warning: record disagrees":             warning(membership.RecordDisagrees, withdrawing(seen(ok, both(learner, unstarted)), 2, false, "infra7")),
+		"warning: no longer managed":            warning(membership.Unmanaged, cleaningUp(away, 3, false, "infra3")),
+		"warning: record disagrees":             warning(membership.RecordDisagrees, cleaningUp(seen(ok, both(learner, unstarted)), 2, false, "infra7")),
 		"warning: alarm CORRUPT":                warning(membership.AlarmRaised, removing(seen(ok, corrupt, ok), 2)),
 	}
 }

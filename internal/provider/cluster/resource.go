@@ -237,10 +237,10 @@ func (r *Resource) listed(ctx context.Context, c *backend.Cluster, id types.Stri
 }
 
 // cleanUp removes what was added for a node that is gone and is still in the cluster: see
-// [reconfigure.Engine.Withdraw].
+// [reconfigure.Engine.CleanUp].
 func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership.Node, diags *diag.Diagnostics) {
 	for _, owner := range append(slices.Clone(n.Replaces), n.ID) {
-		out, err := c.Withdraw(ctx, reconfigure.WithdrawRequest{Owner: owner, Name: n.Name, PeerURLs: n.PeerURLs})
+		out, err := c.CleanUp(ctx, reconfigure.CleanUpRequest{Owner: owner, Name: n.Name, PeerURLs: n.PeerURLs})
 		if err != nil {
 			report.Warn(diags, text.BackstopSkipped(n.Name, err))
 			return

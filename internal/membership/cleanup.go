@@ -3,9 +3,9 @@
 
 package membership
 
-// WithdrawRequest is what the backstop has about a member when the configuration
+// CleanUpRequest is what the backstop has about a member when the configuration
 // of its process is destroyed.
-type WithdrawRequest struct {
+type CleanUpRequest struct {
 	// Owner is the configuration's ID; Name and PeerURLs are its own. PeerURLs is
 	// empty if the addresses are not known before the machine exists.
 	Owner    string
@@ -21,13 +21,13 @@ type WithdrawRequest struct {
 	Seen map[MemberID]bool
 }
 
-// DecideWithdraw decides what happens to the member that was added for a
+// DecideCleanUp decides what happens to the member that was added for a
 // configuration when that configuration is destroyed: the backstop. The machine was
 // destroyed before, and the member should have been removed by then. The order:
 //
 //  1. What every change needs: one cluster, quorum, leader, confirmed list.
 //  2. The record names no member in the list: done.
-//  3. Record, configuration and list disagree ([WithdrawRequest.agrees]): done with
+//  3. Record, configuration and list disagree ([CleanUpRequest.agrees]): done with
 //     a warning, and nothing is removed. A record is a hint: a forged or stale
 //     record removes nothing.
 //  4. A learner is removed, alive or not.
@@ -39,7 +39,7 @@ type WithdrawRequest struct {
 //
 // When the verdict is Go, Facts.Subject is the member to remove. When it is Done,
 // the caller deletes the record.
-func DecideWithdraw(s Snapshot, r WithdrawRequest) Decision {
+func DecideCleanUp(s Snapshot, r CleanUpRequest) Decision {
 	d := s.Gate(r.Ownership.ID)
 	if d.Verdict != Go {
 		return d
@@ -91,7 +91,7 @@ func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 //     gets a vote only after it has published its name.
 //   - A member that is known by the intent alone has no vote: its ID is recorded
 //     before it is promoted.
-func (r WithdrawRequest) agrees(m Member) bool {
+func (r CleanUpRequest) agrees(m Member) bool {
 	switch {
 	case r.RecordOwner != r.Owner,
 		!SameURLs(m.PeerURLs, r.Ownership.PeerURLs),

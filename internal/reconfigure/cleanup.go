@@ -12,8 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// WithdrawRequest describes the member of a configuration that is destroyed.
-type WithdrawRequest struct {
+// CleanUpRequest describes the member of a configuration that is destroyed.
+type CleanUpRequest struct {
 	// Owner is the configuration's ID, the key of the ownership record; Name
 	// and PeerURLs are from the configuration. PeerURLs are empty if the
 	// addresses are not known before the machine exists.
@@ -28,13 +28,13 @@ const (
 	// replaceTimeout is how long the backstop in a replacement waits for the
 	// old voter to end: its machine is already destroyed.
 	replaceTimeout = 2 * time.Minute
-	// withdrawTimeout limits the backstop of a configuration that is destroyed
+	// cleanUpTimeout limits the backstop of a configuration that is destroyed
 	// permanently: the cluster may be destroyed with its machines.
-	withdrawTimeout = 30 * time.Second
+	cleanUpTimeout = 30 * time.Second
 )
 
-// Withdraw is the backstop: it removes only what the ownership record says was
-// added for the owner, and deletes the record. [membership.DecideWithdraw] says
+// CleanUp is the backstop: it removes only what the ownership record says was
+// added for the owner, and deletes the record. [membership.DecideCleanUp] says
 // what it may remove: never a voter that is alive. In a replacement it waits
 // for such a voter to end, at most for [replaceTimeout], and then fails and
 // keeps the record. If the cluster does not answer, it returns that error
@@ -43,10 +43,10 @@ const (
 //
 // A record with only an intent may belong to a request to add a member that is
 // still in flight, from an interrupted Terraform run that never received the
-// answer. Before Withdraw deletes such a record, it takes the lock and reads
+// answer. Before CleanUp deletes such a record, it takes the lock and reads
 // everything again: taking the lock is a write, and the list then contains
 // everything that was in the log before that write.
-func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Removed, error) {
+func (e *Engine) CleanUp(ctx context.Context, r CleanUpRequest) (Removed, error) {
 	if id, settled, over := e.Process.isSettled(r.Owner); settled {
 		// This process observed the removal. A record that cannot be deleted has no
 		// effect, but it would remain permanently. So if the operator interrupts
@@ -56,13 +56,13 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Removed, erro
 		}
 		return Removed{}, nil
 	}
-	limit := withdrawTimeout
+	limit := cleanUpTimeout
 	if r.Replacement {
 		limit = replaceTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	w := &withdrawal{guarded: guarded{Engine: e, action: ActionRemove, name: r.Name}, req: r}
+	w := &cleanUp{guarded: guarded{Engine: e, action: ActionRemove, name: r.Name}, req: r}
 	defer w.release()
 	err := e.repeat(ctx, w.action, w.name, func() error {
 		err := w.look(ctx)
@@ -77,10 +77,10 @@ func (e *Engine) Withdraw(ctx context.Context, r WithdrawRequest) (Removed, erro
 	return w.out, err
 }
 
-// withdrawal is one run of [Engine.Withdraw].
-type withdrawal struct {
+// cleanUp is one run of [Engine.CleanUp].
+type cleanUp struct {
 	guarded
-	req WithdrawRequest
+	req CleanUpRequest
 	// unmanaged is how long a voter that will no longer be managed is alive.
 	unmanaged streak
 	out       Removed
@@ -95,7 +95,7 @@ const errChanged note = "the member is not what it was"
 
 // look observes the cluster and carries out one decision, until nothing of the
 // owner is left, or nothing may be done about it.
-func (w *withdrawal) look(ctx context.Context) error {
+func (w *cleanUp) look(ctx context.Context) error {
 	record, recorded, err := w.claimed(ctx, w.req.Owner)
 	if err != nil || !recorded {
 		return err
@@ -142,7 +142,7 @@ func (w *withdrawal) look(ctx context.Context) error {
 
 // still checks under the lock, right before the removal, whether the decision
 // would be the same.
-func (w *withdrawal) still(ctx context.Context, snap membership.Snapshot) error {
+func (w *cleanUp) still(ctx context.Context, snap membership.Snapshot) error {
 	now := w.judge(ctx, snap)
 	if now.Verdict != membership.Go || now.Facts.Subject != w.decision.Facts.Subject {
 		return stopping(errChanged)
@@ -150,23 +150,23 @@ func (w *withdrawal) still(ctx context.Context, snap membership.Snapshot) error 
 	return nil
 }
 
-// cleanupTimeout limits the deletion of a record without effect: a member that
+// discardTimeout limits the deletion of a record without effect: a member that
 // does not answer may cost a request timeout.
-const cleanupTimeout = 20 * time.Second
+const discardTimeout = 20 * time.Second
 
 // discard deletes a record, with retries until the timeout, and reports whether
 // it was deleted.
 func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner string) bool {
-	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
 	defer cancel()
 	return e.repeat(ctx, ActionRecord, owner, func() error { return e.Cluster.Records(id).Delete(ctx, owner) }) == nil
 }
 
 // judge decides on a snapshot. For a voter that does not answer here, it asks
 // the leader for its connections.
-func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
+func (w *cleanUp) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
 	r := w.record
-	q := membership.WithdrawRequest{
+	q := membership.CleanUpRequest{
 		Owner: w.req.Owner, Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
 		RecordOwner: r.Owner, RecordName: r.Name,
 		Ownership: r.Ownership(),
@@ -177,12 +177,12 @@ func (w *withdrawal) judge(ctx context.Context, snap membership.Snapshot) member
 	if silent && led && m.ID != leader {
 		q.Seen, _ = w.Cluster.Peers(ctx, leader, []membership.MemberID{m.ID})
 	}
-	return membership.DecideWithdraw(snap, q)
+	return membership.DecideCleanUp(snap, q)
 }
 
 // drop deletes the record of an owner without a member in the list, or without
 // a member to be removed. If it is an intent, the member may still be added.
-func (w *withdrawal) drop(ctx context.Context) error {
+func (w *cleanUp) drop(ctx context.Context) error {
 	if w.record.State != cluster.Intended {
 		return w.erase(ctx)
 	}
@@ -198,7 +198,7 @@ func (w *withdrawal) drop(ctx context.Context) error {
 
 // erase deletes the record. Under an alarm this is impossible, and a record
 // without effect is left behind.
-func (w *withdrawal) erase(ctx context.Context) error {
+func (w *cleanUp) erase(ctx context.Context) error {
 	err := w.Cluster.Records(w.snap.ClusterID).Delete(ctx, w.req.Owner)
 	if errors.Is(err, cluster.ErrAlarm) && len(w.decision.Warnings) == 0 && w.record.State != cluster.Intended {
 		return nil

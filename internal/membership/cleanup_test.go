@@ -37,11 +37,11 @@ func contentsOf(bits int) contents {
 	return contents{on(0), on(1), on(2), on(3), on(4), on(5), on(6), on(7), sight(bits >> 8)}
 }
 
-// withdrawal returns the request for member i; index len(w.members) is not listed.
-func (w world) withdrawal(i int, c contents) WithdrawRequest {
+// cleanUp returns the request for member i; index len(w.members) is not listed.
+func (w world) cleanUp(i int, c contents) CleanUpRequest {
 	id := MemberID(i + 1)
 	url := []string{"http://10.0.0." + id.String() + ":2380"}
-	r := WithdrawRequest{
+	r := CleanUpRequest{
 		Owner: "joiner-1", Name: nameOf(i), PeerURLs: url, RecordOwner: "joiner-1", RecordName: nameOf(i),
 		Ownership: Ownership{Recorded: true, ID: id, PeerURLs: url}, Replacement: c.replacement,
 	}
@@ -61,9 +61,9 @@ func (w world) withdrawal(i int, c contents) WithdrawRequest {
 	return r
 }
 
-// naiveWithdraw: a member is not removed if any source contradicts, and a voter
+// naiveCleanUp: a member is not removed if any source contradicts, and a voter
 // is removed only if both sides show that it is dead.
-func (w world) naiveWithdraw(i int, c contents) verdict {
+func (w world) naiveCleanUp(i int, c contents) verdict {
 	if v, ok := w.naiveGate(); !ok {
 		return v
 	}
@@ -98,11 +98,11 @@ func (w world) naiveWithdraw(i int, c contents) verdict {
 	return v
 }
 
-// TestWithdrawFromEveryCluster compares the decision with the naive rules over
+// TestCleanUpFromEveryCluster compares the decision with the naive rules over
 // every cluster of up to three members, every possible report about each of them,
 // and every way in which a record or a configuration may be wrong (with three
 // members: only one at a time).
-func TestWithdrawFromEveryCluster(t *testing.T) {
+func TestCleanUpFromEveryCluster(t *testing.T) {
 	goes := map[string]int{}
 	for n := range 4 {
 		t.Run(fmt.Sprintf("%d members", n), func(t *testing.T) {
@@ -119,13 +119,13 @@ func TestWithdrawFromEveryCluster(t *testing.T) {
 							continue // two faults at once are tried in smaller clusters
 						}
 						what := contentsOf(bits)
-						d := DecideWithdraw(s, w.withdrawal(i, what))
-						c.compare(w, fmt.Sprintf("withdraw %+v", what), i, d, w.naiveWithdraw(i, what))
+						d := DecideCleanUp(s, w.cleanUp(i, what))
+						c.compare(w, fmt.Sprintf("clean up %+v", what), i, d, w.naiveCleanUp(i, what))
 						if d.Verdict != Go {
 							continue
 						}
 						if d.Facts.Subject != MemberID(i+1) || w.voter(i) && w.heard(i) {
-							t.Fatalf("%s: withdraw %+v removes %s instead of %d, or one that lives", w, what, d.Facts.Subject, i+1)
+							t.Fatalf("%s: clean up %+v removes %s instead of %d, or one that lives", w, what, d.Facts.Subject, i+1)
 						}
 						goes[map[bool]string{true: "voter", false: "learner"}[w.voter(i)]]++
 					}
@@ -139,18 +139,18 @@ func TestWithdrawFromEveryCluster(t *testing.T) {
 	}
 }
 
-// TestWithdrawClaimsNobody checks that the record of a removed member matches no
+// TestCleanUpClaimsNobody checks that the record of a removed member matches no
 // member: neither a member that has its peer URLs now, nor the member with its ID.
-func TestWithdrawClaimsNobody(t *testing.T) {
+func TestCleanUpClaimsNobody(t *testing.T) {
 	w := world{members: []mind{vAlive, vAlive, vSilent}, leader: 0}
-	r := w.withdrawal(2, contentsOf(int(disconnected)<<8))
+	r := w.cleanUp(2, contentsOf(int(disconnected)<<8))
 	for name, claim := range map[string]Ownership{
 		"no record":                     {ID: 3, PeerURLs: r.PeerURLs},
 		"removed":                       {Recorded: true, Removed: true, ID: 3, PeerURLs: r.PeerURLs},
 		"its URLs belong to another ID": {Recorded: true, ID: 9, PeerURLs: r.PeerURLs},
 	} {
 		r.Ownership = claim
-		if d := DecideWithdraw(w.snapshot(), r); d.Verdict != Done || len(d.Warnings) > 0 {
+		if d := DecideCleanUp(w.snapshot(), r); d.Verdict != Done || len(d.Warnings) > 0 {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}

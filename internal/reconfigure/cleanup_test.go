@@ -33,10 +33,10 @@ func recordFor(owner string, m membership.Member) cluster.Record {
 	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Announced}
 }
 
-// withdraw withdraws, which must succeed with this warning, or with none.
-func (b *bench) withdraw(r WithdrawRequest, warning membership.Code) {
+// cleanUp cleans up, which must succeed with this warning, or with none.
+func (b *bench) cleanUp(r CleanUpRequest, warning membership.Code) {
 	b.Helper()
-	out, err := b.engine.Withdraw(b.Context(), r)
+	out, err := b.engine.CleanUp(b.Context(), r)
 	b.ok(err)
 	var got membership.Code
 	for _, w := range out.Warnings {
@@ -48,23 +48,23 @@ func (b *bench) withdraw(r WithdrawRequest, warning membership.Code) {
 }
 
 // A living voter stays if its configuration is destroyed permanently. If another configuration
-// follows, Withdraw waits for its end.
-func TestWithdrawNoVoterThatLives(t *testing.T) {
+// follows, CleanUp waits for its end.
+func TestCleanUpNoVoterThatLives(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		m := b.member("c")
-		r := WithdrawRequest{Owner: "initial3-1", Name: "c", PeerURLs: m.PeerURLs}
+		r := CleanUpRequest{Owner: "initial3-1", Name: "c", PeerURLs: m.PeerURLs}
 		b.forge(recordFor(r.Owner, m))
-		b.withdraw(r, membership.Unmanaged)
+		b.cleanUp(r, membership.Unmanaged)
 		b.mustOwn("")
 
 		b.forge(recordFor(r.Owner, m))
 		r.Replacement = true
-		_, err := b.engine.Withdraw(b.Context(), r)
+		_, err := b.engine.CleanUp(b.Context(), r)
 		b.mustRefuse("while it lives", err, membership.VoterLives)
 		b.mustOwn(r.Owner)
 		end := time.Now().Add(time.Minute)
 		time.AfterFunc(time.Minute, b.members["c"].PowerOff)
-		b.withdraw(r, "")
+		b.cleanUp(r, "")
 		if time.Now().Before(end) {
 			b.Error("it was removed while it lived")
 		}
@@ -76,7 +76,7 @@ func TestWithdrawNoVoterThatLives(t *testing.T) {
 // The voter that has just ended may be the leader: the others elect another, and then it is
 // removed. One that is about to end is removed too: an observation may take longer than a
 // refusal must hold.
-func TestWithdrawAVoterThatEnds(t *testing.T) {
+func TestCleanUpAVoterThatEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		member string
 		after  time.Duration
@@ -84,11 +84,11 @@ func TestWithdrawAVoterThatEnds(t *testing.T) {
 	}{"the leader": {"a", 0, 0}, "soon": {"c", 8 * time.Second, healthInterval + time.Second/10}} {
 		each(t, name, "a b c", func(b *bench) {
 			m := b.member(c.member)
-			r := WithdrawRequest{Owner: "initial3-1", Name: m.Name} // dynamic addresses
+			r := CleanUpRequest{Owner: "initial3-1", Name: m.Name} // dynamic addresses
 			b.forge(recordFor(r.Owner, m))
 			b.engine.Cluster = slow{b.engine.Cluster, c.takes}
 			time.AfterFunc(c.after, b.members[c.member].PowerOff)
-			out, err := b.engine.Withdraw(b.Context(), r)
+			out, err := b.engine.CleanUp(b.Context(), r)
 			b.ok(err)
 			for _, w := range out.Warnings {
 				if w.Code == membership.Unmanaged {
@@ -114,7 +114,7 @@ func (s slow) Observe(ctx context.Context, want membership.ClusterID) (membershi
 	return s.Cluster.Observe(ctx, want)
 }
 
-// A record is only a hint: what is wrong about one is in [membership.DecideWithdraw]. A forged
+// A record is only a hint: what is wrong about one is in [membership.DecideCleanUp]. A forged
 // one removes neither d, a learner that another user added and that has not started, nor c, a
 // failed voter. A stale one is deleted, and the correct one removes its member.
 func TestForgedRecordsRemoveNothing(t *testing.T) {
@@ -125,18 +125,18 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 		const owner = "joiner-1"
 		for _, m := range []membership.Member{c, d} {
 			b.forge(recordFor(owner, m))
-			b.withdraw(WithdrawRequest{Owner: owner, Name: "z", PeerURLs: []string{"http://10.0.0.77:2380"}}, membership.RecordDisagrees)
+			b.cleanUp(CleanUpRequest{Owner: owner, Name: "z", PeerURLs: []string{"http://10.0.0.77:2380"}}, membership.RecordDisagrees)
 			b.mustOwn("name:d")
 		}
-		ours, stale := WithdrawRequest{Owner: owner, Name: "d", PeerURLs: d.PeerURLs}, recordFor(owner, d)
+		ours, stale := CleanUpRequest{Owner: owner, Name: "d", PeerURLs: d.PeerURLs}, recordFor(owner, d)
 		stale.MemberID = "77" // its member was removed, and another member has its URLs now
 		b.forge(stale)
-		b.withdraw(ours, "")
+		b.cleanUp(ours, "")
 		b.mustOwn("name:d")
-		b.withdraw(ours, "") // without a record
+		b.cleanUp(ours, "") // without a record
 		b.mustList("(?) a b c")
 		b.forge(recordFor(owner, d))
-		b.withdraw(ours, "")
+		b.cleanUp(ours, "")
 		b.mustList("a b c")
 	})
 }
@@ -144,7 +144,7 @@ func TestForgedRecordsRemoveNothing(t *testing.T) {
 // A Terraform run was interrupted after it sent the request to add a member and before it
 // received the answer. Its record must not be deleted too early: the member would have no
 // owner. The request arrives with the next write, and taking the lock is one.
-func TestWithdrawLate(t *testing.T) {
+func TestCleanUpLate(t *testing.T) {
 	d := etcdsim.PeerURL("d")
 	intent := cluster.Record{Owner: "o", Name: "d", PeerURLs: []string{d}, State: cluster.Intended}
 	for name, c := range map[string]struct {
@@ -186,9 +186,9 @@ func TestWithdrawLate(t *testing.T) {
 			if c.blind > 0 {
 				b.alter(time.Now().Add(c.blind), func(s *membership.Snapshot) { s.Linearizable, s.Members = false, s.Voters() })
 			}
-			_, err := b.engine.Withdraw(b.Context(), WithdrawRequest{Owner: "o", Name: "d", PeerURLs: []string{d}})
+			_, err := b.engine.CleanUp(b.Context(), CleanUpRequest{Owner: "o", Name: "d", PeerURLs: []string{d}})
 			if c.fails {
-				b.mustRefuse("the withdrawal", err, membership.ListMoved)
+				b.mustRefuse("the clean-up", err, membership.ListMoved)
 				b.mustOwn("o")
 				b.mustList("(?) a b c")
 			} else {
@@ -208,14 +208,14 @@ func TestTheRecordGoesWithItsConfiguration(t *testing.T) {
 		r := b.leaving("d")
 		r.KeepRecord = true
 		b.leave(r)
-		w := WithdrawRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
+		w := CleanUpRequest{Owner: r.Owner, Name: r.Name, PeerURLs: r.PeerURLs}
 		ctx, interrupt := context.WithCancel(b.Context())
 		interrupt()
-		if _, err := b.engine.Withdraw(ctx, w); !errors.Is(err, context.Canceled) {
+		if _, err := b.engine.CleanUp(ctx, w); !errors.Is(err, context.Canceled) {
 			b.Errorf("interrupted: %v", err)
 		}
 		b.mustOwn(r.Owner)
-		_, err := b.process("next").Withdraw(b.Context(), w)
+		_, err := b.process("next").CleanUp(b.Context(), w)
 		b.ok(err)
 		b.mustOwn("")
 	})
