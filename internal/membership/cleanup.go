@@ -6,15 +6,13 @@ package membership
 // CleanUpRequest is what the backstop has about a member when the configuration
 // of its process is destroyed.
 type CleanUpRequest struct {
-	// Owner is the configuration's ID; Name and PeerURLs are its own. PeerURLs is
-	// empty if the addresses are not known before the machine exists.
-	Owner    string
+	// Name and PeerURLs are those of the configuration. PeerURLs is empty if the
+	// addresses are not known before the machine exists.
 	Name     string
 	PeerURLs []string
-	// RecordOwner and RecordName are the owner and the name in the ownership
-	// record, Ownership is the rest of the record.
-	RecordOwner, RecordName string
-	Ownership               Ownership
+	// RecordName is the name in its ownership record, Ownership is the rest of it.
+	RecordName string
+	Ownership  Ownership
 	// Replacement is true if another configuration follows.
 	Replacement bool
 	// Seen holds the leader's connections to the others, see [JudgeLoss].
@@ -81,7 +79,6 @@ func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 // agrees reports whether the record, the configuration and the list agree on a
 // member:
 //
-//   - The owner in the record is the configuration.
 //   - The peer URLs in the list are those of the record, and those of the
 //     configuration if it has any.
 //   - The name in the list, once the member has published one, is that of the
@@ -93,8 +90,7 @@ func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 //     before it is promoted.
 func (r CleanUpRequest) agrees(m Member) bool {
 	switch {
-	case r.RecordOwner != r.Owner,
-		!SameURLs(m.PeerURLs, r.Ownership.PeerURLs),
+	case !SameURLs(m.PeerURLs, r.Ownership.PeerURLs),
 		len(r.PeerURLs) > 0 && !SameURLs(m.PeerURLs, r.PeerURLs),
 		m.Name != "" && m.Name != r.Name,
 		m.Name == "" && len(r.PeerURLs) == 0 && (r.RecordName != r.Name || !m.Learner),

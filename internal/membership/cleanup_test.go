@@ -12,9 +12,8 @@ import (
 
 // contents is what a record and a configuration may contain about one member.
 type contents struct {
-	// ownerOther, nameOther, urlOther: the record is wrong about this. intent:
-	// the record has no ID.
-	ownerOther, nameOther, urlOther, intent bool
+	// nameOther, urlOther: the record is wrong about this. intent: the record has no ID.
+	nameOther, urlOther, intent bool
 	// configName, configURL: the configuration differs; noURL: it has no peer
 	// URL.
 	configName, configURL, noURL bool
@@ -34,7 +33,7 @@ const (
 
 func contentsOf(bits int) contents {
 	on := func(n int) bool { return bits>>n&1 == 1 }
-	return contents{on(0), on(1), on(2), on(3), on(4), on(5), on(6), on(7), sight(bits >> 8)}
+	return contents{on(0), on(1), on(2), on(3), on(4), on(5), on(6), sight(bits >> 7)}
 }
 
 // cleanUp returns the request for member i; index len(w.members) is not listed.
@@ -42,7 +41,7 @@ func (w world) cleanUp(i int, c contents) CleanUpRequest {
 	id := MemberID(i + 1)
 	url := []string{"http://10.0.0." + id.String() + ":2380"}
 	r := CleanUpRequest{
-		Owner: "joiner-1", Name: nameOf(i), PeerURLs: url, RecordOwner: "joiner-1", RecordName: nameOf(i),
+		Name: nameOf(i), PeerURLs: url, RecordName: nameOf(i),
 		Ownership: Ownership{Recorded: true, ID: id, PeerURLs: url}, Replacement: c.replacement,
 	}
 	set := func(on bool, f func()) {
@@ -50,7 +49,6 @@ func (w world) cleanUp(i int, c contents) CleanUpRequest {
 			f()
 		}
 	}
-	set(c.ownerOther, func() { r.RecordOwner = "joiner-2" })
 	set(c.nameOther, func() { r.RecordName = "recorded" })
 	set(c.urlOther, func() { r.Ownership.PeerURLs = []string{"http://10.9.9.1:2380"} })
 	set(c.intent, func() { r.Ownership.ID = 0 })
@@ -71,7 +69,7 @@ func (w world) naiveCleanUp(i int, c contents) verdict {
 		return says(Done, "")
 	}
 	published := !w.fresh(i)
-	contradicted := c.ownerOther || c.urlOther || c.configURL && !c.noURL || c.intent && w.voter(i)
+	contradicted := c.urlOther || c.configURL && !c.noURL || c.intent && w.voter(i)
 	if published {
 		contradicted = contradicted || c.configName
 	} else if c.noURL {
@@ -111,11 +109,11 @@ func TestCleanUpFromEveryCluster(t *testing.T) {
 				s := w.snapshot()
 				_, open := w.naiveGate()
 				for _, i := range w.subjects() {
-					for bits := range int(sights) << 8 {
+					for bits := range int(sights) << 7 {
 						if !open && bits > 0 {
 							break // every request meets the same closed gate
 						}
-						if n > 2 && mathbits.OnesCount(uint(bits&0x7f)) > 1 {
+						if n > 2 && mathbits.OnesCount(uint(bits&0x3f)) > 1 {
 							continue // two faults at once are tried in smaller clusters
 						}
 						what := contentsOf(bits)
@@ -143,7 +141,7 @@ func TestCleanUpFromEveryCluster(t *testing.T) {
 // member: neither a member that has its peer URLs now, nor the member with its ID.
 func TestCleanUpClaimsNobody(t *testing.T) {
 	w := world{members: []mind{vAlive, vAlive, vSilent}, leader: 0}
-	r := w.cleanUp(2, contentsOf(int(disconnected)<<8))
+	r := w.cleanUp(2, contentsOf(int(disconnected)<<7))
 	for name, claim := range map[string]Ownership{
 		"no record":                     {ID: 3, PeerURLs: r.PeerURLs},
 		"removed":                       {Recorded: true, Removed: true, ID: 3, PeerURLs: r.PeerURLs},

@@ -167,9 +167,7 @@ func (e *Engine) discard(ctx context.Context, id membership.ClusterID, owner str
 func (w *cleanUp) judge(ctx context.Context, snap membership.Snapshot) membership.Decision {
 	r := w.record
 	q := membership.CleanUpRequest{
-		Owner: w.req.Owner, Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement,
-		RecordOwner: r.Owner, RecordName: r.Name,
-		Ownership: r.Ownership(),
+		Name: w.name, PeerURLs: w.req.PeerURLs, Replacement: w.req.Replacement, RecordName: r.Name, Ownership: r.Ownership(),
 	}
 	leader, _, led := snap.MajorityLeader()
 	m, listed := snap.MemberOnRecord(q.Ownership)

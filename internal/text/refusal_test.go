@@ -167,7 +167,7 @@ func replacing(s membership.Snapshot, n int, leaving ...int) textCase {
 func cleaningUp(s membership.Snapshot, n int, replacement bool, recorded string) textCase {
 	m := s.Members[n-1]
 	r := membership.CleanUpRequest{
-		Owner: "joiner-1", Name: fmt.Sprintf("infra%d", n), RecordOwner: "joiner-1", RecordName: recorded,
+		Name: fmt.Sprintf("infra%d", n), RecordName: recorded,
 		Ownership: membership.Ownership{Recorded: true, ID: m.ID, PeerURLs: m.PeerURLs}, Replacement: replacement,
 	}
 	return textCase{action: "remove", name: r.Name, s: s, d: membership.DecideCleanUp(s, r)}
