@@ -23,8 +23,8 @@ const (
 	// Intended: the member is about to be added, or was added and the answer
 	// never arrived.
 	Intended RecordState = "intended"
-	// Announced: the member with the ID in the record belongs to the owner.
-	Announced RecordState = "announced"
+	// Added: the member with the ID in the record belongs to the owner.
+	Added RecordState = "announced"
 	// Removed: Terraform removed the owner's member; its node still exists, and may be
 	// added again.
 	Removed RecordState = "removed"
@@ -98,7 +98,7 @@ func (r Record) check(owner string) error {
 		if r.MemberID != "" {
 			errs = append(errs, errors.New("a member that is yet to be added has an ID"))
 		}
-	case Announced, Removed:
+	case Added, Removed:
 		if r.ID() == 0 {
 			errs = append(errs, fmt.Errorf("%s is not a member ID", connection.Quote(r.MemberID)))
 		}
@@ -119,7 +119,7 @@ func Owners(ctx context.Context, records Store[Record], id membership.MemberID) 
 	}
 	var out []string
 	for _, r := range all {
-		if r.ID() == id && r.State == Announced {
+		if r.ID() == id && r.State == Added {
 			out = append(out, r.Owner)
 		}
 	}

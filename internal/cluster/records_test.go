@@ -99,10 +99,10 @@ func TestNoMalformedRecordIsWritten(t *testing.T) {
 	again(t, recordKind, 4, []Record{
 		{Owner: "learner:" + longest, Name: longest, PeerURLs: urls, State: Intended},
 		{Owner: "1", Name: "dé", PeerURLs: urls, State: Intended, Awaited: true},
-		{Owner: "2", Name: "d", PeerURLs: urls, State: Announced, MemberID: "2a"},
+		{Owner: "2", Name: "d", PeerURLs: urls, State: Added, MemberID: "2a"},
 		{Owner: "3", Name: "d", State: Removed, MemberID: "2a"},
 		{Owner: "o", Name: "d"},
-		{Owner: "o", Name: "d", State: Announced},
+		{Owner: "o", Name: "d", State: Added},
 		{Owner: "o", Name: "d", State: Intended, MemberID: "2a"},
 		{Owner: "o", Name: "d\n", State: Intended},
 		{Owner: "learner:" + longest, Name: longest + "n", PeerURLs: urls, State: Intended},
@@ -165,13 +165,13 @@ func TestRecords(t *testing.T) {
 		}
 		r := put("new", nil, Record{Owner: "a", Name: "a", PeerURLs: []string{"http://x:1"}, State: Intended})
 		put("overwriting unread", ErrRecordChanged, Record{Owner: "a", Name: "other", State: Intended})
-		r.State, r.MemberID = Announced, "2a"
+		r.State, r.MemberID = Added, "2a"
 		put("overwriting", nil, r)
 		got, ok, err := records.Get(ctx, "a")
-		if owners, err2 := Owners(ctx, records, 0x2a); errors.Join(err, err2) != nil || !ok || got.State != Announced || !slices.Equal(owners, []string{"a"}) {
+		if owners, err2 := Owners(ctx, records, 0x2a); errors.Join(err, err2) != nil || !ok || got.State != Added || !slices.Equal(owners, []string{"a"}) {
 			w.Errorf("read back %+v, %v; owners %v, %v", got, err, owners, err2)
 		}
-		stale, next := got, Record{Owner: "b", Name: "b", State: Announced, MemberID: "2b"}
+		stale, next := got, Record{Owner: "b", Name: "b", State: Added, MemberID: "2b"}
 		stale.revision--
 		put("in place of a record that has changed", ErrRecordChanged, next, stale)
 		put("in place of another", nil, next, got)

@@ -309,7 +309,7 @@ func identified(td *datadriven.TestData, s Snapshot) string {
 }
 
 func identity(got Identity) string {
-	step := [...]string{StepRefuse: "refuse", StepAnnounce: "announce", StepAdopt: "adopt", StepRemove: "remove", StepTakeOver: "take over"}[got.Step]
+	step := [...]string{StepRefuse: "refuse", StepAdd: "add", StepAdopt: "adopt", StepRemove: "remove", StepTakeOver: "take over"}[got.Step]
 	if got.ID != 0 {
 		return step + " " + letter(got.ID)
 	}

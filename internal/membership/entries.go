@@ -53,9 +53,9 @@ type Entry struct {
 	Learner, Adopter bool
 	// Votes is true if the member was seen to vote, HasRun if its process has run.
 	Votes, HasRun bool
-	// Announced is true if the creation returns before the machine exists. Readdressed
+	// BeforeMachine is true if the creation returns before the machine exists. Readdressed
 	// is true if the peer URLs change in place.
-	Announced, Readdressed bool
+	BeforeMachine, Readdressed bool
 	// Found is what [Identify] says of a new member, if the cluster was observed.
 	Found Identity
 	// Built is true if an earlier apply has built the node for a cluster that had formed, of
@@ -87,8 +87,8 @@ const (
 	SharedURL Code = "shared peer URL"
 	// SecondReaddress: the peer URLs of two members change in place.
 	SecondReaddress Code = "second change of peer URLs"
-	// SecondAnnounced: two learners are added before their machines exist.
-	SecondAnnounced Code = "second announcement"
+	// SecondAdded: two learners are added before their machines exist.
+	SecondAdded Code = "second addition"
 	// ClusterCreated: members that a state has get nodes of a new etcd_cluster.
 	ClusterCreated Code = "cluster created again"
 	// CreatedUnobserved: the node of a new member exists, and its cluster is silent.
@@ -105,7 +105,7 @@ const (
 )
 
 // OfPlan are the rules that a plan as a whole breaks. Others are about one member or two.
-var OfPlan = []Code{SecondReplacement, SecondUnobserved, EveryVoterNeeded, TooFewStay, EveryVoterRemoved, ClusterCreated, SecondReaddress, SecondAnnounced}
+var OfPlan = []Code{SecondReplacement, SecondUnobserved, EveryVoterNeeded, TooFewStay, EveryVoterRemoved, ClusterCreated, SecondReaddress, SecondAdded}
 
 // Ruling is a rule that is broken. Facts.Names are the members that break it; Entry is
 // one of them.
@@ -292,8 +292,8 @@ func twice(p planned) (out []Ruling) {
 			out = append(out, e.breaks(d.Code, d.Facts))
 		}
 	}
-	if waiting := keep(p.entries, func(e Entry) bool { return e.Effect == Created && e.Learner && e.Announced }); len(waiting) > 1 {
-		out = append(out, brokenBy(SecondAnnounced, Facts{}, waiting...))
+	if waiting := keep(p.entries, func(e Entry) bool { return e.Effect == Created && e.Learner && e.BeforeMachine }); len(waiting) > 1 {
+		out = append(out, brokenBy(SecondAdded, Facts{}, waiting...))
 	}
 	return out
 }

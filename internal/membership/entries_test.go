@@ -129,7 +129,7 @@ func TestRules(t *testing.T) {
 		"one URL":                          {Known{Snapshot: plannedCluster(3)}, []Entry{entry(7, Created), as(entry(8, Created), func(e *Entry) { e.After.PeerURLs = []string{urlOf(7)} })}, "shared peer URL [m7 m8]"},
 		"the URL of one that leaves":       {Known{Snapshot: plannedCluster(3)}, []Entry{note(2), entry(2, Removed), as(entry(8, Created), func(e *Entry) { e.After.PeerURLs = []string{urlOf(2)}; e.After.Node = "n8" })}, ""},
 		"two change URLs":                  {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), func(e *Entry) { e.Readdressed = true }), as(entry(2, Held), func(e *Entry) { e.Readdressed = true })}, "second change of peer URLs [m1 m2]"},
-		"two learners wait for one slot":   {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(7, Created), func(e *Entry) { e.Learner, e.Announced = true, true }), as(entry(8, Created), func(e *Entry) { e.Learner, e.Announced = true, true })}, "second announcement [m7 m8]"},
+		"two learners wait for one slot":   {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(7, Created), func(e *Entry) { e.Learner, e.BeforeMachine = true, true }), as(entry(8, Created), func(e *Entry) { e.Learner, e.BeforeMachine = true, true })}, "second addition [m7 m8]"},
 		"over another's member":            {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(7, Created), func(e *Entry) { e.Found = Identity{Code: NameTaken} })}, "name taken [m7]"},
 		"a new node over a living voter":   {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(2, Held), both(created, node))}, "already a member [m2]"},
 		"a new node over a dead voter":     {Known{Snapshot: plannedCluster(3, 2)}, []Entry{as(entry(2, Held), both(created, node))}, ""},
@@ -257,7 +257,7 @@ func TestEntriesComeInAnyOrder(t *testing.T) {
 			if e.After != nil && maybe() {
 				e.After.PeerURLs = []string{urlOf(1)}
 			}
-			e.Readdressed, e.Learner, e.Announced, e.Built, e.Imported = maybe(), maybe(), maybe(), maybe(), maybe()
+			e.Readdressed, e.Learner, e.BeforeMachine, e.Built, e.Imported = maybe(), maybe(), maybe(), maybe(), maybe()
 			if maybe() {
 				e = note(id)
 			}

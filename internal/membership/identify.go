@@ -55,8 +55,8 @@ type Step uint8
 const (
 	// StepRefuse: the member must not be changed, for the reason in Code.
 	StepRefuse Step = iota
-	// StepAnnounce: no such member is in the list; add it.
-	StepAnnounce
+	// StepAdd: no such member is in the list; add it.
+	StepAdd
 	// StepAdopt: the member with the ID is ours; continue with it.
 	StepAdopt
 	// StepRemove: the member with the ID is ours, was added with other peer
@@ -73,9 +73,9 @@ const (
 	// AlreadyMember: a member with these peer URLs is in the cluster and was not
 	// added by us: it must be imported.
 	AlreadyMember Code = "already a member"
-	// AnnouncedElsewhere: another owner added a member with these peer URLs, and
+	// AddedElsewhere: another owner added a member with these peer URLs, and
 	// the member has not started.
-	AnnouncedElsewhere Code = "announced by someone else"
+	AddedElsewhere Code = "added by someone else"
 	// InitialMissing: the cluster was formed without this initial member.
 	InitialMissing Code = "initial member missing"
 	// FormedAlone: one member formed the cluster by itself, but several were to
@@ -145,7 +145,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		case m.Learner && abandoned(m, r.Abandoned):
 			return Identity{Step: StepTakeOver, ID: m.ID}
 		default:
-			return Identity{Code: AnnouncedElsewhere, Facts: facts}
+			return Identity{Code: AddedElsewhere, Facts: facts}
 		}
 	}
 	if m, ok := find(s.Members, func(m Member) bool { return m.Name == r.Name }); ok {
@@ -154,7 +154,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if r.Bootstrap == InitialMember && !r.Ownership.Recorded {
 		return Identity{Code: InitialMissing, Facts: Facts{Detail: r.Name}}
 	}
-	return Identity{Step: StepAnnounce}
+	return Identity{Step: StepAdd}
 }
 
 // isInitial reports whether the members are those that formed the cluster. The

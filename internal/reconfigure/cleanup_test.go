@@ -30,7 +30,7 @@ func (b *bench) forge(r cluster.Record) {
 
 // recordFor returns a correct record of a member.
 func recordFor(owner string, m membership.Member) cluster.Record {
-	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Announced}
+	return cluster.Record{Owner: owner, Name: m.Name, PeerURLs: m.PeerURLs, MemberID: m.ID.String(), State: cluster.Added}
 }
 
 // cleanUp cleans up, which must succeed with this warning, or with none.
@@ -119,7 +119,7 @@ func (s slow) Observe(ctx context.Context, want membership.ClusterID) (membershi
 // failed voter. A stale one is deleted, and the correct one removes its member.
 func TestForgedRecordsRemoveNothing(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
-		c, d := b.member("c"), b.join(request("d", Announced)).Member
+		c, d := b.member("c"), b.join(request("d", Added)).Member
 		d.Name = "d"
 		b.members["c"].PowerOff()
 		const owner = "joiner-1"
@@ -166,13 +166,13 @@ func TestCleanUpLate(t *testing.T) {
 				id, err := b.process("test").Cluster.AddLearner(b.Context(), 0, []string{d})
 				b.ok(err)
 				if c.known {
-					record.State, record.MemberID = cluster.Announced, id.String()
+					record.State, record.MemberID = cluster.Added, id.String()
 				}
 			}
 			if c.before {
 				add()
 			} else if c.known {
-				record.State, record.MemberID = cluster.Announced, "2a"
+				record.State, record.MemberID = cluster.Added, "2a"
 			}
 			b.forge(record)
 			late := c.late
@@ -204,7 +204,7 @@ func TestCleanUpLate(t *testing.T) {
 // run, which did not see the removal, deletes it.
 func TestTheRecordGoesWithItsConfiguration(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
-		b.join(request("d", Announced))
+		b.join(request("d", Added))
 		r := b.leaving("d")
 		r.KeepRecord = true
 		b.leave(r)

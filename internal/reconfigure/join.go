@@ -18,8 +18,8 @@ import (
 type Stage uint8
 
 const (
-	// Announced: the member is in the list.
-	Announced Stage = iota
+	// Added: the member is in the list.
+	Added Stage = iota
 	// Started: its process runs and has published its name.
 	Started
 	// CaughtUp: it has the leader's log, within the allowed lag, and answers.
@@ -72,7 +72,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 		req:     r, cluster: snap.ClusterID,
 	}
 	defer j.release()
-	if err := j.announce(ctx); err != nil {
+	if err := j.list(ctx); err != nil {
 		return Joined{}, err
 	}
 	if err := j.wait(ctx); err != nil {
@@ -138,15 +138,15 @@ type join struct {
 	heard    time.Time             // when the member last answered, or the wait began
 }
 
-// announce returns when the member is in the list and its ID recorded. It keeps
+// list returns when the member is in the list and its ID recorded. It keeps
 // the lock if the join still has a change to make.
-func (j *join) announce(ctx context.Context) error {
+func (j *join) list(ctx context.Context) error {
 	err := j.repeat(ctx, j.action, j.name, func() error { return j.underLock(ctx, j.cluster, j.look) })
 	if err != nil {
 		return j.ended(ctx, err)
 	}
-	j.reached = Announced
-	if !j.member.Learner || j.req.Goal == Announced {
+	j.reached = Added
+	if !j.member.Learner || j.req.Goal == Added {
 		j.release()
 	}
 	return nil
@@ -211,7 +211,7 @@ func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 func (j *join) act(ctx context.Context) error {
 	found := j.identify(j.req, j.snap)
 	switch found.Step {
-	case membership.StepAnnounce:
+	case membership.StepAdd:
 		return j.add(ctx)
 	case membership.StepRemove:
 		return j.takeBack(found.ID)
@@ -227,7 +227,7 @@ func (j *join) act(ctx context.Context) error {
 	log.Debug(ctx, log.Membership, "member found in the list", "member", j.name, "id", found.ID)
 	j.member, _ = j.snap.Member(found.ID)
 	j.judge() // the reason if the time ends before another observation
-	return j.write(ctx, cluster.Announced, found.ID)
+	return j.write(ctx, cluster.Added, found.ID)
 }
 
 // unidentified returns the error for a member that the join must not touch.
@@ -299,5 +299,5 @@ func (j *join) add(ctx context.Context) error {
 	}
 	j.warnings = append(j.warnings, d.Warnings...)
 	j.member = membership.Member{ID: id, PeerURLs: j.req.PeerURLs, Learner: true}
-	return j.write(ctx, cluster.Announced, id)
+	return j.write(ctx, cluster.Added, id)
 }

@@ -29,7 +29,7 @@ func TestClustersApart(t *testing.T) {
 	simulate(t, "a", func(b *bench) {
 		other := &bench{T: b.T, net: b.net, Cluster: b.net.Form(release, "b")}
 		both := []string{etcdsim.ClientURL("a"), etcdsim.ClientURL("b")}
-		_, err := b.processAt("mixed", both...).Join(b.Context(), request("d", Announced))
+		_, err := b.processAt("mixed", both...).Join(b.Context(), request("d", Added))
 		b.mustRefuse("joining two clusters", err, membership.MixedClusters)
 		for name, c := range map[string]struct {
 			endpoints []string
@@ -171,7 +171,7 @@ func TestStalled(t *testing.T) {
 // than 5,000 behind ("too many requests").
 func TestTheWaitWritesEntries(t *testing.T) {
 	simulate(t, "a", func(b *bench) {
-		b.join(request("d", Announced))
+		b.join(request("d", Added))
 		b.made()
 		_, err := b.engine.Join(b.within(time.Minute), request("d", Voting))
 		if !errors.As(err, new(*Incomplete)) {
@@ -193,7 +193,7 @@ func TestOnlyAGoneMemberIsAddedAnew(t *testing.T) {
 		"a voter that answers":                    {"b", func(*bench) {}, false},
 		"a voter that is silent for us":           {"b", func(b *bench) { b.net.Cut("alice@ops1", etcdsim.ClientURL("b")) }, false},
 		"a voter that ended":                      {"b", func(b *bench) { b.members["b"].PowerOff() }, true},
-		"a learner that never started":            {"d", func(b *bench) { b.join(request("d", Announced)) }, true},
+		"a learner that never started":            {"d", func(b *bench) { b.join(request("d", Added)) }, true},
 		"a leader, which no other leader can see": {"a", func(b *bench) { b.net.Cut("alice@ops1", etcdsim.ClientURL("a")) }, false},
 	} {
 		each(t, name, "a b c", func(b *bench) {
@@ -212,7 +212,7 @@ func TestOnlyAGoneMemberIsAddedAnew(t *testing.T) {
 // computed from it differs (etcd-io/etcd#10765).
 func TestSettle(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
-		added := b.join(request("d", Announced)).Member.ID
+		added := b.join(request("d", Added)).Member.ID
 		end := time.Now().Add(10 * time.Second)
 		b.alter(end, func(s *membership.Snapshot) {
 			for id, a := range s.Answers {
@@ -226,9 +226,9 @@ func TestSettle(t *testing.T) {
 		if time.Now().Before(end) {
 			b.Error("the removal was over before there was a leader")
 		}
-		b.join(request("e", Announced))
+		b.join(request("e", Added))
 		b.leave(b.leaving("e"))
-		b.join(request("e", Announced))
+		b.join(request("e", Added))
 		calls := b.made("MemberRemove", "MemberAdd")
 		if n := len(calls); n != 5 || calls[4].at.Sub(calls[3].at) < time.Second {
 			b.Errorf("the same URL was back at once: %+v", calls)

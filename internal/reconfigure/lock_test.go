@@ -38,10 +38,10 @@ func TestTheLockIsCheckedLast(t *testing.T) {
 			return err
 		},
 		"take an addition with other URLs back, and add": func(b *bench) error {
-			r := request("d", Announced)
+			r := request("d", Added)
 			r.PeerURLs = []string{etcdsim.PeerURL("x")}
 			b.join(r)
-			_, err := b.engine.Join(b.Context(), request("d", Announced))
+			_, err := b.engine.Join(b.Context(), request("d", Added))
 			return err
 		},
 		"update the leader":  func(b *bench) error { return b.update(b.Context(), b.leaving("a"), "x") },
@@ -82,7 +82,7 @@ func (b *bench) changes(r RemoveRequest) map[string]func(context.Context) error 
 	replace := r
 	replace.Replacement = true
 	return map[string]func(context.Context) error{
-		"add":     func(ctx context.Context) error { _, err := b.engine.Join(ctx, request("d", Announced)); return err },
+		"add":     func(ctx context.Context) error { _, err := b.engine.Join(ctx, request("d", Added)); return err },
 		"remove":  func(ctx context.Context) error { _, err := b.engine.Remove(ctx, r); return err },
 		"replace": func(ctx context.Context) error { _, err := b.engine.Remove(ctx, replace); return err },
 		"update":  func(ctx context.Context) error { return b.update(ctx, r, "x") },
@@ -145,7 +145,7 @@ func TestTheLockOfADeadProcess(t *testing.T) {
 		dead, _ := b.process("bob@ops2").Locker.(notedLocker)
 		_, err := dead.Store.Create(b.Context(), b.key("lock"), `{"who":"bob@ops2"}`, claim.LockTTL)
 		b.ok(err)
-		b.join(request("d", Announced))
+		b.join(request("d", Added))
 		if took := time.Since(begin); took < claim.LockTTL || took > claim.LockTTL+5*time.Second {
 			b.Errorf("it went on after %v", took)
 		}

@@ -34,7 +34,7 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	same := id != 0 && id == j.record.ID()
 	next.Started = id != 0 && id == j.member.ID && j.member.Started() || same && j.record.Started
 	if state == cluster.Intended || len(j.abandoned) > 0 {
-		next.Awaited = j.req.Goal != Announced
+		next.Awaited = j.req.Goal != Added
 	}
 	if reflect.DeepEqual(next, j.record) {
 		return nil
@@ -89,7 +89,7 @@ func claimsOf(r JoinRequest, record cluster.Record, all []cluster.Record) claims
 	var kept []membership.MemberID
 	for _, x := range all {
 		same := x.Name == r.Name && membership.SameURLs(x.PeerURLs, r.PeerURLs)
-		if x.State == cluster.Announced && x.Owner != r.Owner {
+		if x.State == cluster.Added && x.Owner != r.Owner {
 			c.owned = append(c.owned, x.ID())
 		}
 		switch {
@@ -151,7 +151,7 @@ func (e *Engine) Unfinished(ctx context.Context, snap membership.Snapshot) []mem
 	}
 	all, _, _ := e.Cluster.Records(snap.ClusterID).List(ctx) // what cannot be read is not known to be unfinished
 	return slices.DeleteFunc(left, func(m membership.Member) bool {
-		return !slices.ContainsFunc(all, func(r cluster.Record) bool { return r.Awaited && r.State == cluster.Announced && r.ID() == m.ID })
+		return !slices.ContainsFunc(all, func(r cluster.Record) bool { return r.Awaited && r.State == cluster.Added && r.ID() == m.ID })
 	})
 }
 
@@ -222,7 +222,7 @@ func (e *Engine) own(ctx context.Context, want OwnRequest) error {
 		}
 	}
 	r.Owner, r.Name, r.PeerURLs, r.MemberID = want.Owner, want.Name, want.PeerURLs, want.ID.String()
-	r.State = cluster.Announced
+	r.State = cluster.Added
 	_, err = records.Put(ctx, r, instead...)
 	return err
 }

@@ -40,7 +40,7 @@ func TestTheRecordOfARemovedMemberEndsWithItsSuccessor(t *testing.T) {
 		for owner, m := range map[string][2]string{"first": {"d", "d"}, "named": {"e", "d"}, "placed": {"d", "x"}} {
 			b.forge(cluster.Record{Owner: owner, Name: m[0], PeerURLs: []string{etcdsim.PeerURL(m[1])}, MemberID: "1d40a5c04518179a", State: cluster.Removed})
 		}
-		b.join(owned("second", Announced))
+		b.join(owned("second", Added))
 		b.mustOwn("named placed second")
 	})
 }
@@ -98,18 +98,18 @@ func TestWhatIsNotAbandonedIsLeftAlone(t *testing.T) {
 		code  membership.Code
 		owner string
 	}{
-		"added for a state": {func(b *bench) { b.join(owned("first", Announced)) }, "d", membership.AnnouncedElsewhere, "first"},
+		"added for a state": {func(b *bench) { b.join(owned("first", Added)) }, "d", membership.AddedElsewhere, "first"},
 		"adopted from a state": {func(b *bench) {
 			r := owned("taker", Voting)
-			r.ID = b.join(owned("first", Announced)).Member.ID
+			r.ID = b.join(owned("first", Added)).Member.ID
 			b.abandon("taker@ops1", r)
-		}, "d", membership.AnnouncedElsewhere, "first taker"},
+		}, "d", membership.AddedElsewhere, "first taker"},
 		"started": {func(b *bench) {
 			b.abandon("first@ops1", owned("first", Voting))
 			b.boot("d")
 			time.Sleep(time.Second)
 		}, "d", membership.AlreadyMember, "first"},
-		"for another name": {func(b *bench) { b.abandon("first@ops1", owned("first", Voting)) }, "e", membership.AnnouncedElsewhere, "first"},
+		"for another name": {func(b *bench) { b.abandon("first@ops1", owned("first", Voting)) }, "e", membership.AddedElsewhere, "first"},
 	} {
 		each(t, name, "a", func(b *bench) {
 			c.first(b)
@@ -164,7 +164,7 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 	const newer = `{"format":2,"owner":"name:d","name":"d","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`
 	simulate(t, "a b c", func(b *bench) {
 		key, turn := b.put("members/name:d", newer), b.put("turns/z", `{"format":2}`)
-		b.mustBeAt("join", key, func() error { _, err := b.engine.Join(b.Context(), request("d", Announced)); return err })
+		b.mustBeAt("join", key, func() error { _, err := b.engine.Join(b.Context(), request("d", Added)); return err })
 		b.mustBeAt("clean up", key, func() error {
 			_, err := b.engine.CleanUp(b.Context(), CleanUpRequest{Owner: "name:d", Name: "d"})
 			return err
@@ -187,11 +187,11 @@ func TestAnotherOwnersRecordThatCannotBeRead(t *testing.T) {
 	simulate(t, "a", func(b *bench) {
 		about := b.put("members/other", `{"format":2,"owner":"other","name":"d","peer_urls":["`+etcdsim.PeerURL("d")+`"],"state":"moved"}`)
 		b.mustBeAt("a record about the same member", about, func() error {
-			_, err := b.engine.Join(b.Context(), request("d", Announced))
+			_, err := b.engine.Join(b.Context(), request("d", Added))
 			return err
 		})
 		b.put("members/other", `{"format":2,"owner":"other","name":"e","peer_urls":["http://127.0.0.1:1"],"state":"moved"}`)
-		joined := b.join(request("d", Announced))
+		joined := b.join(request("d", Added))
 		r := b.leaving("d")
 		r.Shared = true
 		taken := b.put("members/other", `{"format":2,"member_id":"`+joined.Member.ID.String()+`"}`)
@@ -217,7 +217,7 @@ func TestChangesUnderAnAlarm(t *testing.T) {
 				b.ok(err)
 			}
 			set(etcdserverpb.AlarmRequest_ACTIVATE)
-			_, err1 := b.engine.Join(b.Context(), request("d", Announced))
+			_, err1 := b.engine.Join(b.Context(), request("d", Added))
 			_, err2 := b.engine.Remove(b.Context(), other)
 			for i, err := range []error{err1, err2, b.update(b.Context(), other, "x")} {
 				b.mustRefuse("change "+string(rune('1'+i)), err, membership.AlarmRaised)
@@ -226,10 +226,10 @@ func TestChangesUnderAnAlarm(t *testing.T) {
 				b.Errorf("removed with the warnings %+v", left.Warnings)
 			}
 			b.mustList("b c")
-			_, err := b.engine.Join(b.Context(), request("d", Announced))
+			_, err := b.engine.Join(b.Context(), request("d", Added))
 			b.mustRefuse("the successor", err, membership.AlarmRaised)
 			set(etcdserverpb.AlarmRequest_DEACTIVATE)
-			b.join(request("d", Announced))
+			b.join(request("d", Added))
 		})
 	}
 }

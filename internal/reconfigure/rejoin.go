@@ -72,7 +72,7 @@ func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Sn
 	if slices.ContainsFunc(all, func(x cluster.Record) bool {
 		return slices.Contains(r.Replaces, x.Owner) && x.ID() == found.Facts.Subject && x.ID() != 0
 	}) {
-		return membership.Identity{Step: membership.StepAnnounce}, nil // it is removed first
+		return membership.Identity{Step: membership.StepAdd}, nil // it is removed first
 	}
 	return found, nil
 }
@@ -109,7 +109,7 @@ func (e *Engine) isGone(ctx context.Context, snap membership.Snapshot, id member
 // quiet returns the reason to add the member anew, or nil.
 func (j *join) quiet() error {
 	now := j.Clock.Now()
-	if j.reached > Announced && j.snap.Alive(j.member.ID) || j.heard.IsZero() {
+	if j.reached > Added && j.snap.Alive(j.member.ID) || j.heard.IsZero() {
 		j.heard = now
 	}
 	if j.req.Restart == 0 || now.Sub(j.heard) <= j.req.Restart {
@@ -122,7 +122,7 @@ func (j *join) quiet() error {
 // was added, it stays added and recorded: the next attempt continues.
 type Incomplete struct {
 	Request JoinRequest
-	// Reached is the last stage reached; Member is set from Announced on.
+	// Reached is the last stage reached; Member is set from Added on.
 	Reached Stage
 	Member  membership.Member
 	// Decision is the last one, and Snapshot what it was made on.
@@ -152,7 +152,7 @@ func (j *join) incomplete(ctx context.Context, cause error) *Incomplete {
 		Interrupted: errors.Is(ctx.Err(), context.Canceled),
 		Unsure:      j.member.ID == 0 && j.record.State == cluster.Intended && !j.refused,
 	}
-	if i.Reached == Announced && j.member.Started() {
+	if i.Reached == Added && j.member.Started() {
 		i.Reached = Started
 	}
 	return i

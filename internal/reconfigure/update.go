@@ -89,7 +89,7 @@ func (u *update) look(ctx context.Context) error {
 // readdress updates the ownership record with the new URLs.
 func (e *Engine) readdress(ctx context.Context, r UpdateRequest) error {
 	record, ok, err := e.Cluster.Records(r.Cluster).Get(ctx, r.Owner)
-	if ours := record.ID() == r.ID && record.State == cluster.Announced; err != nil || !ok || !ours {
+	if ours := record.ID() == r.ID && record.State == cluster.Added; err != nil || !ok || !ours {
 		return err
 	}
 	record.PeerURLs = r.PeerURLs

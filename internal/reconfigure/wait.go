@@ -76,15 +76,15 @@ func (j *join) stalled(ctx context.Context) bool {
 // advance makes at most one step towards the goal. It returns nil when the goal
 // is reached.
 func (j *join) advance(ctx context.Context) error {
-	if j.req.Goal == Announced {
+	if j.req.Goal == Added {
 		return nil
 	}
-	if j.reached == Announced {
+	if j.reached == Added {
 		if err := j.start(ctx); err != nil {
 			return err
 		}
 	}
-	if err := j.write(ctx, cluster.Announced, j.member.ID); err != nil {
+	if err := j.write(ctx, cluster.Added, j.member.ID); err != nil {
 		return err // the record must say that the member has run before others rely on it
 	}
 	if refused, ok := membership.CheckName(j.member, j.name); !ok && (j.req.ID == 0 || j.member.Learner && !j.req.standby) {
@@ -215,7 +215,7 @@ func (j *join) nudge(ctx context.Context) error {
 func (j *join) result(ctx context.Context) (Joined, error) {
 	// The member was added after the snapshot, and its start was reported by
 	// one member only; the initial cluster is made of this list.
-	if j.reached == Announced || j.reached == Started || !j.snap.Linearizable {
+	if j.reached == Added || j.reached == Started || !j.snap.Linearizable {
 		snap, err := j.Confirmed(ctx, j.cluster, ActionAdd, j.req.Name)
 		if err != nil {
 			return Joined{}, err

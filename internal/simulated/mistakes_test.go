@@ -32,7 +32,7 @@ var mistakes = []mistake{
 	{"turns do not count (C13)", "membership/turn.go", "if len(others) == 0 ||", "if len(others) < 9 ||", "TestRules/C13_"},
 	{"a replacement is taken for a removal", "provider/clustermember/plan.go", "kept{e.Effect == membership.Removed,", "kept{true,", "TestRules/a_replacement"},
 	{"nothing is recorded before a member is added", "reconfigure/join.go", "if err := j.intend(ctx); err != nil {", "if err := ctx.Err(); err != nil {", "TestLife/grow|TestSearch"},
-	{"the record names no member", "reconfigure/join.go", "return j.write(ctx, cluster.Announced, id)", "return nil", "TestRules/a_member"},
+	{"the record names no member", "reconfigure/join.go", "return j.write(ctx, cluster.Added, id)", "return nil", "TestRules/a_member"},
 	{"a name that is gone leaves its member", "provider/cluster/resource.go", "!stays && err == nil", "!stays && err != nil", "TestRules/a_member"},
 	{"another cluster is believed (C4)", "provider/clustermember/reach.go", "case snap.ClusterID != at:", "case false:", "TestRules/C4_|TestSearch"},
 	{"peers that moved are not noticed (C10)", "membership/successor.go", "return PeersMoved", "return \"\"", "TestNodes/a_machine"},

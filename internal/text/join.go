@@ -40,7 +40,7 @@ const (
 var unidentified = wordings{
 	membership.AlreadyMember: {{cause: "{Subject} is in the cluster already with these peer URLs ({given}), and was not added by this configuration.",
 		next: "To have another member, give it other peer URLs. If the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.{import}"}},
-	membership.AnnouncedElsewhere: {{cause: "A member with these peer URLs ({given}) was added outside this configuration as {id} and has not started.",
+	membership.AddedElsewhere: {{cause: "A member with these peer URLs ({given}) was added outside this configuration as {id} and has not started.",
 		next: "If it will not be started, remove it, and apply again:\n\n  etcdctl member remove {id}{import}"}},
 	membership.NameTaken: {{cause: "The cluster has a member {name} ({id}) already, at {urls}. Names are unique in a cluster.",
 		next: "If that is another member, choose another name.{import}"}},
@@ -90,7 +90,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 	case !i.Member.Learner:
 		return New(late, "%s is a voter according to the member list, and did not answer as one%s. Look at its log, and at what its client URLs answer from here; then apply again.%s",
 			who, own(because(membership.Answer{Detail: i.Decision.Facts.Detail})), own(replaceIts("is gone, or lost its data")))
-	case i.Reached == reconfigure.Announced:
+	case i.Reached == reconfigure.Added:
 		state = sprintf("was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, r.PeerURLs)
 	case i.Stalled:

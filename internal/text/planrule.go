@@ -67,7 +67,7 @@ var planRules = wordings{
 		next: "\n\nChange the URLs of {name}, apply, restart its process, and then change the next."}},
 	membership.URLsPending: {{cause: "It changes the peer URLs of {names} while those of another member are pending. {answers}",
 		next: "\n\nRestart the process of that member so that it listens at its new peer URLs (ETCD_LISTEN_PEER_URLS), or change them back. Then plan again."}},
-	membership.SecondAnnounced: {{cause: "It adds the learners {names} before their machines exist, and a cluster takes one learner at a time.",
+	membership.SecondAdded: {{cause: "It adds the learners {names} before their machines exist, and a cluster takes one learner at a time.",
 		next: "\n\nAdd {name}, apply, and then add the next."}},
 	membership.ClusterCreated: {{cause: "It creates the etcd_cluster of {names} again: it is tainted, or was replaced or removed from the state. All nodes would be new.",
 		next: "\n\nIf the etcd_cluster is tainted, keep it. ADDRESS is its address:\n\n  terraform untaint 'ADDRESS'\n\nIf the state has lost it, import it by the ID of the cluster:\n\n" +

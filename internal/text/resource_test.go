@@ -84,7 +84,7 @@ func TestResourceTexts(t *testing.T) {
 		{"removal, no login", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, noLogin))},
 		{"backstop skipped", BackstopSkipped("d", gone)},
 		{"not ours: already a member", Explain("add", "d", unidentified(membership.AlreadyMember, d))},
-		{"not ours: announced elsewhere", Explain("add", "d", unidentified(membership.AnnouncedElsewhere, unstarted))},
+		{"not ours: announced elsewhere", Explain("add", "d", unidentified(membership.AddedElsewhere, unstarted))},
 		{"not ours: name taken", Explain("add", "d", unidentified(membership.NameTaken, moved))},
 		{"not ours: initial member missing", Explain("add", "d", unidentified(membership.InitialMissing, a))},
 		{"not ours: founded alone", Explain("add", "d", lone)},

@@ -220,7 +220,7 @@ func TestNodeOwned(t *testing.T) {
 	record := func(owner string, state port.RecordState) port.Record {
 		return port.Record{Owner: owner, MemberID: id.String(), State: state}
 	}
-	for want, r := range map[string]port.Record{"node-1": record("node-1", port.Announced), "": record("name:a", port.Announced)} {
+	for want, r := range map[string]port.Record{"node-1": record("node-1", port.Added), "": record("name:a", port.Added)} {
 		if got := nodeOwned([]port.Record{r, record("node-2", port.Removed)}, id); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

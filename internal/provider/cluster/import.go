@@ -80,7 +80,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // on record, "" if there is none. With that ID, members that a state has keep their node.
 func nodeOwned(records []port.Record, id membership.MemberID) (owner string) {
 	for _, r := range records {
-		if r.ID() == id && r.State == port.Announced && strings.HasPrefix(r.Owner, nodePrefix) {
+		if r.ID() == id && r.State == port.Added && strings.HasPrefix(r.Owner, nodePrefix) {
 			owner = r.Owner
 		}
 	}

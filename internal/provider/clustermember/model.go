@@ -180,7 +180,7 @@ func (m model) owner() string {
 func (m model) goal() reconfigure.Stage {
 	switch m.WaitUntil.ValueString() {
 	case waitAnnounced:
-		return reconfigure.Announced
+		return reconfigure.Added
 	case waitStarted:
 		return reconfigure.Started
 	}

@@ -134,7 +134,7 @@ func sideOf(m model) *membership.Side {
 // complete adds what the plan has of the member.
 func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
 	e.Name, e.Learner, e.Adopter, e.After, e.ByProvider = m.Name.ValueString(), m.role == roleLearner, m.adopts(), sideOf(m), m.byProvider()
-	e.Announced = m.goal() == reconfigure.Announced
+	e.BeforeMachine = m.goal() == reconfigure.Added
 	start, known := m.start(ctx)
 	if !known {
 		return
