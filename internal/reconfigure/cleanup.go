@@ -68,7 +68,7 @@ func (e *Engine) CleanUp(ctx context.Context, r CleanUpRequest) (Removed, error)
 		err := w.look(ctx)
 		if err != nil && ctx.Err() == nil && !errors.As(err, new(outcome)) {
 			if cluster.MayServe(err) {
-				return w.after(ctx, doubting(err)) // a server may answer while it ends
+				return w.after(ctx, retryingBriefly(err)) // a server may answer while it ends
 			}
 			err = stopping(err) // the cluster may be gone with its machines
 		}
@@ -136,7 +136,7 @@ func (w *cleanUp) look(ctx context.Context) error {
 		w.unmanaged = streak{}
 		return retrying(w.refusal(d))
 	default:
-		return doubting(w.refusal(d))
+		return retryingBriefly(w.refusal(d))
 	}
 }
 

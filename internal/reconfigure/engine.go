@@ -151,7 +151,7 @@ func (e *Engine) look(ctx context.Context, want membership.ClusterID) (membershi
 func (e *Engine) Confirmed(ctx context.Context, want membership.ClusterID, action Action, name string) (snap membership.Snapshot, err error) {
 	err = e.repeat(ctx, action, name, func() (err error) {
 		if snap, err = e.look(ctx, want); err != nil {
-			return doubting(err)
+			return retryingBriefly(err)
 		}
 		return permitted(action, name, snap, snap.Gate(0))
 	})
@@ -164,7 +164,7 @@ func permitted(action Action, name string, snap membership.Snapshot, d membershi
 	if d.Verdict == membership.Go || d.Verdict == membership.Done {
 		return nil
 	}
-	return doubting(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
+	return retryingBriefly(&Refusal{Action: action, Name: name, Decision: d, Snapshot: snap})
 }
 
 // Action is what the engine does to a member. Package text has a summary of its

@@ -125,7 +125,7 @@ func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone 
 		case code == membership.NotStated && e.Process.lost.Has(cluster):
 			return nil
 		case code == membership.MayServe, code == membership.Contradicted:
-			return outcome{next: unsure, cause: err}
+			return outcome{next: retryBriefly, cause: err}
 		}
 		return stopping(err)
 	})

@@ -99,7 +99,7 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 		case lost:
 			return refusal
 		case isUnreachable(err) && !forming:
-			return doubting(err)
+			return retryingBriefly(err)
 		}
 		return err
 	})
@@ -242,7 +242,7 @@ func (j *join) unidentified(found membership.Identity) error {
 	case membership.FormedAlone:
 		err.InitialMembers = j.req.InitialMembers
 		if 1+len(j.snap.Others) < j.req.InitialMembers {
-			return doubting(err) // the others may be about to start: name their clusters as well
+			return retryingBriefly(err) // the others may be about to start: name their clusters as well
 		}
 	}
 	return err

@@ -65,7 +65,7 @@ const (
 
 // errLockJustTaken requests another observation: the decision was made before
 // the lock was taken.
-var errLockJustTaken = outcome{next: atOnce, cause: note("the lock has just been taken"), keep: true}
+var errLockJustTaken = outcome{next: retryUnpaused, cause: note("the lock has just been taken"), keep: true}
 
 // guarded is an operation that observes without the lock between processes and
 // takes it for its changes. While it only waits it does not hold the lock, so

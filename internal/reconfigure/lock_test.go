@@ -270,9 +270,9 @@ func TestRepeat(t *testing.T) {
 		"a decision to wait":              {err: refused(membership.Wait, membership.NoLeader), takes: hour, late: true},
 		"a refusal that may pass":         {err: refused(membership.Refuse, membership.QuorumLost), takes: short},
 		"a refusal for good":              {err: refused(membership.Refuse, membership.NameTaken), takes: soonEnough},
-		"a refusal for good, in doubt":    {err: doubting(refused(membership.Refuse, membership.NameTaken)), takes: soonEnough},
-		"a decision to wait, in doubt":    {err: doubting(refused(membership.Wait, membership.NoLeader)), takes: short},
-		"any error, in doubt":             {err: doubting(unknown), takes: short},
+		"a refusal for good, in doubt":    {err: retryingBriefly(refused(membership.Refuse, membership.NameTaken)), takes: soonEnough},
+		"a decision to wait, in doubt":    {err: retryingBriefly(refused(membership.Wait, membership.NoLeader)), takes: short},
+		"any error, in doubt":             {err: retryingBriefly(unknown), takes: short},
 		"any error, to be tried again":    {err: retrying(unknown), takes: hour, late: true},
 		"an unknown outcome, final":       {err: stopping(cluster.ErrAmbiguous), takes: soonEnough},
 		"a change that was sent":          {err: sent(nil, "sent"), takes: hour, late: true},
@@ -303,7 +303,7 @@ func TestRepeat(t *testing.T) {
 // that stands still for longer than a request may take is healthy again in the
 // next one. The same holds for the first refusal after a reason to wait.
 func TestRepeatDoubtsAfterASlowStep(t *testing.T) {
-	doubt := doubting(&Refusal{Decision: membership.Decision{Code: membership.QuorumLost}})
+	doubt := retryingBriefly(&Refusal{Decision: membership.Decision{Code: membership.QuorumLost}})
 	for name, tt := range map[string]struct {
 		errs    []error
 		refused bool

@@ -40,16 +40,16 @@ type next uint8
 const (
 	// stop: the operation fails with the error.
 	stop next = iota
-	// again: another step follows, as long as there is time.
-	again
-	// unsure: another step follows, until the error has held for
+	// retry: another step follows, as long as there is time.
+	retry
+	// retryBriefly: another step follows, until the error has held for
 	// [healthInterval].
-	unsure
-	// soon: there was progress, and another step follows without delay.
-	soon
-	// atOnce: a lock was taken, and another step follows immediately. It was no
+	retryBriefly
+	// retryNow: there was progress, and another step follows without delay.
+	retryNow
+	// retryUnpaused: a lock was taken, and another step follows immediately. It was no
 	// progress: the pause after the step is as long as it would have been.
-	atOnce
+	retryUnpaused
 )
 
 // outcome is the error of a step that also says what follows.
@@ -76,15 +76,15 @@ func (n note) Error() string { return string(n) }
 func stopping(cause error) error { return outcome{next: stop, cause: cause} }
 
 // retrying requests another step, whatever the kind of the error.
-func retrying(cause error) error { return outcome{next: again, cause: cause} }
+func retrying(cause error) error { return outcome{next: retry, cause: cause} }
 
-// doubting requests another step until the error has held for [healthInterval],
+// retryingBriefly requests another step until the error has held for [healthInterval],
 // unless waiting cannot help.
-func doubting(cause error) error {
+func retryingBriefly(cause error) error {
 	if unrecoverable(cause) || codeOf(cause).Permanent() {
 		return stopping(cause)
 	}
-	return outcome{next: unsure, cause: cause}
+	return outcome{next: retryBriefly, cause: cause}
 }
 
 // sent returns the outcome of a change that was sent. Whatever the answer, the
@@ -93,11 +93,11 @@ func doubting(cause error) error {
 func sent(err error, done note) error {
 	switch {
 	case err == nil:
-		return outcome{next: soon, cause: done, keep: true}
+		return outcome{next: retryNow, cause: done, keep: true}
 	case errors.Is(err, cluster.ErrPermission), errors.Is(err, cluster.ErrBadURL):
 		return err
 	default:
-		return outcome{next: again, cause: err, keep: true}
+		return outcome{next: retry, cause: err, keep: true}
 	}
 }
 
@@ -114,11 +114,11 @@ func classify(err error) outcome {
 	switch {
 	case unrecoverable(err):
 	case refused && refusal.Decision.Verdict == membership.Wait:
-		o.next = again
+		o.next = retry
 	case refused && !refusal.Decision.Code.Permanent():
-		o.next = unsure
+		o.next = retryBriefly
 	case !refused && (isUnreachable(err) || errors.Is(err, cluster.ErrAmbiguous)):
-		o.next = again
+		o.next = retry
 	}
 	return o
 }
@@ -160,19 +160,19 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 			return timedOut(ctx, o.cause, answer)
 		}
 		switch {
-		case o.next == stop, o.next == unsure && doubt.lasts(now) > healthInterval:
+		case o.next == stop, o.next == retryBriefly && doubt.lasts(now) > healthInterval:
 			log.Debug(ctx, log.Membership, "operation failed", "action", action, "member", name, "reason", o.cause)
 			return o.cause
-		case o.next == soon:
+		case o.next == retryNow:
 			doubt, pause, since = streak{}, firstPoll, now
-		case o.next != unsure:
+		case o.next != retryBriefly:
 			doubt = streak{}
 		}
 		if last == nil || last.Error() != o.cause.Error() || now.Sub(told) >= logEvery {
 			log.Debug(ctx, log.Membership, "observing again", "action", action, "member", name, "reason", o.cause)
 			told = now
 		}
-		if last = o.cause; o.next != atOnce {
+		if last = o.cause; o.next != retryUnpaused {
 			if e.Clock.Sleep(ctx, pause) != nil {
 				return timedOut(ctx, last, answer)
 			}

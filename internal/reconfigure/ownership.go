@@ -172,7 +172,7 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 		if snap, gone = e.look(ctx, 0); gone != nil {
 			return stopping(gone)
 		}
-		return doubting(err)
+		return retryingBriefly(err)
 	})
 	if d := snap.Gate(0); err != nil && d.Code == membership.QuorumLost {
 		err = &Refusal{Action: ActionRemove, Decision: d, Snapshot: snap}
@@ -201,7 +201,7 @@ func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
 		if err == nil || classify(err).next == stop {
 			return err
 		}
-		return doubting(err)
+		return retryingBriefly(err)
 	})
 }
 

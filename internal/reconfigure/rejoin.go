@@ -234,7 +234,7 @@ func (e *Engine) WatchLoss(ctx context.Context, name string, judge func() (loss 
 		loss, left = judge()
 		switch {
 		case loss == membership.Unsettled:
-			return doubting(note("an election is under way"))
+			return retryingBriefly(note("an election is under way"))
 		case loss == membership.Vanished && left > 0:
 			return retrying(note("the member does not answer"))
 		default:

@@ -127,7 +127,7 @@ func (l *removal) later(err error) error {
 	if l.tried && !unrecoverable(err) {
 		return retrying(err)
 	}
-	return doubting(err)
+	return retryingBriefly(err)
 }
 
 // kept returns the outcome of a step during which others must not go first.
@@ -144,14 +144,14 @@ func kept(err error) error {
 func (l *removal) undecidable(ctx context.Context) error {
 	snap, err := l.observe(ctx, l.req.Cluster)
 	if err != nil {
-		return doubting(err)
+		return retryingBriefly(err)
 	}
 	l.snap = snap
 	d := snap.Gate(l.req.ID)
 	if d.Code != membership.QuorumLost {
 		return nil
 	}
-	return doubting(l.refusal(d))
+	return retryingBriefly(l.refusal(d))
 }
 
 // look observes the cluster and makes at most one change.

@@ -39,7 +39,7 @@ func (j *join) wait(ctx context.Context) error {
 			return err
 		}
 		if j.reached != stage {
-			return outcome{next: soon, cause: err} // the next stage may be reached already
+			return outcome{next: retryNow, cause: err} // the next stage may be reached already
 		}
 		return retrying(err)
 	})
