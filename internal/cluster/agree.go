@@ -51,10 +51,10 @@ func (w owners) target(endpoint string) string {
 // at returns the members that advertise the endpoint.
 func (w owners) at(endpoint string) []membership.MemberID { return w.by[w.target(endpoint)] }
 
-// own reports whether an answer from the endpoint with the member's ID counts
+// isOwnAddress reports whether an answer from the endpoint with the member's ID counts
 // as the member's own: if the member advertises the endpoint, or if the
 // endpoint is configured and no member advertises it.
-func (w owners) own(endpoint string, id membership.MemberID) bool {
+func (w owners) isOwnAddress(endpoint string, id membership.MemberID) bool {
 	if at := w.at(endpoint); len(at) > 0 {
 		return slices.Contains(at, id)
 	}
@@ -164,7 +164,7 @@ func (b *ballot) count(probes []probe, trusted []*ballot) {
 // counts reports whether an answer with the ID of a member, from that endpoint, counts as the
 // answer of this voter:
 //
-//	the endpoint is not the member's own by this list (see own)    no
+//	the endpoint is not the member's own by this list (see isOwnAddress)    no
 //	the operator named the endpoint                                yes
 //	every trusted list has the endpoint for the member             yes
 //
@@ -172,7 +172,7 @@ func (b *ballot) count(probes []probe, trusted []*ballot) {
 // member.
 func (b *ballot) counts(id membership.MemberID, endpoint string, trusted []*ballot) bool {
 	switch {
-	case !b.who.own(endpoint, id):
+	case !b.who.isOwnAddress(endpoint, id):
 		return false
 	case b.who.named(endpoint):
 		return true

@@ -68,7 +68,7 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 	urls := connection.Askable(m.ClientURLs)
 	for _, p := range probes {
 		of, id := p.from()
-		ours, own := p.status != nil && of == cluster, who.own(p.endpoint, id)
+		ours, own := p.status != nil && of == cluster, who.isOwnAddress(p.endpoint, id)
 		switch at := slices.Contains(urls, p.endpoint); {
 		case ours && id == m.ID && own:
 			return answered(p), true

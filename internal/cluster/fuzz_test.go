@@ -95,7 +95,7 @@ func FuzzMemberList(f *testing.F) {
 				t.Fatalf("of the client URLs %q some cannot be asked", m.ClientURLs)
 			}
 			for _, u := range m.ClientURLs {
-				if !who.own(u, m.ID) {
+				if !who.isOwnAddress(u, m.ID) {
 					t.Fatalf("%s is not an address of member %s", u, m.ID)
 				}
 			}

@@ -191,7 +191,7 @@ func (c *Client) remember(probes []probe, l memberList, who owners) {
 	c.live, c.leaderless = c.live[:0], true
 	for _, p := range probes {
 		cluster, id := p.from()
-		if p.status == nil || cluster != l.cluster || !who.own(p.endpoint, id) {
+		if p.status == nil || cluster != l.cluster || !who.isOwnAddress(p.endpoint, id) {
 			continue
 		}
 		c.leaderless = c.leaderless && p.status.Leader == 0

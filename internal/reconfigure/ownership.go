@@ -180,8 +180,8 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 	return r, ok && err == nil, err
 }
 
-// OwnRequest describes a change of a member's owner.
-type OwnRequest struct {
+// OwnerRequest describes a change of a member's owner.
+type OwnerRequest struct {
 	// Was is the former owner, Owner the new one.
 	Was, Owner string
 	Cluster    membership.ClusterID
@@ -190,14 +190,14 @@ type OwnRequest struct {
 	PeerURLs   []string
 }
 
-// Own records that a member belongs to another owner than before: a member that
+// RecordOwner records that a member belongs to another owner than before: a member that
 // was imported and got its configuration afterwards, or a member whose learner
 // is not configured any more. The same transaction deletes the record of the
 // former owner, so that there is always one owner.
-func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
+func (e *Engine) RecordOwner(ctx context.Context, r OwnerRequest) error {
 	defer e.reportChange()
 	return e.repeat(ctx, ActionRecord, r.Name, func() error {
-		err := e.own(ctx, r)
+		err := e.recordOwner(ctx, r)
 		if err == nil || classify(err).next == stop {
 			return err
 		}
@@ -205,7 +205,7 @@ func (e *Engine) Own(ctx context.Context, r OwnRequest) error {
 	})
 }
 
-func (e *Engine) own(ctx context.Context, want OwnRequest) error {
+func (e *Engine) recordOwner(ctx context.Context, want OwnerRequest) error {
 	records := e.Cluster.Records(want.Cluster)
 	r, _, err := records.Get(ctx, want.Owner)
 	if err != nil {

@@ -208,7 +208,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
 		"leave":                 func() { _, _ = c.Remove(ctx, reconfigure.RemoveRequest{}) },
 		"update":                func() { _, _ = c.UpdatePeerURLs(t.Context(), reconfigure.UpdateRequest{}) },
-		"another owner":         func() { _ = c.Own(ctx, reconfigure.OwnRequest{}) },
+		"another owner":         func() { _ = c.RecordOwner(ctx, reconfigure.OwnerRequest{}) },
 		"no successor":          func() { _ = c.GiveUpTurn(ctx, "o", "a") },
 		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
 		"another one's removal": func() { _, _ = other.Remove(ctx, reconfigure.RemoveRequest{}) },

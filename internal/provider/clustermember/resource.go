@@ -209,7 +209,7 @@ func (r *Resource) own(ctx context.Context, was string, m, state model, diags *d
 	id, at, bad := state.ids()
 	c, err := r.reach(ctx, m, diags)
 	if err = cmp.Or(bad, err); err == nil {
-		err = c.Own(ctx, reconfigure.OwnRequest{
+		err = c.RecordOwner(ctx, reconfigure.OwnerRequest{
 			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(),
 		})
 	}
