@@ -267,7 +267,7 @@ func TestTurnIsOverForGood(t *testing.T) {
 // A turn whose configuration is destroyed permanently is given up, even if the cluster does
 // not answer at first, and if this process has seen the removal of the member. If that fails,
 // the caller gets the error, which names the key.
-func TestGiveUpTurn(t *testing.T) {
+func TestAbandonReplacement(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		r := b.leaving("c")
 		answer, failures := status.Error(codes.Unavailable, "lost"), 3
@@ -284,29 +284,29 @@ func TestGiveUpTurn(t *testing.T) {
 			b.ok(err)
 		}
 		turn(3)
-		b.ok(b.engine.GiveUpTurn(b.Context(), "o", "c"))
+		b.ok(b.engine.AbandonReplacement(b.Context(), "o", "c"))
 		b.mustWait()
 
 		turn(4)
 		failures, answer = 1, rpctypes.ErrGRPCPermissionDenied
-		if err := b.engine.GiveUpTurn(b.Context(), "o", "c"); !errors.Is(err, cluster.ErrPermission) {
+		if err := b.engine.AbandonReplacement(b.Context(), "o", "c"); !errors.Is(err, cluster.ErrPermission) {
 			b.Errorf("denied: %v", err)
 		}
 		failures, answer = 1_000_000, status.Error(codes.Unavailable, "lost")
-		err := b.engine.GiveUpTurn(b.Context(), "o", "c")
+		err := b.engine.AbandonReplacement(b.Context(), "o", "c")
 		if left, ok := errors.AsType[*cluster.NotDeleted](err); !ok || left.Key != b.key("turns/c") {
 			b.Errorf("never answered: %v", err)
 		}
 		over, end := context.WithCancel(b.Context())
 		time.AfterFunc(time.Second, end)
-		if err := b.engine.GiveUpTurn(over, "o", "c"); !errors.Is(err, context.Canceled) {
+		if err := b.engine.AbandonReplacement(over, "o", "c"); !errors.Is(err, context.Canceled) {
 			b.Errorf("interrupted: %v", err)
 		}
 
 		b.leave(r) // the turn stays
 		b.mustWait("c")
 		failures = 0
-		b.ok(b.engine.GiveUpTurn(b.Context(), r.Owner, "c"))
+		b.ok(b.engine.AbandonReplacement(b.Context(), r.Owner, "c"))
 		b.mustWait()
 	})
 }

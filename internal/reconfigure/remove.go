@@ -113,9 +113,9 @@ func (e *Engine) removeNow(ctx context.Context, r RemoveRequest) (Removed, error
 // removal, another removal must not move it back before the first is done.
 type removal struct {
 	guarded
-	req   RemoveRequest
-	tried bool  // the removal was sent, and the servers did not refuse it
-	begun *hold // the turns on record are current since this lock was taken
+	req        RemoveRequest
+	tried      bool  // the removal was sent, and the servers did not refuse it
+	recordedIn *hold // the turns on record are current since this lock was taken
 	// accepted are the learners beside which the servers accept another one.
 	accepted []membership.MemberID
 	out      Removed
@@ -217,7 +217,7 @@ func (l *removal) act(ctx context.Context, d membership.Decision) error {
 	if d.MoveLeaderTo != 0 {
 		return kept(l.moveLeader(l.snap, d.MoveLeaderTo))
 	}
-	if err := l.begin(ctx); err != nil {
+	if err := l.recordReplacement(ctx); err != nil {
 		return kept(err)
 	}
 	return kept(l.change(l.snap, func(ctx context.Context) error {

@@ -15,12 +15,12 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// begin records, right before a member is removed to be replaced, that its
+// recordReplacement records, right before a member is removed to be replaced, that its
 // replacement is in progress. Under an alarm this is impossible, and DecideRemove
 // then allows only a failed member, or the member whose data is corrupt.
-func (l *removal) begin(ctx context.Context) error {
+func (l *removal) recordReplacement(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
-	if l.begun == l.hold || m.Learner {
+	if l.recordedIn == l.hold || m.Learner {
 		return nil
 	}
 	if err := l.ensure(l.snap); err != nil || l.hold.unguarded {
@@ -33,7 +33,7 @@ func (l *removal) begin(ctx context.Context) error {
 			return sent(err, "")
 		}
 	}
-	l.begun = l.hold
+	l.recordedIn = l.hold
 	return nil
 }
 
@@ -59,12 +59,12 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 	return snap.OpenTurns(turns), err
 }
 
-// GiveUpTurn deletes the record of a turn that will have no successor, because
+// AbandonReplacement deletes the record of a turn that will have no successor, because
 // its configuration, the owner, is destroyed permanently. It tries for ten
 // seconds. If it fails, the turn stays open, and no other living member is
 // replaced until the record is deleted; the error is then a
 // [*cluster.NotDeleted], or the error of a cluster that gave no member list.
-func (e *Engine) GiveUpTurn(ctx context.Context, owner, name string) error {
+func (e *Engine) AbandonReplacement(ctx context.Context, owner, name string) error {
 	defer e.reportChange()
 	id, _, over := e.Process.isSettled(owner)
 	if over {

@@ -247,7 +247,7 @@ func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership
 		}
 		report.Done(diags, reconfigure.ActionRemove, n.Name, out.Warnings, out.Snapshot, out.Waited)
 	}
-	if err := c.GiveUpTurn(ctx, n.ID, n.Name); err != nil {
+	if err := c.AbandonReplacement(ctx, n.ID, n.Name); err != nil {
 		report.Warn(diags, text.TurnLeft(n.Name, err))
 	}
 }
