@@ -188,7 +188,7 @@ func (w *cleanUp) drop(ctx context.Context) error {
 	if err := w.acquire(ctx, ctx, w.snap.ClusterID); err != nil {
 		return stopping(err)
 	}
-	if err := w.ensure(w.snap); err != nil {
+	if err := w.ensure(); err != nil {
 		return err
 	}
 	return w.erase(w.hold.ctx)
@@ -202,7 +202,7 @@ func (w *cleanUp) erase(ctx context.Context) error {
 		return nil
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
-		return alarmed(w.action, w.name, w.snap, err)
+		return w.alarmed(err)
 	}
 	return err
 }

@@ -218,7 +218,7 @@ func (j *join) act(ctx context.Context) error {
 	case membership.StepTakeOver:
 		// A Terraform run that holds the lock still works on it, and is not
 		// disturbed.
-		if err := j.ensure(j.snap); err != nil {
+		if err := j.ensure(); err != nil {
 			return err
 		}
 	case membership.StepRefuse:
@@ -255,13 +255,13 @@ func (j *join) takeBack(id membership.MemberID) error {
 		return j.refusal(d)
 	}
 	log.Debug(j.hold.ctx, log.Membership, "removing an unstarted member with other peer URLs", "member", j.name, "id", id)
-	return j.removeLearner(j.snap, id, "the addition with other peer URLs was taken back")
+	return j.removeLearner(id, "the addition with other peer URLs was taken back")
 }
 
 // add decides whether to add the member, and adds it.
 func (j *join) add(ctx context.Context) error {
 	if m, left := placeholder(j.snap); left && j.snap.Gate(0).Verdict == membership.Go {
-		return j.removeLearner(j.snap, m.ID, placeholderRemoved)
+		return j.removeLearner(m.ID, placeholderRemoved)
 	}
 	learners := membership.IDs(j.snap.Learners())
 	d := membership.DecideAdd(j.snap, membership.AddRequest{
@@ -281,10 +281,9 @@ func (j *join) add(ctx context.Context) error {
 	if err := j.intend(ctx); err != nil {
 		return err
 	}
-	via, _, _ := j.snap.MajorityLeader()
 	var id membership.MemberID
-	if err := j.change(j.snap, func(limited context.Context) (err error) {
-		id, err = j.Cluster.AddLearner(limited, via, j.req.PeerURLs)
+	if err := j.change(func(limited context.Context) (err error) {
+		id, err = j.Cluster.AddLearner(limited, j.leader(), j.req.PeerURLs)
 		log.Debug(ctx, log.Membership, "member add", "member", j.name, "id", id, "answer", err)
 		j.refused = err != nil && !errors.Is(err, cluster.ErrAmbiguous) && ctx.Err() == nil
 		switch {

@@ -82,8 +82,14 @@ type guarded struct {
 	// hold is the lock while it is held, waited the latest long wait for it.
 	hold   *hold
 	waited *Waited
-	// snap is the latest whole observation.
+	// snap is the latest whole observation. A change is based on it.
 	snap membership.Snapshot
+}
+
+// leader returns the member through which the membership is changed.
+func (g *guarded) leader() membership.MemberID {
+	leader, _, _ := g.snap.MajorityLeader()
+	return leader
 }
 
 func (g *guarded) refusal(d membership.Decision) *Refusal {
@@ -167,11 +173,10 @@ func (g *guarded) release() {
 
 // change makes a change of the membership. The check of the lock is the last call
 // before it, and the change ends before the lock that was checked can expire:
-// etcd's membership calls do not check the lock themselves. snap is the basis of
-// the change. The error is that of [guarded.ensure], and then send was not called, or that
-// of send.
-func (g *guarded) change(snap membership.Snapshot, send func(context.Context) error) error {
-	if err := g.ensure(snap); err != nil {
+// etcd's membership calls do not check the lock themselves. The error is that of
+// [guarded.ensure], and then send was not called, or that of send.
+func (g *guarded) change(send func(context.Context) error) error {
+	if err := g.ensure(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(g.hold.ctx, ChangeLimit)
@@ -183,12 +188,12 @@ func (g *guarded) change(snap membership.Snapshot, send func(context.Context) er
 // It checks that the lock is held, or takes it and requests another observation
 // ([errLockJustTaken]). Under an alarm no lock can be taken. An action that can
 // clear the alarm (a removal, a defragmentation) continues under the lock of this process
-// alone, and the decision about removals warns about it. snap is the basis of the
-// change; if it does not show the alarm yet, ensure requests another observation.
-func (g *guarded) ensure(snap membership.Snapshot) error { return g.ensureBy(g.hold.ctx, snap) }
+// alone, and the decision about removals warns about it. If the latest observation does
+// not show the alarm yet, ensure requests another one.
+func (g *guarded) ensure() error { return g.ensureBy(g.hold.ctx) }
 
 // ensureBy is [guarded.ensure], but ctx limits the wait for other processes.
-func (g *guarded) ensureBy(ctx context.Context, snap membership.Snapshot) error {
+func (g *guarded) ensureBy(ctx context.Context) error {
 	h := g.hold
 	switch {
 	case g.Locker == nil || h.unguarded:
@@ -198,12 +203,12 @@ func (g *guarded) ensureBy(ctx context.Context, snap membership.Snapshot) error 
 	}
 	begin := g.Clock.Now()
 	var holder claim.Holder
-	c, err := g.Locker.Acquire(ctx, snap.ClusterID, g.doing(), func(other claim.Holder) {
+	c, err := g.Locker.Acquire(ctx, g.snap.ClusterID, g.doing(), func(other claim.Holder) {
 		log.Debug(ctx, log.Lock, "waiting for the lock", "action", g.action, "member", g.name, "holder", other)
 		holder = other
 	})
 	if errors.As(err, new(*claim.AlarmError)) {
-		return g.underAlarm(snap, err)
+		return g.underAlarm(err)
 	}
 	if err != nil {
 		log.Debug(ctx, log.Lock, "cannot take the lock", "action", g.action, "member", g.name, "reason", err)
@@ -226,9 +231,9 @@ func (g *guarded) ensureBy(ctx context.Context, snap membership.Snapshot) error 
 }
 
 // underAlarm decides how to proceed if the lock between processes cannot be taken.
-func (g *guarded) underAlarm(snap membership.Snapshot, cause error) error {
-	if snap.Writable(0).Verdict == membership.Go || g.action != ActionRemove && g.action != actionDefragment {
-		return alarmed(g.action, g.name, snap, cause)
+func (g *guarded) underAlarm(cause error) error {
+	if g.snap.Writable(0).Verdict == membership.Go || g.action != ActionRemove && g.action != actionDefragment {
+		return g.alarmed(cause)
 	}
 	log.Debug(g.hold.ctx, log.Lock, "continuing without the lock because of an alarm", "action", g.action, "member", g.name)
 	g.hold.unguarded = true
@@ -238,12 +243,12 @@ func (g *guarded) underAlarm(snap membership.Snapshot, cause error) error {
 // alarmed returns the refusal of a change that requires a write, with the alarm
 // that is raised. If the alarm was raised after the observation, it requests
 // another observation.
-func alarmed(action Action, name string, snap membership.Snapshot, cause error) error {
-	d := snap.Writable(0)
+func (g *guarded) alarmed(cause error) error {
+	d := g.snap.Writable(0)
 	if d.Verdict == membership.Go {
 		return retrying(cause)
 	}
-	return &Refusal{Action: action, Name: name, Snapshot: snap, Decision: d}
+	return g.refusal(d)
 }
 
 // lost returns why the lock was lost, nil if it is not lost.

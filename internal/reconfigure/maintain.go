@@ -128,38 +128,38 @@ func (d *defragmentation) next() error {
 		if err := permitted(actionDefragment, "", snap, decision); err != nil {
 			return err
 		}
-		if err := d.ensureBy(wait, snap); err != nil {
+		d.snap = snap
+		if err := d.ensureBy(wait); err != nil {
 			return err
 		}
-		return d.defragment(decision.Facts.Subject, snap)
+		return d.defragment(decision.Facts.Subject)
 	})
 }
 
-func (d *defragmentation) defragment(subject membership.MemberID, s membership.Snapshot) error {
+func (d *defragmentation) defragment(subject membership.MemberID) error {
 	rest := slices.DeleteFunc(slices.Clone(d.left), func(id membership.MemberID) bool { return id == subject })
 	begin := d.Clock.Now()
-	d.report(Step{Kind: StepDefragment, Member: subject, Remaining: len(rest), Snapshot: s})
+	d.report(Step{Kind: StepDefragment, Member: subject, Remaining: len(rest), Snapshot: d.snap})
 	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
 	log.Debug(d.hold.ctx, log.Membership, "defragment", "id", subject, "answer", err)
 	if err != nil {
-		return stopping(&Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: s, Err: err})
+		return stopping(&Unfinished{Action: actionDefragment, Member: subject, Done: d.done, Remaining: rest, Snapshot: d.snap, Err: err})
 	}
-	m, _ := s.Member(subject)
+	m, _ := d.snap.Member(subject)
 	after := d.Cluster.Member(d.hold.ctx, m, d.snap.ClusterID)
 	d.report(Step{
-		Kind: StepDefragmented, Member: subject, Remaining: len(rest), Snapshot: s, Took: d.Clock.Now().Sub(begin),
-		Bytes: after.DBSize, Total: s.Answer(subject).DBSize,
+		Kind: StepDefragmented, Member: subject, Remaining: len(rest), Snapshot: d.snap, Took: d.Clock.Now().Sub(begin),
+		Bytes: after.DBSize, Total: d.snap.Answer(subject).DBSize,
 	})
 	d.left, d.done = rest, append(d.done, subject)
 	return nil
 }
 
 // moveLeader asks the leader to move the leadership.
-func (g *guarded) moveLeader(s membership.Snapshot, to membership.MemberID) error {
-	leader, _, _ := s.MajorityLeader()
-	return g.change(s, func(ctx context.Context) error {
-		err := g.Cluster.MoveLeader(ctx, leader, to)
-		log.Debug(ctx, log.Membership, "move leader", "from", leader, "to", to, "answer", err)
+func (g *guarded) moveLeader(to membership.MemberID) error {
+	return g.change(func(ctx context.Context) error {
+		err := g.Cluster.MoveLeader(ctx, g.leader(), to)
+		log.Debug(ctx, log.Membership, "move leader", "from", g.leader(), "to", to, "answer", err)
 		return sent(err, "leadership was moved")
 	})
 }

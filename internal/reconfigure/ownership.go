@@ -17,7 +17,7 @@ import (
 
 // intend records, under the lock, that the member is about to be added.
 func (j *join) intend(ctx context.Context) error {
-	if err := j.ensure(j.snap); err != nil {
+	if err := j.ensure(); err != nil {
 		return err
 	}
 	return j.write(ctx, cluster.Intended, 0)
@@ -56,7 +56,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 		if snap, err := j.observe(ctx, j.cluster); err == nil {
 			j.snap = snap // the alarm may be newer than the last observation
 		}
-		return alarmed(j.action, j.name, j.snap, err)
+		return j.alarmed(err)
 	}
 	if err != nil {
 		return err

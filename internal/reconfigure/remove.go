@@ -165,7 +165,7 @@ func (l *removal) look(ctx context.Context) error {
 	}
 	l.snap = snap
 	if m, left := placeholder(snap); left && snap.Gate(0).Verdict == membership.Go {
-		return l.removeLearner(snap, m.ID, placeholderRemoved)
+		return l.removeLearner(m.ID, placeholderRemoved)
 	}
 	if l.req.Shared {
 		if taken, err := l.takenOver(ctx); taken || err != nil {
@@ -215,13 +215,13 @@ func (l *removal) act(ctx context.Context, d membership.Decision) error {
 	}
 	l.out.Warnings, l.out.Snapshot = d.Warnings, l.snap
 	if d.MoveLeaderTo != 0 {
-		return kept(l.moveLeader(l.snap, d.MoveLeaderTo))
+		return kept(l.moveLeader(d.MoveLeaderTo))
 	}
 	if err := l.recordReplacement(ctx); err != nil {
 		return kept(err)
 	}
-	return kept(l.change(l.snap, func(ctx context.Context) error {
-		err := l.remove(ctx, l.snap, l.req.ID)
+	return kept(l.change(func(ctx context.Context) error {
+		err := l.remove(ctx, l.req.ID)
 		l.tried = l.tried || err == nil || errors.Is(err, cluster.ErrAmbiguous)
 		return sent(err, "the removal was sent")
 	}))

@@ -23,7 +23,7 @@ func (l *removal) recordReplacement(ctx context.Context) error {
 	if l.recordedIn == l.hold || m.Learner {
 		return nil
 	}
-	if err := l.ensure(l.snap); err != nil || l.hold.unguarded {
+	if err := l.ensure(); err != nil || l.hold.unguarded {
 		return err
 	}
 	l.endTurns(ctx, l.snap)
@@ -116,9 +116,8 @@ func (l *removal) place(r membership.RemoveRequest) error {
 		return stopping(l.refusal(d))
 	}
 	scheme, _, _ := strings.Cut(l.req.PeerURLs[0], "://")
-	via, _, _ := l.snap.MajorityLeader()
-	return kept(l.change(l.snap, func(ctx context.Context) error {
-		_, err := l.Cluster.AddLearner(ctx, via, []string{scheme + "://" + placeholderHost})
+	return kept(l.change(func(ctx context.Context) error {
+		_, err := l.Cluster.AddLearner(ctx, l.leader(), []string{scheme + "://" + placeholderHost})
 		switch {
 		case errors.Is(err, cluster.ErrLearnerSlotTaken):
 			d.Verdict = membership.Refuse
@@ -131,14 +130,13 @@ func (l *removal) place(r membership.RemoveRequest) error {
 }
 
 // removeLearner removes a learner that never started.
-func (g *guarded) removeLearner(snap membership.Snapshot, id membership.MemberID, done note) error {
-	return kept(g.change(snap, func(ctx context.Context) error { return sent(g.remove(ctx, snap, id), done) }))
+func (g *guarded) removeLearner(id membership.MemberID, done note) error {
+	return kept(g.change(func(ctx context.Context) error { return sent(g.remove(ctx, id), done) }))
 }
 
 // remove removes a member through the leader. A member that is gone is removed.
-func (g *guarded) remove(ctx context.Context, snap membership.Snapshot, id membership.MemberID) error {
-	leader, _, _ := snap.MajorityLeader()
-	err := g.Cluster.Remove(ctx, leader, id)
+func (g *guarded) remove(ctx context.Context, id membership.MemberID) error {
+	err := g.Cluster.Remove(ctx, g.leader(), id)
 	log.Debug(ctx, log.Membership, "member remove", "member", g.name, "id", id, "answer", err)
 	if errors.Is(err, cluster.ErrNotFound) {
 		return nil

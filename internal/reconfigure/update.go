@@ -40,7 +40,7 @@ func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, 
 	defer u.release()
 	err := e.repeat(ctx, u.action, u.name, func() error { return u.underLock(ctx, r.Cluster, u.look) })
 	u.release()
-	u.out.Waited = u.waited
+	u.out.Waited, u.out.Snapshot = u.waited, u.snap
 	return u.out, err
 }
 
@@ -59,41 +59,41 @@ func (u *update) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.snap, u.out.Snapshot = snap, snap
+	u.snap = snap
 	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
 		u.out.Member, _ = snap.Member(u.req.ID)
-		if err := u.confirm(ctx, snap); err != nil {
+		if err := u.confirm(ctx); err != nil {
 			return err
 		}
-		return u.readdress(ctx, u.req)
+		return u.readdress(ctx)
 	}
 	if d.Verdict != membership.Go {
 		return u.refusal(d)
 	}
 	u.out.Warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {
-		return u.moveLeader(snap, d.MoveLeaderTo)
+		return u.moveLeader(d.MoveLeaderTo)
 	}
-	if err := u.record(ctx, snap); err != nil {
+	if err := u.record(ctx); err != nil {
 		return kept(err)
 	}
-	via, _, _ := snap.MajorityLeader()
-	return u.change(snap, func(ctx context.Context) error {
-		err := u.Cluster.UpdatePeerURLs(ctx, via, u.req.ID, u.req.PeerURLs)
+	return u.change(func(ctx context.Context) error {
+		err := u.Cluster.UpdatePeerURLs(ctx, u.leader(), u.req.ID, u.req.PeerURLs)
 		log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
 		return sent(err, "the new peer URLs were sent")
 	})
 }
 
 // readdress updates the ownership record with the new URLs.
-func (e *Engine) readdress(ctx context.Context, r UpdateRequest) error {
-	record, ok, err := e.Cluster.Records(r.Cluster).Get(ctx, r.Owner)
-	if ours := record.ID() == r.ID && record.State == cluster.Added; err != nil || !ok || !ours {
+func (u *update) readdress(ctx context.Context) error {
+	records := u.Cluster.Records(u.req.Cluster)
+	record, _, err := records.Get(ctx, u.req.Owner)
+	if err != nil || record.ID() != u.req.ID || record.State != cluster.Added {
 		return err
 	}
-	record.PeerURLs = r.PeerURLs
-	_, err = e.Cluster.Records(r.Cluster).Put(ctx, record)
+	record.PeerURLs = u.req.PeerURLs
+	_, err = records.Put(ctx, record)
 	return err
 }
 
@@ -162,40 +162,40 @@ func (e *Engine) endURLChanges(ctx context.Context, snap membership.Snapshot) {
 
 // record records the change, under the lock, before it is made. A change back keeps the
 // record while the process is the one from before: that shows that it is undone.
-func (u *update) record(ctx context.Context, snap membership.Snapshot) error {
-	if err := u.ensure(snap); err != nil {
+func (u *update) record(ctx context.Context) error {
+	if err := u.ensure(); err != nil {
 		return err
 	}
-	u.endURLChanges(ctx, snap)
-	if v := snap.Voters(); len(v) == 1 && v[0].ID == u.req.ID {
+	u.endURLChanges(ctx, u.snap)
+	if v := u.snap.Voters(); len(v) == 1 && v[0].ID == u.req.ID {
 		return nil // no other voter has to find it
 	}
 	start := u.startOf(ctx, u.req.ID)
-	m, _ := snap.Member(u.req.ID)
+	m, _ := u.snap.Member(u.req.ID)
 	next := membership.URLChange{ID: u.req.ID, PeerURLs: u.req.PeerURLs, Before: m.PeerURLs, Start: start}
-	if was, pending := snap.Pending[u.req.ID]; pending {
+	if was, pending := u.snap.Pending[u.req.ID]; pending {
 		next = was.Next(u.req.PeerURLs, start)
 	}
-	return u.put(ctx, snap, next)
+	return u.put(ctx, next)
 }
 
 // confirm makes sure, in the run that made the change, that the record has the start time
 // of the process that ran when the list got the new URLs: one that was restarted between
 // the record and the change has not used them. It deletes the record of a change back.
-func (u *update) confirm(ctx context.Context, snap membership.Snapshot) error {
+func (u *update) confirm(ctx context.Context) error {
 	if u.recorded.ID == 0 {
 		return nil
 	}
-	u.endURLChanges(ctx, snap)
+	u.endURLChanges(ctx, u.snap)
 	if now := u.startOf(ctx, u.req.ID); now != "" && now != u.recorded.Start {
-		return u.put(ctx, snap, u.recorded.Next(u.req.PeerURLs, now))
+		return u.put(ctx, u.recorded.Next(u.req.PeerURLs, now))
 	}
 	return nil
 }
 
-func (u *update) put(ctx context.Context, snap membership.Snapshot, c membership.URLChange) error {
+func (u *update) put(ctx context.Context, c membership.URLChange) error {
 	c.Since, c.By = u.Clock.Now(), u.Self
-	if _, err := u.Cluster.URLChanges(snap.ClusterID).Put(ctx, c); err != nil {
+	if _, err := u.Cluster.URLChanges(u.snap.ClusterID).Put(ctx, c); err != nil {
 		return sent(err, "")
 	}
 	u.recorded = c

@@ -172,9 +172,8 @@ func (j *join) promote() error {
 		j.warnings = append(j.warnings, d.Warnings...)
 		return nil
 	}
-	leader, _, _ := j.snap.MajorityLeader()
-	return j.change(j.snap, func(ctx context.Context) error {
-		err := j.Cluster.Promote(ctx, leader, j.member.ID)
+	return j.change(func(ctx context.Context) error {
+		err := j.Cluster.Promote(ctx, j.leader(), j.member.ID)
 		log.Debug(ctx, log.Membership, "member promote", "member", j.name, "id", j.member.ID, "answer", err)
 		switch {
 		case err == nil:
