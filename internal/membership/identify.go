@@ -110,7 +110,7 @@ type Identity struct {
 // owner has on record, because two configurations would manage it.
 func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, alone := soleInitialMember(s); alone && r.InitialMembers > 1 && !r.Ownership.Recorded {
-		return Identity{Code: FormedAlone, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}
+		return m.refused(FormedAlone, "")
 	}
 	if len(s.Others) > 0 { // with several clusters, the list may be another cluster's
 		return Identity{Code: MixedClusters, Facts: Facts{Subject: r.ID}}
@@ -121,40 +121,62 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 		case !listed:
 			return Identity{Code: NotMember, Facts: Facts{Subject: r.ID}}
 		case !SameURLs(m.PeerURLs, r.PeerURLs):
-			return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}
+			return m.refused(MovedMember, "")
 		}
 		return Identity{Step: StepAdopt, ID: m.ID}
 	}
-	if r.Ownership.Recorded && !r.Ownership.Removed {
-		switch found, ok := identifyOwned(s, r); {
-		case ok && r.OtherMachine && s.Alive(found.ID):
-			return Identity{Code: OtherMachine, Facts: Facts{Subject: found.ID, Others: []MemberID{found.ID}}}
-		case ok:
-			return found
-		}
+	if m, ok := s.MemberOnRecord(r.Ownership); ok {
+		return s.identifyOwned(m, r)
 	}
 	if m, ok := byURLs(s, r.PeerURLs); ok {
-		facts := Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}
-		switch {
-		case r.Bootstrap == InitialMember && !r.Ownership.Removed && !m.Learner && !slices.Contains(r.Owned, m.ID) && (m.Name == r.Name || m.Name == "" && s.isInitial()):
-			return Identity{Step: StepAdopt, ID: m.ID}
-		case r.Bootstrap == InitialMember && !m.Learner && m.Name != "" && m.Name != r.Name:
-			return Identity{Code: InitialRenamed, Facts: facts}
-		case m.Name != "" || len(m.ClientURLs) > 0:
-			return Identity{Code: AlreadyMember, Facts: facts}
-		case m.Learner && abandoned(m, r.Abandoned):
-			return Identity{Step: StepTakeOver, ID: m.ID}
-		default:
-			return Identity{Code: AddedElsewhere, Facts: facts}
-		}
+		return s.identifyOther(m, r)
 	}
 	if m, ok := find(s.Members, func(m Member) bool { return m.Name == r.Name }); ok {
-		return Identity{Code: NameTaken, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: r.Name}}
+		return m.refused(NameTaken, r.Name)
 	}
 	if r.Bootstrap == InitialMember && !r.Ownership.Recorded {
 		return Identity{Code: InitialMissing, Facts: Facts{Detail: r.Name}}
 	}
 	return Identity{Step: StepAdd}
+}
+
+// refused returns the refusal to use a member.
+func (m Member) refused(code Code, detail string) Identity {
+	return Identity{Code: code, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: detail}}
+}
+
+// identifyOwned decides about the member that the ownership record names.
+func (s Snapshot) identifyOwned(m Member, r IdentifyRequest) Identity {
+	same := SameURLs(m.PeerURLs, r.PeerURLs)
+	switch {
+	case same && r.OtherMachine && s.Alive(m.ID):
+		return m.refused(OtherMachine, "")
+	case same:
+		return Identity{Step: StepAdopt, ID: m.ID}
+	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Ownership.PeerURLs):
+		return Identity{Step: StepRemove, ID: m.ID}
+	default:
+		return m.refused(MovedMember, "")
+	}
+}
+
+// identifyOther decides about a member with the wanted peer URLs that the record does not
+// name.
+func (s Snapshot) identifyOther(m Member, r IdentifyRequest) Identity {
+	initial := r.Bootstrap == InitialMember && !m.Learner
+	named := m.Name == r.Name || m.Name == "" && s.isInitial()
+	switch {
+	case initial && named && !r.Ownership.Removed && !slices.Contains(r.Owned, m.ID):
+		return Identity{Step: StepAdopt, ID: m.ID}
+	case initial && m.Name != "" && m.Name != r.Name:
+		return m.refused(InitialRenamed, m.Name)
+	case m.Name != "" || len(m.ClientURLs) > 0:
+		return m.refused(AlreadyMember, m.Name)
+	case m.Learner && abandoned(m, r.Abandoned):
+		return Identity{Step: StepTakeOver, ID: m.ID}
+	default:
+		return m.refused(AddedElsewhere, m.Name)
+	}
 }
 
 // isInitial reports whether the members are those that formed the cluster. The
@@ -165,27 +187,6 @@ func (s Snapshot) isInitial() bool {
 	return s.ClusterID == ComputeClusterID(IDs(s.Members))
 }
 
-// identifyOwned looks for the member of the ownership record. ok is false if the
-// member is not in the list: it was never added, or was removed since.
-func identifyOwned(s Snapshot, r IdentifyRequest) (Identity, bool) {
-	m, ok := s.Member(r.Ownership.ID)
-	if r.Ownership.ID == 0 {
-		// Only the intent was recorded: the member can only be the member with
-		// exactly the URLs of the record.
-		m, ok = byURLs(s, r.Ownership.PeerURLs)
-	}
-	switch {
-	case !ok:
-		return Identity{}, false
-	case SameURLs(m.PeerURLs, r.PeerURLs):
-		return Identity{Step: StepAdopt, ID: m.ID}, true
-	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Ownership.PeerURLs):
-		return Identity{Step: StepRemove, ID: m.ID}, true
-	default:
-		return Identity{Code: MovedMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}}}, true
-	}
-}
-
 // CheckName refuses a member of ours whose process has published another name
 // than the wanted name. Callers check as soon as the name is known, and before
 // the member is promoted: a learner with a wrong name can still be removed
@@ -194,7 +195,7 @@ func CheckName(m Member, want string) (refused Identity, ok bool) {
 	if !m.Started() || m.Name == want {
 		return Identity{}, true
 	}
-	return Identity{Code: OtherName, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: want}}, false
+	return m.refused(OtherName, want), false
 }
 
 // abandoned reports whether one of the ownerships is for the member.
