@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -57,6 +58,10 @@ type Client struct {
 	// token is set if the client borrows the authentication of another endpoint, and
 	// with credentials in a [World].
 	token *sharedToken
+	// login requests a token from this endpoint for clients of others.
+	login shared[string]
+	// web is for HTTP requests. It keeps connections open.
+	web http.RoundTripper
 }
 
 // WithoutCredentials returns the settings for clients without user name and
@@ -72,10 +77,10 @@ func (s Settings) WithoutCredentials() Settings {
 // It does not dial, except to authenticate if a user name and a password are set, within
 // the request timeout. It is not an error if authentication is disabled.
 func (s Settings) client(ctx context.Context, endpoint string, p *Pool) (*Client, error) {
-	to := s.wire(endpoint)
-	c := &Client{dialer: newDialer(s, endpoint, to), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
+	c := &Client{dialer: newDialer(s, endpoint), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
 	if p.World != nil {
-		c.Client, c.cancel = p.World.Client(endpoint, to.url()), func() {}
+		c.web = p.World.Web(s.dialled(endpoint))
+		c.Client, c.cancel = p.World.Client(endpoint, s.dialled(endpoint)), func() {}
 		if s.anonymous || s.Username == "" {
 			return c, nil
 		}
@@ -83,6 +88,7 @@ func (s Settings) client(ctx context.Context, endpoint string, p *Pool) (*Client
 		c.token = &sharedToken{authenticate: func(ctx context.Context) (string, error) { return p.authenticate(ctx, s, endpoint) }}
 		return c, c.token.renew(ctx, "")
 	}
+	c.web = s.web(endpoint, nil)
 	if err := c.connect(ctx, s.config(c.dialer)); err != nil {
 		return nil, err
 	}
@@ -152,6 +158,7 @@ func (c *Client) Close() error { return nil }
 
 func (c *Client) close() error {
 	defer c.cancel()
+	(&http.Client{Transport: c.web}).CloseIdleConnections()
 	if err := c.Client.Close(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

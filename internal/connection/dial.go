@@ -44,7 +44,8 @@ var errUnwanted = errors.New("no request waits for a connection")
 // dialer makes the connections to one endpoint.
 type dialer struct {
 	endpoint string
-	to       wire
+	// address is the host and port that are dialled.
+	address string
 	// security verifies certificates against the host of the endpoint.
 	security credentials.TransportCredentials
 	// timeout limits one attempt to connect, including its diagnosis.
@@ -55,8 +56,8 @@ type dialer struct {
 	answered atomic.Bool
 }
 
-func newDialer(s Settings, endpoint string, to wire) *dialer {
-	d := &dialer{endpoint: endpoint, to: to, timeout: s.dialTimeout(), security: insecure.NewCredentials()}
+func newDialer(s Settings, endpoint string) *dialer {
+	d := &dialer{endpoint: endpoint, address: addressOf(s.dialled(endpoint)), timeout: s.dialTimeout(), security: insecure.NewCredentials()}
 	if isHTTPS(endpoint) {
 		d.security = credentials.NewTLS(cmp.Or(s.TLS, &tls.Config{MinVersion: tls.VersionTLS12}))
 	}
@@ -71,11 +72,7 @@ func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if d.waiting.Load() == 0 {
 		return nil, errUnwanted
 	}
-	return d.open(ctx)
-}
-
-func (d *dialer) open(ctx context.Context) (net.Conn, error) {
-	return open(ctx, 0, d.to.address)
+	return open(ctx, 0, d.address)
 }
 
 // request sends a request. If there is no connection, it returns the reason as an
@@ -133,13 +130,13 @@ const (
 // client certificate. In TLS 1.3 a server rejects that certificate only after the
 // client's side of the handshake, so diagnose reads the first frame of the server.
 func (d *dialer) diagnose(ctx context.Context) error {
-	raw, err := d.open(ctx)
+	raw, err := open(ctx, 0, d.address)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = raw.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
-	conn, info, err := d.security.ClientHandshake(ctx, wireOf(d.endpoint).address, raw)
+	conn, info, err := d.security.ClientHandshake(ctx, addressOf(d.endpoint), raw)
 	if err != nil {
 		return err
 	}
@@ -253,21 +250,16 @@ func open(ctx context.Context, limit time.Duration, address string) (net.Conn, e
 	return (&net.Dialer{Timeout: limit}).DialContext(ctx, "tcp", address)
 }
 
-// wire is a destination: a scheme, and the host and port that are dialled.
-type wire struct{ scheme, address string }
+// dialled returns the URL that is dialled for a normalised endpoint. It has the same scheme.
+func (s Settings) dialled(endpoint string) string { return cmp.Or(s.AddressMap[endpoint], endpoint) }
 
-// wire returns what is dialled for a normalised endpoint, by its own scheme.
-func (s Settings) wire(endpoint string) wire {
-	return wire{wireOf(endpoint).scheme, wireOf(cmp.Or(s.AddressMap[endpoint], endpoint)).address}
-}
-
-// wireOf returns what a normalised endpoint names, nothing for another text.
-func wireOf(endpoint string) wire {
+// addressOf returns the host and port of a normalised endpoint, "" for another text.
+func addressOf(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return wire{}
+		return ""
 	}
-	return wire{u.Scheme, u.Host}
+	return u.Host
 }
 
 // World takes the place of the network in tests; see [Pool]. It simulates no TLS.
@@ -280,6 +272,3 @@ type World interface {
 	// Web returns the transport of HTTP requests to the server at an address.
 	Web(address string) http.RoundTripper
 }
-
-// url returns the address that is dialled with its scheme.
-func (w wire) url() string { return w.scheme + "://" + w.address }

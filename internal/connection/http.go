@@ -47,32 +47,29 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	endpoint := withPort(req.URL.String())
+	if t.world != nil {
+		return t.world.Web(t.settings.dialled(endpoint)).RoundTrip(req)
+	}
 	if req.Response != nil { // that redirected
 		t.settings = t.settings.withoutCertificate()
 	}
-	if t.world != nil {
-		return t.world.Web(t.wire(req.URL).url()).RoundTrip(req)
-	}
-	plain := t.to(req.URL)
-	plain.DisableKeepAlives = true
-	return plain.RoundTrip(req)
+	once := t.settings.web(endpoint, t.proxy)
+	once.DisableKeepAlives = true
+	return once.RoundTrip(req)
 }
 
-// webTransport is an HTTP transport that keeps connections open.
-type webTransport = *http.Transport
-
-// to returns an HTTP transport for a URL.
-func (t transport) to(u *url.URL) webTransport {
-	w := t.wire(u)
+// web returns an HTTP transport for the server of an endpoint.
+func (s Settings) web(endpoint string, proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	return &http.Transport{
 		IdleConnTimeout: keepaliveTime,
-		Proxy:           t.proxy,
-		TLSClientConfig: t.settings.TLS.Clone(),
+		Proxy:           proxy,
+		TLSClientConfig: s.TLS.Clone(),
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			if address == wireOf(withPort(u.String())).address {
-				address = w.address
+			if address == addressOf(endpoint) { // and not that of the proxy
+				address = addressOf(s.dialled(endpoint))
 			}
-			return open(ctx, t.settings.dialTimeout(), address)
+			return open(ctx, s.dialTimeout(), address)
 		},
 	}
 }
@@ -80,14 +77,6 @@ func (t transport) to(u *url.URL) webTransport {
 // CancelRequest implements client/v2's CancelableTransport. It does nothing:
 // requests end with their context.
 func (transport) CancelRequest(*http.Request) {}
-
-// wire returns what is dialled for a URL without a proxy.
-func (t transport) wire(u *url.URL) wire {
-	if endpoint := withPort(u.Scheme + "://" + u.Host); endpoint != "" {
-		return t.settings.wire(endpoint)
-	}
-	return wire{u.Scheme, u.Host}
-}
 
 // WebClient returns an HTTP client for a URL that etcd does not serve, such as that
 // of a discovery service. It sends neither user name nor password. It shows the
@@ -123,12 +112,8 @@ const maxBody = 16 << 20
 // it did not tell. It keeps the connection open for the next call and follows no redirect.
 // Errors are an [*Error], an [*EndpointError] or ctx's own.
 func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body []byte, at time.Time, err error) {
-	key, err := newPoolKey(s, endpoint)
+	c, err := p.Client(ctx, s.WithoutCredentials(), endpoint)
 	if err != nil {
-		return nil, at, err
-	}
-	endpoint = key.endpoint
-	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, at, err
 	}
 	call, cancel := context.WithTimeout(ctx, s.RequestLimit())
@@ -137,13 +122,13 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, at, ctx.Err()
 		}
-		return nil, at, AttemptError(endpoint, err)
+		return nil, at, AttemptError(c.endpoint, err)
 	}
-	req, err := http.NewRequestWithContext(call, http.MethodGet, endpoint+path, nil)
+	req, err := http.NewRequestWithContext(call, http.MethodGet, c.endpoint+path, nil)
 	if err != nil {
 		return fail(err)
 	}
-	resp, err := p.openWeb(key, transport{settings: s}, req.URL).RoundTrip(req)
+	resp, err := c.web.RoundTrip(req)
 	if err != nil {
 		return fail(err)
 	}
@@ -153,24 +138,10 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body
 	case err != nil:
 		return fail(err)
 	case resp.StatusCode != http.StatusOK:
-		return nil, at, &Error{Endpoint: endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET %s: HTTP status %s", path, resp.Status)}
+		return nil, at, &Error{Endpoint: c.endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET %s: HTTP status %s", path, resp.Status)}
 	}
 	at, _ = http.ParseTime(resp.Header.Get("Date")) // zero without one
 	return body, at, nil
-}
-
-// openWeb returns the HTTP transport for key, which it makes if there is none.
-func (p *Pool) openWeb(key poolKey, t transport, u *url.URL) http.RoundTripper {
-	if p.World != nil {
-		return p.World.Web(t.wire(u).url())
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return valueOf(&p.web, key, func() webTransport {
-		web := t.to(u)
-		web.DisableKeepAlives = p.closed
-		return web
-	})
 }
 
 // MaxKeys is the maximum number of keys that are read below one prefix.

@@ -5,7 +5,6 @@ package connection
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -85,13 +84,10 @@ func TestMetricsOverOneConnection(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
-	get() // leaves no connection open
-	etcdtest.Eventually(t, "every connection is closed", func() error {
-		if opened.Load() != 2 || closed.Load() != 2 {
-			return fmt.Errorf("%d of %d connections are closed", closed.Load(), opened.Load())
-		}
-		return nil
-	})
+	if _, _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); !errors.Is(err, errPoolClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	etcdtest.Until(t, "the connection is closed", func() bool { return closed.Load() == 1 })
 }
 
 // shows returns a TLS server and a counter of the client certificates it receives.

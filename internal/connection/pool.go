@@ -25,15 +25,15 @@ type Pool struct {
 	// World takes the place of the network in tests. It is nil in the product.
 	World World
 
+	// life ends with Close, by end. Both are made by lifetime.
+	life context.Context
+	end  context.CancelCauseFunc
+	once sync.Once
+
 	mu      sync.Mutex
-	closed  bool
-	ended   context.CancelFunc // ends life
-	life    context.Context    // of the pool; made when it is needed
 	closing map[*func(context.Context)]struct{}
 	entries map[poolKey]*poolEntry
 	tokens  map[poolKey]*sharedToken
-	logins  map[poolKey]*shared[string]
-	web     map[poolKey]webTransport
 }
 
 // poolKey holds everything in which two clients can differ.
@@ -72,36 +72,29 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 	if key.anonymous && s.Username != "" {
 		s.token = p.token(s, key)
 	}
-	entry, open, err := p.entry(key, nil)
-	if err != nil || open != nil {
-		return open, err
+	if err := p.closed(); err != nil {
+		return nil, err
 	}
+	p.mu.Lock()
+	entry := valueOf(&p.entries, key, func() *poolEntry { return &poolEntry{} })
+	p.mu.Unlock()
 	return entry.do(ctx, func() (*Client, error) {
+		if entry.client != nil {
+			return entry.client, nil
+		}
 		client, err := s.client(ctx, key.endpoint, p)
 		if err != nil {
 			return nil, err
 		}
-		_, open, err := p.entry(key, client)
-		if open != client {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err := p.closed(); err != nil {
 			_ = client.close()
+			return nil, err
 		}
-		return open, err
+		entry.client = client
+		return client, nil
 	})
-}
-
-// entry returns the entry for key, and its client if it is open, which is made if it is
-// not nil.
-func (p *Pool) entry(key poolKey, made *Client) (entry *poolEntry, open *Client, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, nil, errPoolClosed
-	}
-	entry = valueOf(&p.entries, key, func() *poolEntry { return &poolEntry{} })
-	if entry.client == nil && made != nil {
-		entry.client = made
-	}
-	return entry, entry.client, nil
 }
 
 // token returns the token that clients without credentials borrow. Callers with
@@ -183,13 +176,11 @@ func (p *Pool) Close() error {
 	}
 	wg.Wait()
 
+	p.lifetime() // makes end
 	p.mu.Lock()
-	if p.ended != nil {
-		p.ended()
-	}
-	p.closed = true
-	entries, web := p.entries, p.web
-	p.entries, p.web = nil, nil
+	p.end(errPoolClosed)
+	entries := p.entries
+	p.entries = nil
 	p.mu.Unlock()
 	var errs []error
 	for _, entry := range entries {
@@ -198,9 +189,6 @@ func (p *Pool) Close() error {
 		if entry.client != nil {
 			errs = append(errs, entry.client.close())
 		}
-	}
-	for _, w := range web {
-		w.CloseIdleConnections()
 	}
 	return errors.Join(errs...)
 }
@@ -216,11 +204,10 @@ type poolClock struct {
 
 // Sleep implements [clock.Clock].
 func (c poolClock) Sleep(ctx context.Context, d time.Duration) error {
-	life := c.pool.lifetime()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(life, cancel)()
-	if life.Err() != nil {
+	defer context.AfterFunc(c.pool.lifetime(), cancel)()
+	if c.pool.closed() != nil {
 		return context.Canceled
 	}
 	return c.Clock.Sleep(ctx, d)
@@ -228,16 +215,12 @@ func (c poolClock) Sleep(ctx context.Context, d time.Duration) error {
 
 // lifetime returns a context that ends with Close.
 func (p *Pool) lifetime() context.Context {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.life == nil {
-		p.life, p.ended = context.WithCancel(context.Background())
-	}
-	if p.closed {
-		p.ended()
-	}
+	p.once.Do(func() { p.life, p.end = context.WithCancelCause(context.Background()) })
 	return p.life
 }
+
+// closed returns an error after Close.
+func (p *Pool) closed() error { return context.Cause(p.lifetime()) }
 
 func newPoolKey(s Settings, endpoint string) (poolKey, error) {
 	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)

@@ -119,10 +119,7 @@ func TestBeforeClose(t *testing.T) {
 		calls := map[string]int{}
 		register := func(name string, f func(context.Context)) (forget func()) {
 			return p.BeforeClose(func(ctx context.Context) {
-				p.mu.Lock()
-				closed := p.closed
-				p.mu.Unlock()
-				if closed {
+				if p.closed() != nil {
 					t.Errorf("%s: called after the connections were closed", name)
 				}
 				mu.Lock()

@@ -88,19 +88,11 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 
 // authenticate requests a token from an endpoint. Concurrent callers share it.
 func (p *Pool) authenticate(ctx context.Context, s Settings, endpoint string) (string, error) {
-	s = s.WithoutCredentials()
-	key, err := newPoolKey(s, endpoint)
+	c, err := p.Client(ctx, s.WithoutCredentials(), endpoint)
 	if err != nil {
 		return "", err
 	}
-	p.mu.Lock()
-	login := valueOf(&p.logins, key, func() *shared[string] { return &shared[string]{} })
-	p.mu.Unlock()
-	return login.do(ctx, func() (token string, err error) {
-		c, err := p.Client(ctx, s, endpoint)
-		if err != nil {
-			return "", err
-		}
+	return c.login.do(ctx, func() (token string, err error) {
 		err = c.do(ctx, c.requestTimeout, func(ctx context.Context) error {
 			response, err := c.Authenticate(ctx, s.Username, s.Password.Reveal())
 			if errors.Is(err, rpctypes.ErrAuthNotEnabled) {
