@@ -33,22 +33,23 @@ const indexTries = 3
 // Create implements [Store].
 func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (e Entry, err error) {
 	sent := false // the outcome of a request is not known
-	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		resp, err := keys.Set(ctx, key, value, &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: ttl})
-		if connection.CodeV2(err) != clientv2.ErrorCodeNodeExist {
-			if err == nil {
-				e = entryV2(resp.Node)
-			}
-			sent = sent || err != nil
-			return err
+	err = s.anywhere(ctx, func(ctx context.Context, keys connection.KeysV2) error {
+		resp, refused := keys.Set(ctx, key, value, &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist, TTL: ttl})
+		switch {
+		case refused == nil:
+			e = entryV2(resp.Node)
+			return nil
+		case connection.CodeV2(refused) != clientv2.ErrorCodeNodeExist:
+			sent = true
+			return refused
 		}
-		resp, err = keys.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
-		if err != nil {
-			return err
+		node, _, err := keys.Node(ctx, key)
+		if err != nil || node == nil {
+			return cmp.Or(err, refused)
 		}
 		// After a request whose answer was lost, the key can be our own.
 		// Without such a request, another owner uses the same value.
-		if e = entryV2(resp.Node); sent && e.Value == value {
+		if e = entryV2(node); sent && e.Value == value {
 			return nil
 		}
 		return &HeldError{e}
@@ -58,7 +59,7 @@ func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (
 
 // Beat implements [Store].
 func (s *V2) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
-	err := s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+	err := s.anywhere(ctx, func(ctx context.Context, keys connection.KeysV2) error {
 		return s.compare(ctx, keys, &e, func(now Entry) error {
 			resp, err := keys.Set(ctx, now.Key, now.Value, &clientv2.SetOptions{PrevValue: now.Value, PrevIndex: now.modified, TTL: ttl})
 			if err == nil {
@@ -73,7 +74,7 @@ func (s *V2) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error
 // Delete implements [Store].
 func (s *V2) Delete(ctx context.Context, e Entry) error {
 	sent := false
-	return s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
+	return s.anywhere(ctx, func(ctx context.Context, keys connection.KeysV2) error {
 		err := s.compare(ctx, keys, &e, func(now Entry) error {
 			_, err := keys.Delete(ctx, now.Key, &clientv2.DeleteOptions{PrevValue: now.Value, PrevIndex: now.modified})
 			return err
@@ -90,24 +91,23 @@ func (s *V2) Delete(ctx context.Context, e Entry) error {
 // If only the index differs, because an earlier attempt succeeded, compare
 // tries again with the new index: the claim is the same as long as it has the
 // same created index and e's value.
-func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, change func(Entry) error) error {
+func (s *V2) compare(ctx context.Context, keys connection.KeysV2, e *Entry, change func(Entry) error) error {
 	for try := 0; ; try++ {
 		err := change(*e)
-		switch connection.CodeV2(err) {
-		case clientv2.ErrorCodeKeyNotFound:
-			return &LostError{Key: e.Key}
-		case clientv2.ErrorCodeTestFailed:
-		default:
-			return err
-		}
-		resp, err := keys.Get(ctx, e.Key, &clientv2.GetOptions{Quorum: true})
 		if connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound {
 			return &LostError{Key: e.Key}
 		}
+		if connection.CodeV2(err) != clientv2.ErrorCodeTestFailed {
+			return err
+		}
+		node, _, err := keys.Node(ctx, e.Key)
 		if err != nil {
 			return err
 		}
-		now := entryV2(resp.Node)
+		if node == nil {
+			return &LostError{Key: e.Key}
+		}
+		now := entryV2(node)
 		if try == indexTries || now.created != e.created || now.Value != e.Value {
 			return &LostError{Key: e.Key, Now: &now}
 		}
@@ -117,13 +117,10 @@ func (s *V2) compare(ctx context.Context, keys clientv2.KeysAPI, e *Entry, chang
 
 // Get implements [Store].
 func (s *V2) Get(ctx context.Context, key string) (e Entry, ok bool, err error) {
-	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		resp, err := keys.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
-		if connection.CodeV2(err) == clientv2.ErrorCodeKeyNotFound {
-			return nil
-		}
-		if err == nil {
-			e, ok = entryV2(resp.Node), true
+	err = s.anywhere(ctx, func(ctx context.Context, keys connection.KeysV2) error {
+		node, _, err := keys.Node(ctx, key)
+		if ok = node != nil; ok {
+			e = entryV2(node)
 		}
 		return err
 	})
@@ -132,22 +129,18 @@ func (s *V2) Get(ctx context.Context, key string) (e Entry, ok bool, err error) 
 
 // List implements [Store].
 func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
-	err = s.anywhere(ctx, func(ctx context.Context, keys clientv2.KeysAPI) error {
-		resp, err := keys.Get(ctx, prefix, &clientv2.GetOptions{Quorum: true})
-		if answer, ok := errors.AsType[clientv2.Error](err); ok && answer.Code == clientv2.ErrorCodeKeyNotFound {
-			entries, revision = nil, index(answer.Index)
-			return nil
+	err = s.anywhere(ctx, func(ctx context.Context, keys connection.KeysV2) error {
+		dir, at, err := keys.Node(ctx, prefix)
+		if dir == nil {
+			dir = &clientv2.Node{}
 		}
-		if err != nil {
-			return err
-		}
-		entries, revision = nil, index(resp.Index)
-		for _, node := range resp.Node.Nodes {
+		entries, revision = nil, index(at)
+		for _, node := range dir.Nodes {
 			if !node.Dir {
 				entries = append(entries, entryV2(node))
 			}
 		}
-		return nil
+		return err
 	})
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
 	return entries, revision, err
@@ -211,7 +204,7 @@ func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
 
 // anywhere calls do with the keys API of one endpoint after the other, each
 // within the request timeout, until an endpoint answers.
-func (s *V2) anywhere(ctx context.Context, do func(context.Context, clientv2.KeysAPI) error) error {
+func (s *V2) anywhere(ctx context.Context, do func(context.Context, connection.KeysV2) error) error {
 	return connection.Try(ctx, s.settings.Endpoints, func(err error) bool {
 		_, held := errors.AsType[*HeldError](err)
 		return held || isLost(err)

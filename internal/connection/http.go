@@ -164,7 +164,7 @@ var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --
 
 // V2 calls f with the v2 keys API of an endpoint, within the request timeout.
 // It returns the errors of [Pool.KeysV2] and of f.
-func (p *Pool) V2(ctx context.Context, s Settings, endpoint string, f func(context.Context, clientv2.KeysAPI) error) error {
+func (p *Pool) V2(ctx context.Context, s Settings, endpoint string, f func(context.Context, KeysV2) error) error {
 	keys, err := p.KeysV2(ctx, s, endpoint)
 	if err != nil {
 		return err
@@ -178,9 +178,9 @@ func (p *Pool) V2(ctx context.Context, s Settings, endpoint string, f func(conte
 // which would send the password to another host. Errors, including those of the
 // keys API, are [*Error], [ErrNoV2] or the server's error, whose code [CodeV2]
 // returns.
-func (p *Pool) KeysV2(ctx context.Context, s Settings, endpoint string) (clientv2.KeysAPI, error) {
+func (p *Pool) KeysV2(ctx context.Context, s Settings, endpoint string) (KeysV2, error) {
 	if err := s.allow(ctx, endpoint); err != nil {
-		return nil, err
+		return KeysV2{}, err
 	}
 	client, err := clientv2.New(clientv2.Config{
 		Endpoints: []string{endpoint},
@@ -189,9 +189,9 @@ func (p *Pool) KeysV2(ctx context.Context, s Settings, endpoint string) (clientv
 		CheckRedirect: func(int) error { return ErrRedirect },
 	})
 	if err != nil {
-		return nil, err
+		return KeysV2{}, err
 	}
-	return checkedKeys{clientv2.NewKeysAPI(client), endpoint}, nil
+	return KeysV2{clientv2.NewKeysAPI(client), endpoint}, nil
 }
 
 // CodeV2 returns the code of a v2 server's error, or 0 for any other error.
@@ -214,15 +214,15 @@ func (a answerV2) Error() string {
 // Unwrap returns the server's error.
 func (a answerV2) Unwrap() error { return a.original }
 
-// checkedKeys is the keys API of an endpoint. It checks that each answer has a
+// KeysV2 is the v2 keys API of an endpoint. It checks that each answer has a
 // node. A server whose answer has none does not serve this API.
-type checkedKeys struct {
+type KeysV2 struct {
 	clientv2.KeysAPI
 	endpoint string
 }
 
 // checked returns the answer without nil nodes.
-func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
+func (k KeysV2) checked(resp *clientv2.Response, err error) (*clientv2.Response, error) {
 	answer, answered := errors.AsType[clientv2.Error](err)
 	cluster, _ := errors.AsType[*clientv2.ClusterError](err)
 	if cluster != nil && len(cluster.Errors) > 0 {
@@ -247,26 +247,36 @@ func (k checkedKeys) checked(resp *clientv2.Response, err error) (*clientv2.Resp
 	return resp, nil
 }
 
-// Get implements [clientv2.KeysAPI], like the methods below.
-func (k checkedKeys) Get(ctx context.Context, key string, o *clientv2.GetOptions) (*clientv2.Response, error) {
-	return k.checked(k.KeysAPI.Get(ctx, key, o))
+// Node reads a key with a quorum, and returns the index of the answer too. The node is nil if
+// there is no such key.
+func (k KeysV2) Node(ctx context.Context, key string) (node *clientv2.Node, index uint64, err error) {
+	found, err := k.checked(k.Get(ctx, key, &clientv2.GetOptions{Quorum: true}))
+	answer, _ := errors.AsType[clientv2.Error](err)
+	switch {
+	case answer.Code == clientv2.ErrorCodeKeyNotFound, answer.Code == clientv2.ErrorCodeNotDir:
+		return nil, answer.Index, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	return found.Node, found.Index, nil
 }
 
-func (k checkedKeys) Set(ctx context.Context, key, value string, o *clientv2.SetOptions) (*clientv2.Response, error) {
+// Set implements [clientv2.KeysAPI], like the methods below.
+func (k KeysV2) Set(ctx context.Context, key, value string, o *clientv2.SetOptions) (*clientv2.Response, error) {
 	return k.checked(k.KeysAPI.Set(ctx, key, value, o))
 }
 
-func (k checkedKeys) Delete(ctx context.Context, key string, o *clientv2.DeleteOptions) (*clientv2.Response, error) {
+func (k KeysV2) Delete(ctx context.Context, key string, o *clientv2.DeleteOptions) (*clientv2.Response, error) {
 	return k.checked(k.KeysAPI.Delete(ctx, key, o))
 }
 
-func (k checkedKeys) Watcher(key string, o *clientv2.WatcherOptions) clientv2.Watcher {
+func (k KeysV2) Watcher(key string, o *clientv2.WatcherOptions) clientv2.Watcher {
 	return checkedWatcher{k.KeysAPI.Watcher(key, o), k}
 }
 
 type checkedWatcher struct {
 	clientv2.Watcher
-	keys checkedKeys
+	keys KeysV2
 }
 
 // Next implements [clientv2.Watcher].

@@ -38,7 +38,7 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = keys.Get(t.Context(), "/a", nil); !errors.Is(err, ErrRedirect) || KindOf(err) != Redirected {
+		if _, _, err = keys.Node(t.Context(), "/a"); !errors.Is(err, ErrRedirect) || KindOf(err) != Redirected {
 			t.Errorf("%d: got %v, want %v", code, err, ErrRedirect)
 		}
 		if _, _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), strconv.Itoa(code)) {

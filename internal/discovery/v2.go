@@ -19,7 +19,7 @@ import (
 // connection open between calls.
 func NewV2(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
 	return &Cluster{settings, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
-		return pool.V2(ctx, settings, endpoint, func(ctx context.Context, api clientv2.KeysAPI) error { return do(ctx, keysV2{api, prefix}) })
+		return pool.V2(ctx, settings, endpoint, func(ctx context.Context, api connection.KeysV2) error { return do(ctx, keysV2{api, prefix}) })
 	}}
 }
 
@@ -34,33 +34,21 @@ func V2URL(endpoint, prefix, token string) string {
 //	<prefix>/<token>/_config/size   3
 //	<prefix>/<token>/<hex id>       name=url[,name=url…]
 type keysV2 struct {
-	clientv2.KeysAPI
+	connection.KeysV2
 	prefix string
 }
 
 func (k keysV2) dir(token string) string  { return path.Join(k.prefix, token) }
 func (k keysV2) size(token string) string { return k.dir(token) + "/_config/size" }
 
-// node returns a key, nil if there is none.
-func (k keysV2) node(ctx context.Context, key string) (*clientv2.Node, error) {
-	found, err := k.Get(ctx, key, &clientv2.GetOptions{Quorum: true})
-	switch code := connection.CodeV2(err); {
-	case code == clientv2.ErrorCodeKeyNotFound, code == clientv2.ErrorCodeNotDir:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return found.Node, nil
-}
-
 // occupied implements [keys]. A directory without a size is occupied even if its list is
 // empty, because hidden keys are not listed.
 func (k keysV2) occupied(ctx context.Context, token string) error {
-	found, err := k.node(ctx, k.dir(token))
+	found, _, err := k.Node(ctx, k.dir(token))
 	if err != nil || found == nil {
 		return err
 	}
-	size, err := k.node(ctx, k.size(token))
+	size, _, err := k.Node(ctx, k.size(token))
 	switch {
 	case err != nil:
 		return err
@@ -85,7 +73,7 @@ func (k keysV2) put(ctx context.Context, token string, size int) (sent bool, err
 		return err != nil && !isRefusedV2(err), err
 	}
 	// Another call was faster. If the size cannot be read, it is unknown.
-	found, err := k.node(ctx, k.size(token))
+	found, _, err := k.Node(ctx, k.size(token))
 	if err != nil || found == nil {
 		return false, &ExistsError{}
 	}
@@ -95,7 +83,7 @@ func (k keysV2) put(ctx context.Context, token string, size int) (sent bool, err
 // read implements [keys]. It reads the members first: if the size changes in between, a
 // token then looks less complete than it is, never more.
 func (k keysV2) read(ctx context.Context, token string) (all []registration, size *string, err error) {
-	members, err := k.node(ctx, k.dir(token))
+	members, _, err := k.Node(ctx, k.dir(token))
 	if err != nil || members == nil {
 		return nil, nil, err
 	}
@@ -104,7 +92,7 @@ func (k keysV2) read(ctx context.Context, token string) (all []registration, siz
 			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
 		}
 	}
-	found, err := k.node(ctx, k.size(token))
+	found, _, err := k.Node(ctx, k.size(token))
 	if err != nil || found == nil {
 		return all, nil, err
 	}
@@ -136,7 +124,7 @@ func (k keysV2) remove(ctx context.Context, token string) (deleted bool, err err
 	if err := drop(size, false); err != nil {
 		return deleted, err
 	}
-	found, err := k.node(ctx, dir)
+	found, _, err := k.Node(ctx, dir)
 	switch {
 	case err != nil || found == nil:
 		return deleted, err
