@@ -154,8 +154,8 @@ type Store interface {
 	// Delete deletes the claim e, if it is still the same claim and has e's
 	// value. Errors: [*LostError].
 	Delete(ctx context.Context, e Entry) error
-	// Get returns the claim at key; ok is false if there is none.
-	Get(ctx context.Context, key string) (e Entry, ok bool, err error)
+	// Get returns the claim at key, nil if there is none.
+	Get(ctx context.Context, key string) (*Entry, error)
 	// List returns the claims directly under prefix, sorted by name, and the
 	// revision of this list.
 	List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error)

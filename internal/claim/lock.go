@@ -179,11 +179,11 @@ func (w *wait) untilChange(ctx context.Context) error {
 			return w.ended(ctx.Err())
 		}
 		w.pause = min(w.pause*3/2, maxPoll)
-		now, taken, err := w.Store.Get(ctx, w.key)
-		if same := err == nil && taken && now.Value == w.busy.Entry.Value; !same {
+		now, _ := w.Store.Get(ctx, w.key)
+		if now == nil || now.Value != w.busy.Entry.Value {
 			return nil // an attempt to take it says why
 		}
-		e = now
+		e = *now
 	}
 }
 

@@ -116,15 +116,16 @@ func (s *V2) compare(ctx context.Context, keys connection.KeysV2, e *Entry, chan
 }
 
 // Get implements [Store].
-func (s *V2) Get(ctx context.Context, key string) (e Entry, ok bool, err error) {
+func (s *V2) Get(ctx context.Context, key string) (e *Entry, err error) {
 	err = s.anywhere(ctx, func(ctx context.Context, keys connection.KeysV2) error {
 		node, _, err := keys.Node(ctx, key)
-		if ok = node != nil; ok {
-			e = entryV2(node)
+		e = nil
+		if node != nil {
+			e = new(entryV2(node))
 		}
 		return err
 	})
-	return e, ok, err
+	return e, err
 }
 
 // List implements [Store].
@@ -149,7 +150,8 @@ func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision
 // Watch implements [Store].
 func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
-	return everywhere(ctx, s.settings, func(ctx context.Context, endpoint string) error {
+	compacted := func(err error) bool { return connection.CodeV2(err) == clientv2.ErrorCodeEventIndexCleared }
+	return everywhere(ctx, s.settings, compacted, func(ctx context.Context, endpoint string) error {
 		keys, err := s.pool.KeysV2(ctx, s.settings, endpoint)
 		if err != nil {
 			return err
@@ -157,11 +159,8 @@ func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func
 		watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.next() - 1), Recursive: true})
 		for {
 			resp, err := watcher.Next(ctx)
-			if connection.CodeV2(err) == clientv2.ErrorCodeEventIndexCleared {
-				return err
-			}
 			if err != nil {
-				return again{err}
+				return err
 			}
 			if name, ok := under(prefix, resp.Node.Key); ok {
 				r.pass(index(resp.Node.ModifiedIndex), name, func() Event { return eventV2(name, resp) })

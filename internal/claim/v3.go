@@ -105,7 +105,7 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 	if err != nil {
 		return Entry{}, s.heldOr(ctx, key, err)
 	}
-	return Entry{}, &HeldError{s.entry(ctx, other)}
+	return Entry{}, &HeldError{*s.entry(ctx, other)}
 }
 
 // ask sends a request through a route and returns the answer.
@@ -129,8 +129,8 @@ func (s *V3) heldOr(ctx context.Context, key string, err error) error {
 	if kind == "" {
 		return err
 	}
-	if e, ok, getErr := s.Get(ctx, key); getErr == nil && ok {
-		return &HeldError{e}
+	if e, getErr := s.Get(ctx, key); getErr == nil && e != nil {
+		return &HeldError{*e}
 	}
 	return &AlarmError{Kind: kind, Err: err}
 }
@@ -189,12 +189,12 @@ func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error
 	})
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		now, _ := s.get(ctx, e.Key)
-		return e, s.lost(ctx, e.Key, now)
+		now, _ := s.Get(ctx, e.Key)
+		return e, &LostError{Key: e.Key, Now: now}
 	case err != nil:
 		return e, err
 	case !resp.Succeeded:
-		return e, s.lost(ctx, e.Key, found(resp))
+		return e, &LostError{Key: e.Key, Now: s.entry(ctx, found(resp))}
 	}
 	e.Left = ttl
 	return e, nil
@@ -217,36 +217,18 @@ func (s *V3) Delete(ctx context.Context, e Entry) error {
 	if err != nil || resp.Succeeded || sent && found(resp) == nil {
 		return err
 	}
-	return s.lost(ctx, e.Key, found(resp))
-}
-
-// lost returns the error for a claim in whose place now is, nil if there is none.
-func (s *V3) lost(ctx context.Context, key string, now *mvccpb.KeyValue) error {
-	lost := &LostError{Key: key}
-	if now != nil {
-		lost.Now = new(s.entry(ctx, now))
-	}
-	return lost
+	return &LostError{Key: e.Key, Now: s.entry(ctx, found(resp))}
 }
 
 // Get implements [Store].
-func (s *V3) Get(ctx context.Context, key string) (Entry, bool, error) {
-	kv, err := s.get(ctx, key)
-	if err != nil || kv == nil {
-		return Entry{}, false, err
-	}
-	return s.entry(ctx, kv), true, nil
-}
-
-// get returns a key, nil if there is none.
-func (s *V3) get(ctx context.Context, key string) (*mvccpb.KeyValue, error) {
+func (s *V3) Get(ctx context.Context, key string) (*Entry, error) {
 	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
 		return c.Get(ctx, key)
 	})
 	if err != nil || len(resp.Kvs) == 0 {
 		return nil, err
 	}
-	return resp.Kvs[0], nil
+	return s.entry(ctx, resp.Kvs[0]), nil
 }
 
 // List implements [Store].
@@ -270,7 +252,7 @@ func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision
 	for i, kv := range kvs {
 		slots <- struct{}{}
 		wg.Go(func() {
-			entries[i] = s.entry(ctx, kv)
+			entries[i] = *s.entry(ctx, kv)
 			<-slots
 		})
 	}
@@ -278,28 +260,24 @@ func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision
 	return entries, resp.Header.Revision, ctx.Err()
 }
 
-// entry returns the entry of a key, with the time that its lease has left.
-func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) Entry {
-	e := Entry{
+// entry returns the entry of a key, with the time that its lease has left, 0 if the lease
+// cannot be read. It returns nil without a key.
+func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) *Entry {
+	if kv == nil {
+		return nil
+	}
+	e := &Entry{
 		Key: string(kv.Key), Value: string(kv.Value), Forever: kv.Lease == 0,
 		created: kv.CreateRevision, lease: kv.Lease,
 	}
-	if left, err := s.left(ctx, kv.Lease); err == nil {
-		e.Left, e.orphan = max(left, 0), left < 0
+	if e.Forever {
+		return e
+	}
+	lease, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return c.TimeToLive(ctx, clientv3.LeaseID(kv.Lease))
+	})
+	if err == nil {
+		e.Left, e.orphan = time.Duration(max(lease.TTL, 0))*time.Second, lease.TTL < 0 // -1 if it is gone
 	}
 	return e
-}
-
-// left returns the time that a lease has left, negative if the lease is gone.
-func (s *V3) left(ctx context.Context, lease int64) (time.Duration, error) {
-	if lease == 0 {
-		return 0, nil
-	}
-	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseTimeToLiveResponse, error) {
-		return c.TimeToLive(ctx, clientv3.LeaseID(lease))
-	})
-	if err != nil {
-		return 0, err
-	}
-	return time.Duration(resp.TTL) * time.Second, nil // -1 if the lease is gone
 }

@@ -18,12 +18,13 @@ import (
 // Watch implements [Store].
 func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
 	r := &relay{last: revision, emit: emit}
-	return everywhere(ctx, s.settings, func(ctx context.Context, endpoint string) error {
+	compacted := func(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }
+	return everywhere(ctx, s.settings, compacted, func(ctx context.Context, endpoint string) error {
 		c, err := s.pool.Client(ctx, s.settings, endpoint)
 		if err != nil {
-			return again{err}
+			return err
 		}
-		err = c.DoLong(ctx, 0, func(ctx context.Context) error {
+		return c.DoLong(ctx, 0, func(ctx context.Context) error {
 			stream, cancel := context.WithCancel(ctx)
 			defer cancel()
 			answers := c.Watch(clientv3.WithRequireLeader(stream), prefix+"/",
@@ -38,12 +39,8 @@ func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func
 					}
 				}
 			}
-			return errors.New("the watch ended")
+			return nil
 		})
-		if errors.Is(err, rpctypes.ErrCompacted) {
-			return err
-		}
-		return again{err}
 	})
 }
 
@@ -56,34 +53,30 @@ func (s *V3) event(ctx context.Context, name string, e *clientv3.Event) Event {
 	case e.Type == clientv3.EventTypeDelete:
 		// If the lease cannot be read, the worse case is assumed.
 		out.Kind = Missed
-		if e.PrevKv == nil {
-			break
+		last := s.entry(ctx, e.PrevKv)
+		if last != nil {
+			out.Value = last.Value
 		}
-		out.Value = string(e.PrevKv.Value)
-		left, err := s.left(ctx, e.PrevKv.Lease)
-		if e.PrevKv.Lease == 0 || err == nil && left > 0 {
+		if last != nil && (last.Forever || last.Left > 0) {
 			out.Kind = Stopped
 		}
 	}
 	return out
 }
 
-// again requests another attempt at the same endpoint.
-type again struct{ error }
-
-// watchRetry is the pause before another attempt.
+// watchRetry is the pause before another watch at the same endpoint.
 const watchRetry = 250 * time.Millisecond
 
 // everywhere keeps f running at each endpoint, and returns nil when ctx ends.
-// It returns early if f returns an error other than [again].
-func everywhere(ctx context.Context, s connection.Settings, f func(ctx context.Context, endpoint string) error) error {
+// It returns early with an error that compacted accepts: no watch can go on.
+func everywhere(ctx context.Context, s connection.Settings, compacted func(error) bool, f func(ctx context.Context, endpoint string) error) error {
 	watches, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var wg sync.WaitGroup
 	for _, endpoint := range s.Endpoints {
 		wg.Go(func() {
 			for watches.Err() == nil {
-				if err := f(watches, endpoint); !errors.As(err, new(again)) {
+				if err := f(watches, endpoint); compacted(err) {
 					end(err)
 					return
 				}

@@ -88,7 +88,7 @@ func (s Settings) client(ctx context.Context, endpoint string, p *Pool) (*Client
 		c.token = &sharedToken{authenticate: func(ctx context.Context) (string, error) { return p.authenticate(ctx, s, endpoint) }}
 		return c, c.token.renew(ctx, "")
 	}
-	c.web = s.web(endpoint, nil)
+	c.web = s.web(endpoint, nil, true)
 	if err := c.connect(ctx, s.config(c.dialer)); err != nil {
 		return nil, err
 	}

@@ -54,17 +54,17 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Response != nil { // that redirected
 		t.settings = t.settings.withoutCertificate()
 	}
-	once := t.settings.web(endpoint, t.proxy)
-	once.DisableKeepAlives = true
-	return once.RoundTrip(req)
+	return t.settings.web(endpoint, t.proxy, false).RoundTrip(req)
 }
 
-// web returns an HTTP transport for the server of an endpoint.
-func (s Settings) web(endpoint string, proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+// web returns an HTTP transport for the server of an endpoint. keep is whether it keeps
+// connections open.
+func (s Settings) web(endpoint string, proxy func(*http.Request) (*url.URL, error), keep bool) http.RoundTripper {
 	return &http.Transport{
-		IdleConnTimeout: keepaliveTime,
-		Proxy:           proxy,
-		TLSClientConfig: s.TLS.Clone(),
+		DisableKeepAlives: !keep,
+		IdleConnTimeout:   keepaliveTime,
+		Proxy:             proxy,
+		TLSClientConfig:   s.TLS.Clone(),
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if address == addressOf(endpoint) { // and not that of the proxy
 				address = addressOf(s.dialled(endpoint))
@@ -261,15 +261,17 @@ func (k KeysV2) Node(ctx context.Context, key string) (node *clientv2.Node, inde
 	return found.Node, found.Index, nil
 }
 
-// Set implements [clientv2.KeysAPI], like the methods below.
+// Set implements [clientv2.KeysAPI].
 func (k KeysV2) Set(ctx context.Context, key, value string, o *clientv2.SetOptions) (*clientv2.Response, error) {
 	return k.checked(k.KeysAPI.Set(ctx, key, value, o))
 }
 
+// Delete implements [clientv2.KeysAPI].
 func (k KeysV2) Delete(ctx context.Context, key string, o *clientv2.DeleteOptions) (*clientv2.Response, error) {
 	return k.checked(k.KeysAPI.Delete(ctx, key, o))
 }
 
+// Watcher implements [clientv2.KeysAPI].
 func (k KeysV2) Watcher(key string, o *clientv2.WatcherOptions) clientv2.Watcher {
 	return checkedWatcher{k.KeysAPI.Watcher(key, o), k}
 }

@@ -119,8 +119,11 @@ func (b *beats) holds() string {
 	b.Helper()
 	s, end := b.store()
 	defer end()
-	e, _, err := s.Get(b.Context(), deploy)
+	e, err := s.Get(b.Context(), deploy)
 	b.must(err)
+	if e == nil {
+		return ""
+	}
 	return e.Value
 }
 

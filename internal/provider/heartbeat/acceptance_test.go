@@ -123,11 +123,14 @@ func (b *bench) file(t *testing.T, name string) {
 func (b *bench) entry(t *testing.T) claim.Entry {
 	t.Helper()
 	ctx := etcdtest.WaitContext(t)
-	e, _, err := b.store.Get(ctx, "/running/deploy")
+	e, err := b.store.Get(ctx, "/running/deploy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
+	if e == nil {
+		return claim.Entry{}
+	}
+	return *e
 }
 
 const lostClaim = "The heartbeat of deploy was lost"
