@@ -41,9 +41,12 @@ type Claim struct {
 	clock   clock.Clock
 	options Options
 
-	// beating holds one value while a beat is under way.
+	// held ends when the claim is known to be lost, with a [*LostError] as its cause.
+	held context.Context
+	lose context.CancelCauseFunc
+	// beating holds one value while a beat is under way. cancel ends the renewal, which
+	// then closes ended.
 	beating chan struct{}
-	lost    chan struct{}
 	ended   chan struct{}
 	cancel  context.CancelFunc
 	// released is closed when the claim was released, with stopErr.
@@ -53,7 +56,6 @@ type Claim struct {
 	mu      sync.Mutex
 	entry   Entry
 	renewed time.Time
-	err     error
 	// stopping is true once Stop was called.
 	stopping bool
 	forget   func() // returned by AtExit
@@ -84,8 +86,9 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Claim{
 		store: store, clock: clock, options: o, entry: e, renewed: sent, cancel: cancel,
-		beating: make(chan struct{}, 1), lost: make(chan struct{}), ended: make(chan struct{}), released: make(chan struct{}),
+		beating: make(chan struct{}, 1), ended: make(chan struct{}), released: make(chan struct{}),
 	}
+	c.held, c.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	go c.renew(life)
 	if o.AtExit != nil {
 		c.mu.Lock()
@@ -102,15 +105,11 @@ func roundUp(d time.Duration) time.Duration {
 
 // Lost returns a channel that is closed when the claim is known to be lost, or
 // was not renewed within its time to live; [Claim.Err] says which.
-func (c *Claim) Lost() <-chan struct{} { return c.lost }
+func (c *Claim) Lost() <-chan struct{} { return c.held.Done() }
 
 // Err returns nil as long as the claim is not known to be lost, and a
 // [*LostError] afterwards.
-func (c *Claim) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
-}
+func (c *Claim) Err() error { return context.Cause(c.held) }
 
 // Check verifies that the claim is held now. Call it right before a step that
 // requires the claim. A process that was frozen can continue in the middle of
@@ -120,15 +119,14 @@ func (c *Claim) Err() error {
 // any other error means that the state of the claim is unknown.
 func (c *Claim) Check(ctx context.Context) error {
 	c.mu.Lock()
-	err := c.err
-	if err == nil && c.stopping {
-		err = &LostError{Key: c.options.Key}
-	}
+	stopping := c.stopping
 	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if c.age() < c.options.TTL*2/3 {
+	switch {
+	case c.Err() != nil:
+		return c.Err()
+	case stopping:
+		return &LostError{Key: c.options.Key}
+	case c.age() < c.options.TTL*2/3:
 		return nil
 	}
 	return c.beat(ctx)
@@ -154,8 +152,9 @@ func (c *Claim) Stop(ctx context.Context) error {
 	c.cancel()
 	<-c.ended
 	c.mu.Lock()
-	entry, lost := c.entry, c.err
+	entry := c.entry
 	c.mu.Unlock()
+	lost := c.Err()
 	if why, ok := errors.AsType[*LostError](lost); !ok || why.Err != nil {
 		c.stopErr = c.store.Delete(ctx, entry)
 	}
@@ -191,14 +190,12 @@ func (c *Claim) beat(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c.mu.Lock()
-	if c.err != nil {
-		defer c.mu.Unlock()
-		return c.err
+	if err := c.Err(); err != nil {
+		return err
 	}
+	c.mu.Lock()
 	entry := c.entry
 	c.mu.Unlock()
-
 	sent := c.clock.Now()
 	// After its time to live the claim counts as lost, whatever the server
 	// answers. A beat that is already late is sent nevertheless: if no other
@@ -206,34 +203,31 @@ func (c *Claim) beat(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, max(c.options.TTL-c.age(), c.options.TTL/3))
 	defer cancel()
 	e, err := c.store.Beat(bounded, entry, c.options.TTL)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch late := elapsed(c.renewed, c.clock.Now()); {
-	case err == nil:
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.entry, c.renewed = e, sent
 		return nil
-	case isLost(err):
-		c.err = err
-	case late >= c.options.TTL && ctx.Err() == nil:
-		c.err = &LostError{Key: c.options.Key, Late: late, Err: err}
-	default:
-		log.Debug(ctx, log.Claim, "beat failed", "key", c.options.Key, "late", late, "error", err)
-		return err
 	}
-	log.Debug(ctx, log.Claim, "claim lost", "key", c.options.Key, "error", c.err)
-	close(c.lost)
-	return c.err
+	late := c.age()
+	if !isLost(err) {
+		if late < c.options.TTL || ctx.Err() != nil {
+			log.Debug(ctx, log.Claim, "beat failed", "key", c.options.Key, "late", late, "error", err)
+			return err
+		}
+		err = &LostError{Key: c.options.Key, Late: late, Err: err}
+	}
+	log.Debug(ctx, log.Claim, "claim lost", "key", c.options.Key, "error", err)
+	c.lose(err)
+	return err
 }
 
-// age returns the time since the last successful beat was sent.
+// age returns the time since the last successful beat was sent: the longer of the two
+// measurements, because the monotonic clock stops while the machine sleeps, and the wall
+// clock can be set.
 func (c *Claim) age() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return elapsed(c.renewed, c.clock.Now())
-}
-
-// elapsed returns the longer of the two measurements: the monotonic clock stops
-// while the machine sleeps, and the wall clock can be set.
-func elapsed(from, to time.Time) time.Duration {
+	from, to := c.renewed, c.clock.Now()
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
