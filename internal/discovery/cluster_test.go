@@ -84,22 +84,22 @@ func TestMembersFormACluster(t *testing.T) {
 
 // registryOf starts a registry with a token for three, and returns the environment of its
 // members.
-func registryOf(t *testing.T, protocol string, v etcdtest.Version) (Registry, Place, map[string]string) {
+func registryOf(t *testing.T, protocol string, v etcdtest.Version) (Registry, Location, map[string]string) {
 	t.Helper()
-	if protocol == "service" {
+	if protocol == ByService {
 		service := etcdtest.NewDiscoveryService(t)
-		r := NewService(settings(), service.URL, &connection.Pool{})
+		r := newService(settings(), service.URL, &connection.Pool{})
 		place := mustCreate(t, r, "not used", 3)
-		if place.URL != service.URL+"/"+place.Token || service.Minted.Load() != 1 {
+		if place.URL() != service.URL+"/"+place.Token || service.Minted.Load() != 1 {
 			t.Fatalf("place %+v, minted %d", place, service.Minted.Load())
 		}
-		return r, place, map[string]string{"ETCD_DISCOVERY": place.URL, "ETCD_DISCOVERY_FALLBACK": "exit"}
+		return r, place, map[string]string{"ETCD_DISCOVERY": place.URL(), "ETCD_DISCOVERY_FALLBACK": "exit"}
 	}
 	at := etcdtest.Start(t, 1, etcdtest.Options{Version: v, V2: protocol == "v2"}).Endpoints()[0]
-	if protocol == "v2" {
-		r := NewV2(settings(at), DefaultPrefix, &connection.Pool{})
-		return r, mustCreate(t, r, token3, 3), map[string]string{"ETCD_DISCOVERY": V2URL(at, DefaultPrefix, token3), "ETCD_DISCOVERY_FALLBACK": "exit"}
+	r := open(t, settings(at), protocol)
+	if protocol == V2 {
+		location := Location{Protocol: V2, Base: at, Prefix: DefaultPrefix, Token: token3}
+		return r, mustCreate(t, r, token3, 3), map[string]string{"ETCD_DISCOVERY": location.URL(), "ETCD_DISCOVERY_FALLBACK": "exit"}
 	}
-	r := newV3(t, settings(at), DefaultPrefix)
 	return r, mustCreate(t, r, token3, 3), map[string]string{"ETCD_DISCOVERY_TOKEN": token3, "ETCD_DISCOVERY_ENDPOINTS": at}
 }

@@ -25,7 +25,7 @@ const DefaultPrefix = "/_etcd/registry"
 
 // Registry stores tokens. Its implementations are safe for concurrent use.
 type Registry interface {
-	// Create reserves token for size initial members and returns its place. It
+	// Create reserves token for size initial members and returns its location. It
 	// returns an [*ExistsError] if the token exists, and an [*OthersError] if
 	// other keys exist below its name. It changes neither. It returns an
 	// [*UnsureError] if ctx ends before it is known whether the token was
@@ -33,7 +33,7 @@ type Registry interface {
 	//
 	// Other errors are [*connection.Unreachable] and a refusal of the credentials
 	// ([connection.IsDenied]). Both mean that nothing was written.
-	Create(ctx context.Context, token string, size int) (Place, error)
+	Create(ctx context.Context, token string, size int) (Location, error)
 
 	// Status returns the state of token. Errors: [ErrNotFound], [*BadSizeError]
 	// (with the members of the Status set), [*connection.Unreachable], and a refusal
@@ -44,15 +44,6 @@ type Registry interface {
 	// [*OthersError] (the token is deleted, other keys remain), [ErrNotFound],
 	// [*connection.Unreachable], and a refusal of the credentials.
 	Delete(ctx context.Context, token string) error
-}
-
-// Place is the location of a token.
-type Place struct {
-	// Token is the name of the token.
-	Token string
-	// URL is the discovery URL for members. It is empty with v3, where members
-	// use endpoints and a token.
-	URL string
 }
 
 // Status is the state of one token.
@@ -77,8 +68,7 @@ type registration struct {
 
 // statusOf returns the Status for the registrations of a token and the value of
 // its size key, which is nil if the key does not exist.
-func statusOf(all []registration, size *string) (Status, error) {
-	var s Status
+func statusOf(ctx context.Context, all []registration, size *string) (s Status, err error) {
 	slices.SortFunc(all, func(a, b registration) int { return cmp.Compare(a.created, b.created) })
 	for _, r := range all {
 		if m, ok := parseMember(r.id, r.value); ok {
@@ -88,22 +78,12 @@ func statusOf(all []registration, size *string) (Status, error) {
 	if size == nil {
 		return s, ErrNotFound
 	}
-	n, err := parseSize(*size)
-	if err != nil {
+	if s.Size, err = parseSize(*size); err != nil {
 		return s, err
 	}
-	s.Size = n
-	s.Members = s.Members[:min(len(s.Members), n)]
+	s.Members = s.Members[:min(len(s.Members), s.Size)]
+	log.Debug(ctx, log.Discovery, "registrations read", "size", s.Size, "registered", len(s.Members))
 	return s, nil
-}
-
-// log logs the registrations of a token.
-func (s Status) log(ctx context.Context, err error) {
-	var names []string
-	for _, m := range s.Members {
-		names = append(names, m.Name)
-	}
-	log.Debug(ctx, log.Discovery, "registrations read", "size", s.Size, "registered", names, "error", err)
 }
 
 // Member is one registration.
@@ -148,12 +128,32 @@ func Judge(s Status, err error, least int) Verdict {
 	}
 }
 
-// Cluster is a [Registry] in the keys of an etcd cluster. The zero value is not usable:
-// see [NewV2] and [NewV3].
-type Cluster struct {
+// Open returns the [Registry] of a token: the discovery service at its base, or the discovery
+// cluster at the endpoints of settings. It connects on first use.
+func Open(settings connection.Settings, pool *connection.Pool, at Location) Registry {
+	if at.Protocol == ByService {
+		return newService(settings, at.Base, pool)
+	}
+	return &cluster{settings, pool, at}
+}
+
+// cluster is a [Registry] in the keys of an etcd cluster.
+type cluster struct {
 	settings connection.Settings
-	// at calls do with the keys at one endpoint, within the request timeout.
-	at func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error
+	pool     *connection.Pool
+	at       Location
+}
+
+// with calls do with the keys at one endpoint, within the request timeout.
+func (r *cluster) with(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
+	if r.at.Protocol == V2 {
+		return r.pool.V2(ctx, r.settings, endpoint, func(ctx context.Context, api connection.KeysV2) error { return do(ctx, keysV2{api, r.at.Prefix}) })
+	}
+	client, err := r.pool.Client(ctx, r.settings, endpoint)
+	if err != nil {
+		return err
+	}
+	return client.Do(ctx, func(ctx context.Context) error { return do(ctx, keysV3{client.KV, r.at.Prefix}) })
 }
 
 // keys are the keys of tokens at one endpoint, by one protocol.
@@ -181,13 +181,17 @@ const retryAfter = time.Second
 // the token. After a lost answer, it retries all endpoints until ctx ends. If it then
 // finds the token with the same size, this call wrote it, because it found nothing
 // before.
-func (r *Cluster) Create(ctx context.Context, token string, size int) (Place, error) {
-	place, unsure := Place{Token: token}, false
+func (r *cluster) Create(ctx context.Context, token string, size int) (Location, error) {
+	made, unsure := r.at, false
+	made.Token = token
 	for {
 		err := connection.Try(ctx, r.settings.Endpoints, func(err error) bool {
-			return is[*ExistsError](err) || !unsure && (connection.IsDenied(err) || is[*OthersError](err))
+			if unsure {
+				return is[*ExistsError](err)
+			}
+			return is[*ExistsError](err) || is[*OthersError](err) || connection.IsDenied(err)
 		}, func(endpoint string) error {
-			return r.at(ctx, endpoint, func(ctx context.Context, k keys) error {
+			return r.with(ctx, endpoint, func(ctx context.Context, k keys) error {
 				// Read first, so that a token found after a lost answer is known to
 				// come from this call. This also shows whether the endpoint answers
 				// before anything is written.
@@ -202,34 +206,32 @@ func (r *Cluster) Create(ctx context.Context, token string, size int) (Place, er
 		exists, found := errors.AsType[*ExistsError](err)
 		switch {
 		case err == nil, found && unsure && exists.Size == size:
-			return place, nil
+			return made, nil
 		case found || !unsure:
-			return Place{}, err
+			return Location{}, err
 		}
 		log.Debug(ctx, log.Discovery, "creating the token again", "error", err)
 		if r.settings.Time().Sleep(ctx, retryAfter) != nil {
-			return Place{}, &UnsureError{Place: place, Err: err}
+			return made, &UnsureError{err}
 		}
 	}
 }
 
 // Status implements [Registry].
-func (r *Cluster) Status(ctx context.Context, token string) (Status, error) {
-	var s Status
-	err := r.first(ctx, func(ctx context.Context, k keys) error {
+func (r *cluster) Status(ctx context.Context, token string) (s Status, err error) {
+	err = r.first(ctx, func(ctx context.Context, k keys) error {
 		all, size, err := k.read(ctx, token)
 		if err != nil {
 			return err
 		}
-		s, err = statusOf(all, size)
+		s, err = statusOf(ctx, all, size)
 		return err
 	})
-	s.log(ctx, err)
 	return s, err
 }
 
 // Delete implements [Registry].
-func (r *Cluster) Delete(ctx context.Context, token string) error {
+func (r *cluster) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.first(ctx, func(ctx context.Context, k keys) error {
 		deleted, err := k.remove(ctx, token)
@@ -241,10 +243,10 @@ func (r *Cluster) Delete(ctx context.Context, token string) error {
 }
 
 // first calls do with the keys at each endpoint until one answers.
-func (r *Cluster) first(ctx context.Context, do func(context.Context, keys) error) error {
+func (r *cluster) first(ctx context.Context, do func(context.Context, keys) error) error {
 	return connection.Try(ctx, r.settings.Endpoints, func(err error) bool {
 		return errors.Is(err, ErrNotFound) || is[*BadSizeError](err) || connection.IsDenied(err) || is[*OthersError](err)
-	}, func(endpoint string) error { return r.at(ctx, endpoint, do) })
+	}, func(endpoint string) error { return r.with(ctx, endpoint, do) })
 }
 
 // is reports whether err's tree contains an error of type E.

@@ -35,8 +35,6 @@ func (e *ExistsError) Error() string {
 // UnsureError means that a token may have been written: a request was sent, but
 // no answer arrived.
 type UnsureError struct {
-	// Place is where the token is, if it was written.
-	Place Place
 	// Err holds the last error of each endpoint.
 	Err error
 }

@@ -74,15 +74,10 @@ func PrefixProblem(prefix string) string {
 }
 
 func unwantedCharacter(s, also string) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	wanted := letters + strings.ToUpper(letters) + "0123456789-_." + also
 	for _, r := range s {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		case strings.ContainsRune("-_."+also, r):
-		case r == ' ':
-			return "contains a space"
-		case r == '\n':
-			return "contains a line break"
-		default:
+		if !strings.ContainsRune(wanted, r) {
 			return fmt.Sprintf("contains %q", r)
 		}
 	}
@@ -129,14 +124,28 @@ func parseMember(id, value string) (Member, bool) {
 // servicePath matches the path of a service's token.
 var servicePath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*/[0-9a-f]{32}$`)
 
-// Location is the content of a discovery URL.
+// The protocols of a token.
+const (
+	// V3 is discovery through the v3 keys of an etcd cluster of any version. Members of 3.6 or
+	// later register themselves, and the join script registers members of every version.
+	V3 = "v3"
+	// V2 is discovery through the v2 keys of an etcd up to 3.5, for members up to 3.6.
+	V2 = "v2"
+	// ByService is discovery through a service with the protocol of discovery.etcd.io, for
+	// members up to 3.6.
+	ByService = "service"
+)
+
+// Location says where a token is.
 type Location struct {
-	// Base is the URL of the v2 discovery cluster or of the service.
-	Base string
-	// Prefix is the key that holds the tokens with v2. It is empty with a service.
-	Prefix string
+	// Protocol is [V3], [V2] or [ByService].
+	Protocol string `json:"protocol"`
+	// Base is the URL of the service, or with v2 of one endpoint of the discovery cluster.
+	Base string `json:"service_url"`
+	// Prefix is the key that holds the tokens. It is empty with a service.
+	Prefix string `json:"prefix"`
 	// Token is the name of the token.
-	Token string
+	Token string `json:"token"`
 }
 
 // ParseURL parses a URL that members take as --discovery: one of the v2 API,
@@ -159,20 +168,10 @@ func ParseURL(raw string) (Location, error) {
 	if problem := TokenProblem(token); problem != "" {
 		return Location{}, errors.New("has a token that " + problem)
 	}
-	return Location{Base: u.Scheme + "://" + u.Host, Prefix: prefix, Token: token}, nil
+	return Location{Protocol: V2, Base: u.Scheme + "://" + u.Host, Prefix: prefix, Token: token}, nil
 }
 
-// ParseServiceURL parses a service's URL of a token: http or https, a host, and
-// a path that ends with 32 hexadecimal digits. It accepts the same variants and
-// returns the same errors as [ParseURL].
-func ParseServiceURL(raw string) (Location, error) {
-	u, err := parseHTTP(raw)
-	if err != nil {
-		return Location{}, err
-	}
-	return serviceLocation(u)
-}
-
+// serviceLocation parses a service's URL of a token, whose path ends with 32 hexadecimal digits.
 func serviceLocation(u *url.URL) (Location, error) {
 	dir, token := path.Split(u.Path)
 	if !serviceToken.MatchString(token) {
@@ -181,12 +180,17 @@ func serviceLocation(u *url.URL) (Location, error) {
 	if !servicePath.MatchString(u.Path) {
 		return Location{}, errors.New("has a path with characters other than letters, digits and \"-\", \".\", \"_\", \"~\"")
 	}
-	return Location{Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
+	return Location{Protocol: ByService, Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
 }
 
-// URL returns the URL of a service's token in a normal form: in ASCII, without
-// characters that are special to YAML, a shell or systemd.
-func (l Location) URL() string { return l.Base + "/" + l.Token }
+// URL returns the --discovery URL of a token of v2 or a service in a normal form: in ASCII,
+// without characters that are special to YAML, a shell or systemd.
+func (l Location) URL() string {
+	if l.Protocol == V2 {
+		return l.Base + "/v2/keys" + path.Join(l.Prefix, l.Token)
+	}
+	return l.Base + "/" + l.Token
+}
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.
 func sameOrigin(a, b string) bool {

@@ -5,7 +5,6 @@ package discovery
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"unicode"
 
 	"github.com/cockroachdb/datadriven"
-	clientv2 "go.etcd.io/etcd/client/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
@@ -61,8 +59,8 @@ func located(t *testing.T, url string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if of, err := ParseServiceURL(url); at.Prefix == "" && (of != at || err != nil) {
-		t.Errorf("%s, of a service: got %+v, %v; want %+v", url, of, err, at)
+	if (at.Protocol == ByService) != (at.Prefix == "") {
+		t.Errorf("%s: got %+v", url, at)
 	}
 	return fmt.Sprintf("%s | %s | %s", at.Base, at.Prefix, at.Token)
 }
@@ -86,7 +84,7 @@ func TestSameServiceURL(t *testing.T) {
 
 // Test that revisions have 64 bits even if an int has 32 (386, arm).
 func TestOrderOfDistantRevisions(t *testing.T) {
-	s, err := statusOf([]registration{{"1", "c=http://h:1", 5 + 1<<33}, {"2", "b=http://h:1", 5 + 1<<32}, {"3", "a=http://h:1", 5}, {"4", "late=http://h:1", 6 + 1<<33}}, new("3"))
+	s, err := statusOf(t.Context(), []registration{{"1", "c=http://h:1", 5 + 1<<33}, {"2", "b=http://h:1", 5 + 1<<32}, {"3", "a=http://h:1", 5}, {"4", "late=http://h:1", 6 + 1<<33}}, new("3"))
 	if err != nil || len(s.Members) != 3 || s.Members[0].Name != "a" || s.Members[1].Name != "b" || s.Members[2].Name != "c" {
 		t.Errorf("got %+v, %v", s, err)
 	}
@@ -96,7 +94,7 @@ func TestOrderOfDistantRevisions(t *testing.T) {
 // the rule: a cluster is unformed only if the answer shows fewer members of the
 // token than any size requires.
 func TestJudge(t *testing.T) {
-	failures := []error{nil, ErrNotFound, ErrNoToken, &connection.Unreachable{}, &connection.Error{Kind: connection.PermissionDenied}, &UnsureError{Err: errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
+	failures := []error{nil, ErrNotFound, ErrNoToken, &connection.Unreachable{}, &connection.Error{Kind: connection.PermissionDenied}, &UnsureError{errors.New("no")}, &BadSizeError{Value: "x"}, errors.New("other")}
 	for _, err := range failures {
 		for size := range 5 {
 			for members := range 6 {
@@ -143,18 +141,11 @@ func FuzzParseURL(f *testing.F) {
 		if !regexp.MustCompile(`^https?://[][A-Za-z0-9.:%_-]+(/[A-Za-z0-9._~-]+)*$`).MatchString(l.Base) {
 			t.Fatalf("ParseURL(%q) = %+v", raw, l)
 		}
-		if l.Prefix == "" {
-			if back, err := ParseURL(l.URL()); err != nil || back != l {
-				t.Fatalf("ParseURL(%q) = %+v, which is read as %+v, %v", raw, l, back, err)
-			}
-			return
-		}
-		if PrefixProblem(l.Prefix) != "" {
+		if l.Protocol == V2 && PrefixProblem(l.Prefix) != "" {
 			t.Fatalf("ParseURL(%q) = %+v", raw, l)
 		}
-		text := l.Base + "/v2/keys" + strings.TrimSuffix(l.Prefix, "/") + "/" + l.Token
-		if back, err := ParseURL(text); err != nil || back != l {
-			t.Fatalf("ParseURL(%q) = %+v; written as %q and read as %+v, %v", raw, l, text, back, err)
+		if back, err := ParseURL(l.URL()); err != nil || back != l {
+			t.Fatalf("ParseURL(%q) = %+v; written as %q and read as %+v, %v", raw, l, l.URL(), back, err)
 		}
 	})
 }
@@ -188,11 +179,12 @@ func FuzzServiceStatus(f *testing.F) {
 	f.Add([]byte(`{"node":{"nodes":[{"key":"/_etcd/registry/x/8e9e05c52164694d","value":"a=http://10.0.0.1:2380","createdIndex":7}]}}`), []byte(`{"node":{"value":"3"}}`))
 	f.Add([]byte(`{"node":{"nodes":[null,{"nodes":[{}]}]}}`), []byte(`[]`))
 	f.Fuzz(func(t *testing.T, members, size []byte) {
-		var m, n clientv2.Response
-		if json.Unmarshal(members, &m) != nil || json.Unmarshal(size, &n) != nil {
+		m, err1 := keyIn("", members)
+		n, err2 := keyIn("", size)
+		if err1 != nil || err2 != nil {
 			return
 		}
-		status, err := statusOfService(m, n)
+		status, err := statusOf(t.Context(), registrationsV2(m), &n.Value)
 		if err == nil && (status.Size < 1 || len(status.Members) > status.Size) {
 			t.Fatalf("%q and %q are %+v", members, size, status)
 		}

@@ -36,7 +36,7 @@ import (
 // simulatedRegistry is a registry at a simulated discovery cluster, and what others do there.
 type simulatedRegistry struct {
 	*testing.T
-	*Cluster
+	Registry
 	n        *etcdsim.Network
 	protocol string
 }
@@ -49,19 +49,16 @@ func registries(t *testing.T, test func(r *simulatedRegistry)) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &simulatedRegistry{T: t, n: &etcdsim.Network{V2: true}, protocol: protocol}
 				r.n.Form("3.5.35", "a")
-				r.Cluster = r.at(&connection.Pool{World: r.n.Run("run")}, etcdsim.ClientURL("a"))
+				r.Registry = r.at(&connection.Pool{World: r.n.Run("run")}, etcdsim.ClientURL("a"))
 				test(r)
 			})
 		})
 	}
 }
 
-func (r *simulatedRegistry) at(pool *connection.Pool, endpoints ...string) *Cluster {
+func (r *simulatedRegistry) at(pool *connection.Pool, endpoints ...string) Registry {
 	r.Cleanup(func() { _ = pool.Close() })
-	if r.protocol == "v2" {
-		return NewV2(settings(endpoints...), DefaultPrefix, pool)
-	}
-	return NewV3(settings(endpoints...), DefaultPrefix, pool)
+	return Open(settings(endpoints...), pool, Location{Protocol: r.protocol, Prefix: DefaultPrefix})
 }
 
 // put writes a key below the prefix. Members of v3 register below members/.
@@ -117,7 +114,7 @@ func (r *simulatedRegistry) has(key string) bool {
 // A token is never overwritten, not even with the same size. Its neighbour is not touched.
 func TestCreate(t *testing.T) {
 	registries(t, func(r *simulatedRegistry) {
-		if place := mustCreate(r.T, r, token3, 3); place != (Place{Token: token3}) {
+		if place := mustCreate(r.T, r, token3, 3); place != (Location{Protocol: r.protocol, Prefix: DefaultPrefix, Token: token3}) {
 			r.Errorf("place: got %+v", place)
 		}
 		mustCreate(r.T, r, token3+"0", 1)
@@ -275,7 +272,7 @@ func settings(endpoints ...string) connection.Settings {
 	}
 }
 
-func mustCreate(t *testing.T, r Registry, token string, size int) Place {
+func mustCreate(t *testing.T, r Registry, token string, size int) Location {
 	t.Helper()
 	place, err := r.Create(etcdtest.WaitContext(t), token, size)
 	if err != nil {
@@ -293,12 +290,12 @@ func mustStatus(t *testing.T, r Registry, token string) Status {
 	return s
 }
 
-// newV3 returns a registry with its own connections.
-func newV3(t *testing.T, s connection.Settings, prefix string) *Cluster {
+// open returns a registry with its own connections.
+func open(t *testing.T, s connection.Settings, protocol string) Registry {
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	return NewV3(s, prefix, pool)
+	return Open(s, pool, Location{Protocol: protocol, Prefix: DefaultPrefix})
 }
 
 func wantType[E error](t *testing.T, got error) {

@@ -8,11 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,7 +34,7 @@ const (
 	maxStatusAnswer = 1 << 20
 )
 
-// ErrKept is the error of [Service.Delete]. A service does not delete tokens on
+// ErrKept is the error of a service's Delete. A service does not delete tokens on
 // request; it deletes old ones by itself.
 var ErrKept = errors.New("a discovery service does not delete tokens")
 
@@ -45,12 +43,29 @@ var ErrKept = errors.New("a discovery service does not delete tokens")
 // each case.
 var ErrNoToken = errors.New("unable to GET token")
 
+// Reason says why the answer of a service is not usable. It completes the sentence "The
+// service …". Other reasons are a [connection.RedirectError].
+type Reason string
+
+// The reasons.
+const (
+	Silent    Reason = "does not answer"
+	BadStatus Reason = "answered with an error"
+	TooLong   Reason = "answered with too much"
+	Empty     Reason = "answered with nothing"
+	NotText   Reason = "answered with something other than a text"
+	NotToken  Reason = "answered with something other than the URL of a token"
+	OtherHost Reason = "answered with the URL of another host"
+	NotStatus Reason = "answered with something other than the state of a token"
+)
+
 // ServiceError means that a service gave no usable answer.
 type ServiceError struct {
 	// URL is the requested URL.
-	URL string
-	// Answer completes the sentence "The service …".
-	Answer string
+	URL    string
+	Reason Reason
+	// Found is what the reason is about, or "".
+	Found string
 	// Status is the HTTP status, or 0 without an answer.
 	Status int
 	// Err is the original error, or nil.
@@ -58,55 +73,59 @@ type ServiceError struct {
 }
 
 // Error implements error.
-func (e *ServiceError) Error() string { return e.URL + " " + e.Answer }
+func (e *ServiceError) Error() string {
+	if e.Found == "" {
+		return e.URL + " " + string(e.Reason)
+	}
+	return e.URL + " " + string(e.Reason) + ": " + e.Found
+}
 
 // Unwrap returns the original error.
 func (e *ServiceError) Unwrap() error { return e.Err }
 
-// Service is a [Registry] that uses the protocol of discovery.etcd.io, for
-// members up to 3.6. The service names its tokens. The zero value is not
-// usable: see [NewService].
-type Service struct {
+// service is a [Registry] that uses the protocol of discovery.etcd.io. The service names its
+// tokens.
+type service struct {
 	base    string
 	do      func(*http.Request) (*http.Response, error)
 	timeout time.Duration
 }
 
-// NewService returns the service at base, a URL without a trailing slash. It
+// newService returns the service at base, a URL without a trailing slash. It
 // uses the TLS of settings and does not send their credentials. See
 // [connection.Pool.WebClient] for the client certificate and redirects.
-func NewService(settings connection.Settings, base string, pool *connection.Pool) *Service {
-	return &Service{base: base, timeout: serviceTimeout, do: pool.WebClient(settings, base).Do}
+func newService(settings connection.Settings, base string, pool *connection.Pool) *service {
+	return &service{base: base, timeout: serviceTimeout, do: pool.WebClient(settings, base).Do}
 }
 
 // Create implements [Registry], but ignores the given token: the service
 // chooses it. Create does not retry, because every request makes another token,
 // even if its answer is lost. The error is a [*ServiceError].
-func (s *Service) Create(ctx context.Context, _ string, size int) (Place, error) {
+func (s *service) Create(ctx context.Context, _ string, size int) (Location, error) {
 	from := s.base + "/new?size=" + strconv.Itoa(size)
 	resp, body, err := s.get(ctx, from, maxTokenAnswer) //nolint:bodyclose // get closes it
 	if err != nil {
-		return Place{}, err
+		return Location{}, err
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	text := strings.TrimSpace(string(body))
-	at, err := ParseServiceURL(text)
+	at, err := ParseURL(text)
 	failed := &ServiceError{URL: from, Status: resp.StatusCode}
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		failed.Answer = answered(resp)
+		failed.Reason, failed.Found = BadStatus, statusOfAnswer(resp)
 	case kind != "" && kind != "text/plain":
-		failed.Answer = "answered with " + kind + " instead of the URL of a token"
+		failed.Reason, failed.Found = NotText, kind
 	case text == "":
-		failed.Answer = "answered with nothing"
-	case err != nil:
-		failed.Answer = fmt.Sprintf("answered %q, which is not the URL of a token", connection.Cut(text))
+		failed.Reason = Empty
+	case err != nil || at.Protocol != ByService:
+		failed.Reason, failed.Found = NotToken, strconv.Quote(connection.Cut(text))
 	case !sameOrigin(at.Base, s.base):
-		failed.Answer = fmt.Sprintf("answered with the URL of another host (%s)", at.Base)
+		failed.Reason, failed.Found = OtherHost, at.Base
 	default:
-		return Place{Token: at.Token, URL: at.URL()}, nil
+		return at, nil
 	}
-	return Place{}, failed
+	return Location{}, failed
 }
 
 var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -125,7 +144,7 @@ func ServiceURLProblem(base string) string {
 
 // Status implements [Registry]. Errors: [ErrNoToken], which may have any of
 // three causes, [*BadSizeError], [*ServiceError].
-func (s *Service) Status(ctx context.Context, token string) (Status, error) {
+func (s *service) Status(ctx context.Context, token string) (Status, error) {
 	members, err := s.read(ctx, s.base+"/"+token)
 	if err != nil {
 		return Status{}, err
@@ -134,84 +153,69 @@ func (s *Service) Status(ctx context.Context, token string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	status, err := statusOfService(members, size)
-	status.log(ctx, err)
-	return status, err
+	return statusOf(ctx, registrationsV2(members), &size.Value)
 }
 
-// statusOfService returns the Status for a service's answers about a token and
-// its size.
-func statusOfService(members, size clientv2.Response) (Status, error) {
-	var all []registration
-	for _, node := range cmp.Or(members.Node, &clientv2.Node{}).Nodes {
-		if node != nil {
-			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
-		}
-	}
-	return statusOf(all, &cmp.Or(size.Node, &clientv2.Node{}).Value)
-}
-
-func (s *Service) read(ctx context.Context, from string) (out clientv2.Response, err error) {
+// read returns a key of the v2 API, empty without one.
+func (s *service) read(ctx context.Context, from string) (*clientv2.Node, error) {
 	resp, body, err := s.get(ctx, from, maxStatusAnswer) //nolint:bodyclose // get closes it
 	switch {
 	case err != nil:
-		return out, err
+		return nil, err
 	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
-		return out, &ServiceError{URL: from, Answer: "answered 400 " + ErrNoToken.Error(), Err: ErrNoToken}
+		return nil, &ServiceError{URL: from, Reason: BadStatus, Found: "400 " + ErrNoToken.Error(), Err: ErrNoToken}
 	case resp.StatusCode != http.StatusOK:
-		return out, &ServiceError{URL: from, Answer: answered(resp), Status: resp.StatusCode}
+		return nil, &ServiceError{URL: from, Reason: BadStatus, Found: statusOfAnswer(resp), Status: resp.StatusCode}
 	}
-	if err := json.Unmarshal(body, &out); err != nil {
-		return out, &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
+	return keyIn(from, body)
+}
+
+// keyIn returns the key in an answer.
+func keyIn(from string, body []byte) (*clientv2.Node, error) {
+	var answer clientv2.Response
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, &ServiceError{URL: from, Reason: NotStatus, Err: err}
 	}
-	return out, nil
+	return cmp.Or(answer.Node, &clientv2.Node{}), nil
 }
 
 // Delete implements [Registry]. It always returns [ErrKept].
-func (s *Service) Delete(context.Context, string) error { return ErrKept }
+func (s *service) Delete(context.Context, string) error { return ErrKept }
 
 // get sends one request and reads at most limit bytes of its answer.
-func (s *Service) get(outer context.Context, from string, limit int64) (*http.Response, []byte, error) {
-	ctx, cancel := context.WithTimeout(outer, s.timeout)
+func (s *service) get(ctx context.Context, from string, limit int64) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, nil, &ServiceError{URL: from, Answer: "is not a URL", Err: err}
+		return nil, nil, s.failed(from, err)
 	}
 	resp, err := s.do(req)
 	if err != nil {
-		return nil, nil, s.failed(outer, from, err)
+		return nil, nil, s.failed(from, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, nil, s.failed(outer, from, err)
+		return nil, nil, s.failed(from, err)
 	case int64(len(body)) > limit:
-		return nil, nil, &ServiceError{URL: from, Answer: fmt.Sprintf("answered with more than %d bytes", limit)}
+		return nil, nil, &ServiceError{URL: from, Reason: TooLong, Found: "more than " + strconv.FormatInt(limit, 10) + " bytes"}
 	}
 	return resp, body, nil
 }
 
-// failed returns the error for a request without an answer, which had until
-// s.timeout or the end of ctx.
-func (s *Service) failed(ctx context.Context, from string, err error) error {
-	var redirect connection.RedirectError
-	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
-	switch {
-	case errors.As(err, &redirect):
-		answer = redirect.Error()
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		answer = "has not answered in the time allowed for it"
-	case errors.Is(err, context.DeadlineExceeded):
-		answer = fmt.Sprintf("has not answered within %v", s.timeout)
+// failed returns the error for a request without an answer.
+func (s *service) failed(from string, err error) error {
+	if redirect, ok := errors.AsType[connection.RedirectError](err); ok {
+		return &ServiceError{URL: from, Reason: Reason(redirect), Err: err}
 	}
-	return &ServiceError{URL: from, Answer: answer, Err: err}
+	return &ServiceError{URL: from, Reason: Silent, Found: connection.AttemptError(s.base, err).Answer(), Err: err}
 }
 
-// answered describes a status other than 200.
-func answered(resp *http.Response) string {
-	text := "answered " + resp.Status
+// statusOfAnswer describes a status other than 200.
+func statusOfAnswer(resp *http.Response) string {
+	text := resp.Status
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		text += " (Retry-After: " + connection.Cut(after) + ")"
 	}

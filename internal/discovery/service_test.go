@@ -78,7 +78,7 @@ func serviceAnswer(t *testing.T, line string) string {
 		}
 	}))
 	defer server.Close()
-	r := NewService(settings(), server.URL, &connection.Pool{})
+	r := newService(settings(), server.URL, &connection.Pool{})
 	r.timeout = 200 * time.Millisecond
 	if line != "nothing for ever" {
 		r.timeout = time.Hour
@@ -91,7 +91,7 @@ func serviceAnswer(t *testing.T, line string) string {
 		if place.Token != token3 {
 			t.Errorf("%s: the token is %s", line, place.Token)
 		}
-		return strings.ReplaceAll(place.URL, server.URL, "URL")
+		return strings.ReplaceAll(place.URL(), server.URL, "URL")
 	}
 	var answer *ServiceError
 	if !errors.As(err, &answer) || answer.URL != server.URL+"/new?size=3" {
@@ -101,7 +101,7 @@ func serviceAnswer(t *testing.T, line string) string {
 	if _, err := r.Status(t.Context(), token3); err == nil {
 		t.Errorf("%s: the status of a token came of this", line)
 	}
-	return strings.NewReplacer(server.URL, "URL", strings.TrimPrefix(server.URL, "http://"), "HOST").Replace(answer.Answer)
+	return strings.NewReplacer(server.URL, "URL", strings.TrimPrefix(server.URL, "http://"), "HOST").Replace(strings.TrimPrefix(answer.Error(), answer.URL+" "))
 }
 
 // Test that incomplete answers or thousands of registrations cause an error and
@@ -124,7 +124,7 @@ func TestV3AnswersAreBounded(t *testing.T) {
 		many = append(many, registered(i+1, "a=http://10.0.0.1:2380"))
 	}
 	liar := etcdtest.NewLiar(t, "127.0.0.1", etcdtest.Lies{})
-	r := newV3(t, connection.Settings{Endpoints: []string{liar.URL}}, DefaultPrefix)
+	r := open(t, connection.Settings{Endpoints: []string{liar.URL}}, V3)
 	for what, lies := range map[string]etcdtest.Lies{
 		"no header":    {},
 		"no responses": {Txn: &pb.TxnResponse{Header: header}, Range: &pb.RangeResponse{Header: header}},
@@ -172,13 +172,13 @@ func TestV2Denied(t *testing.T) {
 	s.RequestTimeout = etcdtest.WaitLimit // a login may take long on a busy machine
 	for _, user := range []string{"", "root"} {
 		s.Username, s.Password = user, "wrong"
-		_, err := NewV2(s, DefaultPrefix, &connection.Pool{}).Create(etcdtest.WaitContext(t), token3, 3)
+		_, err := open(t, s, V2).Create(etcdtest.WaitContext(t), token3, 3)
 		if want := c.Endpoints()[0] + ": The request requires user authentication (Insufficient credentials)"; !connection.IsDenied(err) || err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)
 		}
 	}
 	s.Password = "s3cret"
-	r := NewV2(s, DefaultPrefix, &connection.Pool{})
+	r := open(t, s, V2)
 	mustCreate(t, r, token3, 3)
 	mustStatus(t, r, token3)
 	if err := r.Delete(etcdtest.WaitContext(t), token3); err != nil {

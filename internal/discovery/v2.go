@@ -14,21 +14,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// NewV2 returns the [Registry] under prefix at the endpoints of settings, in the v2 keys
-// of an etcd up to 3.5, for members up to 3.6. It connects on first use and keeps no
-// connection open between calls.
-func NewV2(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
-	return &Cluster{settings, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
-		return pool.V2(ctx, settings, endpoint, func(ctx context.Context, api connection.KeysV2) error { return do(ctx, keysV2{api, prefix}) })
-	}}
-}
-
-// V2URL returns the --discovery URL of a token under prefix in the discovery
-// cluster at endpoint.
-func V2URL(endpoint, prefix, token string) string {
-	return endpoint + "/v2/keys" + path.Join(prefix, token)
-}
-
 // keysV2 has the layout that members expect (_config is hidden from listings):
 //
 //	<prefix>/<token>/_config/size   3
@@ -87,16 +72,22 @@ func (k keysV2) read(ctx context.Context, token string) (all []registration, siz
 	if err != nil || members == nil {
 		return nil, nil, err
 	}
-	for _, node := range members.Nodes {
-		if !node.Dir {
-			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
-		}
-	}
+	all = registrationsV2(members)
 	found, _, err := k.Node(ctx, k.size(token))
 	if err != nil || found == nil {
 		return all, nil, err
 	}
 	return all, &found.Value, nil
+}
+
+// registrationsV2 returns the registrations in the directory of a token.
+func registrationsV2(dir *clientv2.Node) (all []registration) {
+	for _, node := range dir.Nodes {
+		if node != nil && !node.Dir {
+			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
+		}
+	}
+	return all
 }
 
 // remove implements [keys]. It deletes the keys of the token individually, and only empty
@@ -150,6 +141,9 @@ func (k keysV2) remove(ctx context.Context, token string) (deleted bool, err err
 // Codes from 300 come from raft or the server itself: the write may have been
 // carried out.
 func isRefusedV2(err error) bool {
+	if connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) {
+		return true
+	}
 	code := connection.CodeV2(err)
-	return connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) || code != 0 && code < clientv2.ErrorCodeRaftInternal
+	return code != 0 && code < clientv2.ErrorCodeRaftInternal
 }

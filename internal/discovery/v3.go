@@ -21,20 +21,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// NewV3 returns the [Registry] under prefix at the endpoints of settings, in the key space
-// of an etcd of any version. Members of 3.6 or later register themselves, and the join
-// script registers members of every version. Its connections come from pool, so
-// concurrent requests for many tokens share one connection.
-func NewV3(settings connection.Settings, prefix string, pool *connection.Pool) *Cluster {
-	return &Cluster{settings, func(ctx context.Context, endpoint string, do func(context.Context, keys) error) error {
-		client, err := pool.Client(ctx, settings, endpoint)
-		if err != nil {
-			return err
-		}
-		return client.Do(ctx, func(ctx context.Context) error { return do(ctx, keysV3{client.KV, prefix}) })
-	}}
-}
-
 // keysV3 has the layout that members expect:
 //
 //	<prefix>/<token>/_config/size       3

@@ -23,18 +23,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// The protocols of a discovery token.
-const (
-	// ProtocolV3 is discovery through any v3 key space (members of any version;
-	// before etcd 3.6, the join script does it).
-	ProtocolV3 = "v3"
-	// ProtocolV2 is discovery through the v2 keys API (members up to 3.6).
-	ProtocolV2 = "v2"
-	// ProtocolService is discovery through a service with the protocol of
-	// discovery.etcd.io (members up to 3.6).
-	ProtocolService = "service"
-)
-
 // Bootstrap is the Go form of the object. At plan, every field may be unknown.
 type Bootstrap struct {
 	// Size is the number of initial members.
@@ -91,7 +79,7 @@ func (b *Bootstrap) endpoints() []string {
 		s, _ := b.Environment.Elements()[name].(types.String)
 		return s.ValueString()
 	}
-	if at, err := discovery.ParseURL(value("ETCD_DISCOVERY")); err == nil && at.Prefix != "" {
+	if at, err := discovery.ParseURL(value("ETCD_DISCOVERY")); err == nil && at.Protocol == discovery.V2 {
 		return []string{at.Base}
 	}
 	return strings.Split(value("ETCD_DISCOVERY_ENDPOINTS"), ",")

@@ -4,6 +4,7 @@
 package discoverytoken
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -17,7 +18,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -62,7 +62,7 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 					"certificate only if its scheme, host and port are those of one of the provider's `endpoints`. Set this or `token`.",
 			},
 			"protocol": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(bootstrap.ProtocolV3, bootstrap.ProtocolV2), withoutURL},
+				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(discovery.V3, discovery.V2), withoutURL},
 				MarkdownDescription: "Protocol of the token: `v3` or `v2` with `token`, `v2` or `service` with `url`. With `url` it follows from the URL. Default: `v3`.",
 			},
 			"prefix": schema.StringAttribute{
@@ -114,7 +114,7 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	defer cancel()
 	status, err := registry.Status(call, m.Token.ValueString())
 	if err != nil {
-		report.Error(&resp.Diagnostics, failure(reading, model{Token: m.Token, Prefix: m.Prefix}, err))
+		report.Error(&resp.Diagnostics, failure(reading, discovery.Location{Token: m.Token.ValueString(), Prefix: m.Prefix.ValueString()}, err))
 		return
 	}
 	m.ID, m.Members = m.Token, membersOf(status)
@@ -126,37 +126,36 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 // the URL or the defaults determine.
 func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Registry {
 	settings := d.Backend.Settings
-	if !m.URL.IsNull() {
-		place, err := discovery.ParseURL(m.URL.ValueString())
-		if err != nil {
+	var at discovery.Location
+	var err error
+	switch {
+	case !m.URL.IsNull():
+		if at, err = discovery.ParseURL(m.URL.ValueString()); err != nil {
 			report.ErrorOn(diags, "url", badURL(err))
 			return nil
 		}
-		m.Token = types.StringValue(place.Token)
-		settings = settings.Public(place.Base)
-		if place.Prefix == "" {
-			m.Protocol = types.StringValue(bootstrap.ProtocolService)
-			return discovery.NewService(settings, place.Base, d.Backend.Pool)
+		settings = settings.Public(at.Base)
+		if at.Protocol == discovery.V2 {
+			settings.Endpoints = []string{at.Base}
 		}
-		m.Protocol, m.Prefix = types.StringValue(bootstrap.ProtocolV2), types.StringValue(place.Prefix)
-		settings.Endpoints = []string{place.Base}
-		return discovery.NewV2(settings, place.Prefix, d.Backend.Pool)
-	}
-	switch {
 	case d.Backend.Unknown:
 		report.Error(diags, text.EndpointsUnknown)
+		return nil
 	case len(settings.Endpoints) == 0:
 		report.Error(diags, noEndpoints)
-	}
-	if m.Prefix.IsNull() {
-		m.Prefix = types.StringValue(discovery.DefaultPrefix)
-	}
-	if m.Protocol.ValueString() == bootstrap.ProtocolV2 {
-		if len(settings.Endpoints) > 0 {
-			m.URL = types.StringValue(discovery.V2URL(settings.Endpoints[0], m.Prefix.ValueString(), m.Token.ValueString()))
+		return nil
+	default:
+		at = discovery.Location{
+			Protocol: cmp.Or(m.Protocol.ValueString(), discovery.V3), Base: settings.Endpoints[0],
+			Prefix: cmp.Or(m.Prefix.ValueString(), discovery.DefaultPrefix), Token: m.Token.ValueString(),
 		}
-		return discovery.NewV2(settings, m.Prefix.ValueString(), d.Backend.Pool)
+		if at.Protocol == discovery.V2 {
+			m.URL = types.StringValue(at.URL())
+		}
 	}
-	m.Protocol = types.StringValue(bootstrap.ProtocolV3)
-	return discovery.NewV3(settings, m.Prefix.ValueString(), d.Backend.Pool)
+	m.Token, m.Protocol = types.StringValue(at.Token), types.StringValue(at.Protocol)
+	if at.Protocol != discovery.ByService {
+		m.Prefix = types.StringValue(at.Prefix)
+	}
+	return discovery.Open(settings, d.Backend.Pool, at)
 }

@@ -12,28 +12,28 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
-
-// imported is the content of an import ID.
-type imported struct{ protocol, prefix, serviceURL, token, url string }
 
 // ImportState implements [resource.ResourceWithImportState]. The ID is the
 // token, after "prefix:" if the prefix is not the default, and after "v2:"
 // before that for protocol v2. For a service it is "service:" and the URL that
 // the service returned.
 func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	what, problem := parseImportID(req.ID)
+	at, problem := parseImportID(req.ID)
 	if problem != "" {
 		report.Error(&resp.Diagnostics, text.New("Invalid import ID",
 			"The ID %s. Import by token (\"3e86b59982e49066c5d813af1c2e2579\"), with its prefix before it where that is not /_etcd/registry (\"/my/registry:TOKEN\"), "+
 				"and \"v2:\" before that with protocol v2; from a service by \"service:\" and the URL it gave.", problem))
 		return
 	}
+	url := ""
+	if at.Protocol == discovery.ByService {
+		url = at.URL()
+	}
 	for name, value := range map[string]string{
-		"id": what.token, "token": what.token, "prefix": what.prefix, "protocol": what.protocol, "service_url": what.serviceURL, "url": what.url,
+		"id": at.Token, "token": at.Token, "prefix": at.Prefix, "protocol": at.Protocol, "service_url": at.Base, "url": url,
 	} {
 		if value != "" {
 			resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
@@ -42,45 +42,46 @@ func (r *tokenResource) ImportState(ctx context.Context, req resource.ImportStat
 }
 
 // importID returns an ID that [parseImportID] reads, for v2 and v3.
-func importID(protocol, prefix, token string) string {
-	id := token
-	if prefix != discovery.DefaultPrefix {
-		id = prefix + ":" + id
+func importID(at discovery.Location) string {
+	id := at.Token
+	if at.Prefix != discovery.DefaultPrefix {
+		id = at.Prefix + ":" + id
 	}
-	if protocol != bootstrap.ProtocolV3 {
-		id = protocol + ":" + id
+	if at.Protocol != discovery.V3 {
+		id = at.Protocol + ":" + id
 	}
 	return id
 }
 
-func parseImportID(id string) (what imported, problem string) {
-	if tokenURL, found := strings.CutPrefix(id, bootstrap.ProtocolService+":"); found {
-		at, err := discovery.ParseServiceURL(tokenURL)
-		if err != nil {
-			return what, "has a URL that " + err.Error()
+func parseImportID(id string) (at discovery.Location, problem string) {
+	if tokenURL, found := strings.CutPrefix(id, discovery.ByService+":"); found {
+		at, err := discovery.ParseURL(tokenURL)
+		switch {
+		case err != nil:
+			return at, "has a URL that " + err.Error()
+		case at.Protocol != discovery.ByService:
+			return at, "has a URL of the v2 API, and not of a service"
 		}
-		return imported{
-			protocol: bootstrap.ProtocolService, serviceURL: at.Base, token: at.Token, url: at.URL(),
-		}, ""
+		return at, ""
 	}
-	what = imported{protocol: bootstrap.ProtocolV3, prefix: discovery.DefaultPrefix}
-	for _, protocol := range []string{bootstrap.ProtocolV3, bootstrap.ProtocolV2} {
+	at = discovery.Location{Protocol: discovery.V3, Prefix: discovery.DefaultPrefix}
+	for _, protocol := range []string{discovery.V3, discovery.V2} {
 		if rest, found := strings.CutPrefix(id, protocol+":"); found {
-			what.protocol, id = protocol, rest
+			at.Protocol, id = protocol, rest
 			break
 		}
 	}
-	what.token = id
+	at.Token = id
 	if prefix, token, found := strings.Cut(id, ":"); found {
-		what.prefix, what.token = prefix, token
+		at.Prefix, at.Token = prefix, token
 	}
-	if p := discovery.PrefixProblem(what.prefix); p != "" {
-		return what, "has a prefix that " + p
+	if p := discovery.PrefixProblem(at.Prefix); p != "" {
+		return at, "has a prefix that " + p
 	}
-	if p := discovery.TokenProblem(what.token); p != "" {
-		return what, "has a token that " + p
+	if p := discovery.TokenProblem(at.Token); p != "" {
+		return at, "has a token that " + p
 	}
-	return what, ""
+	return at, ""
 }
 
 // isImport reports whether the state holds only the values of an import ID.
@@ -92,10 +93,10 @@ func (r *tokenResource) finishImport(ctx context.Context, state *model, status d
 	if errors.As(err, &bad) {
 		report.Warn(&resp.Diagnostics, badSize(state.Token.ValueString(), bad))
 	} else if err != nil {
-		report.Error(&resp.Diagnostics, failure(importing, *state, err))
+		report.Error(&resp.Diagnostics, failure(importing, state.location(), err))
 		return
 	}
-	state.fromPlace(ctx, state.place(), r.Backend.Settings.Endpoints, &resp.Diagnostics)
+	state.fromLocation(ctx, r.Backend.Settings.Endpoints, &resp.Diagnostics)
 	state.fromStatus(ctx, status, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }

@@ -9,25 +9,25 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 )
 
 func TestImportID(t *testing.T) {
-	for id, want := range map[string]imported{
-		"abc":        {protocol: "v3", prefix: "/_etcd/registry", token: "abc"},
-		"v2:abc":     {protocol: "v2", prefix: "/_etcd/registry", token: "abc"},
-		"v2:/my:abc": {protocol: "v2", prefix: "/my", token: "abc"},
-		"service:https://d.example/" + firstToken: {protocol: "service", serviceURL: "https://d.example", token: firstToken, url: "https://d.example/" + firstToken},
+	for id, want := range map[string]discovery.Location{
+		"abc":        {Protocol: "v3", Prefix: "/_etcd/registry", Token: "abc"},
+		"v2:abc":     {Protocol: "v2", Prefix: "/_etcd/registry", Token: "abc"},
+		"v2:/my:abc": {Protocol: "v2", Prefix: "/my", Token: "abc"},
+		"service:https://d.example/" + firstToken: {Protocol: "service", Base: "https://d.example", Token: firstToken},
 	} {
 		got, problem := parseImportID(id)
 		if got != want || problem != "" {
 			t.Errorf("%s: got %+v, %s; want %+v", id, got, problem, want)
 		}
-		if want.protocol != "service" && importID(want.protocol, want.prefix, want.token) != id {
-			t.Errorf("%s is not what an error would propose: %s", id, importID(want.protocol, want.prefix, want.token))
+		if want.Protocol != "service" && importID(want) != id {
+			t.Errorf("%s is not what an error would propose: %s", id, importID(want))
 		}
 	}
-	for _, id := range []string{"a/b", "my:token", "/my:", "service:https://host/new"} {
+	for _, id := range []string{"a/b", "my:token", "/my:", "service:https://host/new", "service:http://host:2379/v2/keys/_etcd/registry/" + firstToken} {
 		if got, problem := parseImportID(id); problem == "" {
 			t.Errorf("%s: got %+v", id, got)
 		}
@@ -40,10 +40,10 @@ func FuzzImportID(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, id string) {
 		what, problem := parseImportID(id)
-		if problem != "" || what.protocol == bootstrap.ProtocolService {
+		if problem != "" || what.Protocol == discovery.ByService {
 			return
 		}
-		text := importID(what.protocol, what.prefix, what.token)
+		text := importID(what)
 		if back, problem := parseImportID(text); problem != "" || back != what {
 			t.Fatalf("parseImportID(%q) = %+v; written as %q and read as %+v, %q", id, what, text, back, problem)
 		}

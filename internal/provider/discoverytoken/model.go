@@ -67,20 +67,16 @@ func membersOf(s discovery.Status) []memberModel {
 	return members
 }
 
-// fromPlace sets the token's location and the values that machines need.
-// endpoints are the provider's; they are used if none are advertised.
-func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints []string, diags *diag.Diagnostics) {
+// fromLocation sets the values that machines need, which follow from the location of the token.
+// The URL of a service is set. endpoints are the provider's; they are used if none are
+// advertised.
+func (m *model) fromLocation(ctx context.Context, endpoints []string, diags *diag.Diagnostics) {
 	dialled := m.registryEndpoints(endpoints)
-	if m.is(bootstrap.ProtocolV2) && len(dialled) > 0 {
-		// A member accepts only one URL.
-		place.URL = discovery.V2URL(dialled[0], m.Prefix.ValueString(), place.Token)
-	}
-	m.ID = types.StringValue(place.Token)
-	m.Token = types.StringValue(place.Token)
-	m.URL = types.StringNull()
+	m.ID = m.Token
 	variables := map[string]string{}
-	if m.is(bootstrap.ProtocolV3) {
-		variables["ETCD_DISCOVERY_TOKEN"] = place.Token
+	if m.is(discovery.V3) {
+		m.URL = types.StringNull()
+		variables["ETCD_DISCOVERY_TOKEN"] = m.Token.ValueString()
 		variables["ETCD_DISCOVERY_ENDPOINTS"] = strings.Join(dialled, ",")
 		for name, value := range m.MachineAccess.Attributes() {
 			if given, ok := value.(types.String); ok && given.ValueString() != "" {
@@ -88,8 +84,14 @@ func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints 
 			}
 		}
 	} else {
-		m.URL = types.StringValue(place.URL)
-		variables["ETCD_DISCOVERY"] = place.URL
+		url := m.URL.ValueString()
+		if m.is(discovery.V2) && len(dialled) > 0 {
+			at := m.location()
+			at.Base = dialled[0] // a member accepts only one URL
+			url = at.URL()
+		}
+		m.URL = types.StringValue(url)
+		variables["ETCD_DISCOVERY"] = url
 		// etcd 3.4 and 3.5 would otherwise run as proxies if the cluster is full.
 		variables["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	}
@@ -99,9 +101,11 @@ func (m *model) fromPlace(ctx context.Context, place discovery.Place, endpoints 
 	m.setBootstrap()
 }
 
-// place returns the location of the token in the state.
-func (m *model) place() discovery.Place {
-	return discovery.Place{Token: m.Token.ValueString(), URL: m.URL.ValueString()}
+// location returns the location of the token.
+func (m *model) location() discovery.Location {
+	return discovery.Location{
+		Protocol: m.Protocol.ValueString(), Base: m.ServiceURL.ValueString(), Prefix: m.Prefix.ValueString(), Token: m.Token.ValueString(),
+	}
 }
 
 // is reports whether the protocol is known to be this protocol.

@@ -76,7 +76,7 @@ func (r *tokenResource) modifyCreate(ctx context.Context, plan *model, k kept, r
 	plan.advise(&resp.Diagnostics)
 	// Traffic to a loopback address does not leave this machine.
 	base := plan.ServiceURL.ValueString()
-	if plan.is(bootstrap.ProtocolService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
+	if plan.is(discovery.ByService) && strings.HasPrefix(base, "http:") && !membership.IsLoopback(base) &&
 		r.Backend != nil && r.Backend.FirstTime("service over http: "+base) {
 		report.Warn(&resp.Diagnostics, text.New("The discovery service is asked over http",
 			"service_url is %q. Any host between this machine and the service can replace the discovery URL that the service returns, "+
@@ -110,7 +110,7 @@ func (m *model) fromDefaults(config model) {
 	switch {
 	case m.Protocol.IsUnknown():
 		m.Prefix, m.ServiceURL = unknownUnlessGiven(config.Prefix), unknownUnlessGiven(config.ServiceURL)
-	case m.is(bootstrap.ProtocolService):
+	case m.is(discovery.ByService):
 		m.Prefix, m.ServiceURL = types.StringNull(), config.ServiceURL
 		if config.ServiceURL.IsNull() {
 			m.ServiceURL = types.StringValue(discovery.PublicService)
@@ -133,7 +133,7 @@ func unknownUnlessGiven(v types.String) types.String {
 func (m *model) planCreate() {
 	m.ID, m.Token = types.StringUnknown(), types.StringUnknown()
 	m.URL = types.StringUnknown()
-	if m.is(bootstrap.ProtocolV3) {
+	if m.is(discovery.V3) {
 		m.URL = types.StringNull()
 	}
 	m.Environment = types.MapUnknown(types.StringType)
@@ -159,7 +159,7 @@ func (m *model) planUpdate(config, prior model, unwritten bool) path.Paths {
 	m.AdvertisedEndpoints, m.MachineAccess = advertised, access
 	m.takeMissing(config)
 	if !advertised.Equal(prior.AdvertisedEndpoints) || !access.Equal(prior.MachineAccess) {
-		if m.is(bootstrap.ProtocolV2) {
+		if m.is(discovery.V2) {
 			m.URL = types.StringUnknown()
 		}
 		m.Environment = types.MapUnknown(types.StringType)
@@ -209,14 +209,14 @@ func (m *model) differences(prior model) path.Paths {
 func (m *model) advise(diags *diag.Diagnostics) {
 	const old = "3.7 ignores ETCD_DISCOVERY, and each member forms a cluster of its own. "
 	switch {
-	case m.is(bootstrap.ProtocolService) && m.ServiceURL.ValueString() == discovery.PublicService:
+	case m.is(discovery.ByService) && m.ServiceURL.ValueString() == discovery.PublicService:
 		report.Warn(diags, text.New("The public discovery service is no longer maintained",
 			"%s may not answer (etcd-io/etcd#21915). It deletes tokens after some days, and everyone who knows a token can register. "+
 				"Its members must be etcd 3.6 or older: "+old+"Prefer protocol = \"v3\" with an etcd of yours as the discovery cluster.", discovery.PublicService))
-	case m.is(bootstrap.ProtocolV2), m.is(bootstrap.ProtocolService):
+	case m.is(discovery.V2), m.is(discovery.ByService):
 		report.Warn(diags, text.New("For members up to etcd 3.6",
 			"With protocol = %q the members must be etcd 3.6 or older: "+old+"\"v3\" is for members of every version.", m.Protocol.ValueString()))
-	case m.is(bootstrap.ProtocolV3) && attribute.IsGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
+	case m.is(discovery.V3) && attribute.IsGiven(m.Prefix) && m.Prefix.ValueString() != discovery.DefaultPrefix:
 		report.Warn(diags, text.New("Members look for the token elsewhere",
 			"With protocol \"v3\" etcd looks for tokens under /_etcd/registry only. prefix = %q works where the machines reach the discovery cluster through an "+
 				"etcd gRPC proxy that adds a namespace. Without one, leave prefix out.", m.Prefix.ValueString()))

@@ -11,11 +11,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -30,34 +28,21 @@ import (
 // prior state. A taint does not store a record, nor does the creation at apply:
 // both look like a first creation.
 type record struct {
-	Token      string   `json:"token"`
-	Protocol   string   `json:"protocol"`
-	Prefix     string   `json:"prefix"`
-	ServiceURL string   `json:"service_url"`
-	Complete   bool     `json:"complete"`
-	Least      int      `json:"least"`
-	Members    []string `json:"members"`
+	discovery.Location
+	Complete bool     `json:"complete"`
+	Least    int      `json:"least"`
+	Members  []string `json:"members"`
 }
 
 // recordOf describes the token of a state. least is the result of [kept.least].
 func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics) record {
 	var members []memberModel
 	diags.Append(m.Members.ElementsAs(ctx, &members, true)...)
-	r := record{
-		Token: m.Token.ValueString(), Protocol: m.Protocol.ValueString(), Prefix: m.Prefix.ValueString(),
-		ServiceURL: m.ServiceURL.ValueString(), Complete: m.Complete.ValueBool(), Least: least,
-	}
+	r := record{Location: m.location(), Complete: m.Complete.ValueBool(), Least: least}
 	for _, member := range members {
 		r.Members = append(r.Members, member.Name)
 	}
 	return r
-}
-
-// model returns the record in the form that [openRegistry] takes.
-func (r record) model() model {
-	return model{
-		Protocol: types.StringValue(r.Protocol), Prefix: types.StringValue(r.Prefix), ServiceURL: types.StringValue(r.ServiceURL),
-	}
 }
 
 // mayChange asks the discovery cluster whether a plan may change the token in that way:
@@ -67,18 +52,18 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 		report.Error(diags, bootstrapped(doing, was.Members))
 		return false
 	}
-	m := was.model()
-	if r.Backend == nil || r.Backend.Unknown && !m.is(bootstrap.ProtocolService) {
+	isService := was.Protocol == discovery.ByService
+	if r.Backend == nil || r.Backend.Unknown && !isService {
 		report.Error(diags, mayHaveFormed(doing, "The configuration of the provider depends on values that are known after apply only, so the discovery cluster cannot be asked."))
 		return false
 	}
-	if !m.is(bootstrap.ProtocolService) && len(r.Backend.Settings.Endpoints) == 0 {
+	if !isService && len(r.Backend.Settings.Endpoints) == 0 {
 		report.Error(diags, mayHaveFormed(doing, noEndpoints.Detail))
 		return false
 	}
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	status, err := openRegistry(r.Backend, m).Status(call, was.Token)
+	status, err := r.registry(was.Location).Status(call, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	return was.unformed(doing, status, err, bootstrapped(doing, names(status.Members)), diags)
 }

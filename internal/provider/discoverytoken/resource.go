@@ -14,12 +14,12 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -51,16 +51,9 @@ func NewResource() resource.Resource {
 	return &tokenResource{backend.Resource{Type: typeSuffix}}
 }
 
-// openRegistry returns the discovery cluster or service of a token, unconnected.
-func openRegistry(b *backend.Backend, m model) discovery.Registry {
-	switch {
-	case m.is(bootstrap.ProtocolV2):
-		return discovery.NewV2(b.Settings, m.Prefix.ValueString(), b.Pool)
-	case m.is(bootstrap.ProtocolService):
-		return discovery.NewService(b.Settings, m.ServiceURL.ValueString(), b.Pool)
-	default:
-		return discovery.NewV3(b.Settings, m.Prefix.ValueString(), b.Pool)
-	}
+// registry returns the discovery cluster or service of a token, unconnected.
+func (r *tokenResource) registry(at discovery.Location) discovery.Registry {
+	return discovery.Open(r.Backend.Settings, r.Backend.Pool, at)
 }
 
 var (
@@ -79,10 +72,10 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 		return
 	}
 	token := plan.Token.ValueString()
-	if plan.Token.IsUnknown() && !plan.is(bootstrap.ProtocolService) {
+	if plan.Token.IsUnknown() && !plan.is(discovery.ByService) {
 		var err error
 		if token, err = discovery.NewToken(r.Backend.Run.Random); err != nil {
-			report.Error(&resp.Diagnostics, failure(creating, plan, err))
+			report.Error(&resp.Diagnostics, failure(creating, plan.location(), err))
 			return
 		}
 	}
@@ -99,33 +92,33 @@ func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, 
 func (r *tokenResource) write(ctx context.Context, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
 	call, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
-	place, err := openRegistry(r.Backend, *plan).Create(call, token, plan.size())
-	var uncertain *discovery.UnsureError
+	at, err := r.registry(plan.location()).Create(call, token, plan.size())
+	unsure = errors.As(err, new(*discovery.UnsureError))
 	var others *discovery.OthersError
 	switch {
-	case err == nil:
 	case errors.As(err, new(*discovery.ExistsError)):
-		prefix := plan.Prefix.ValueString()
+		imported := plan.location()
+		imported.Token = "TOKEN"
 		report.ErrorOn(diags, "token", text.New("The discovery token exists already",
 			"Token %.8s is in the discovery cluster under %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
 				"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
-			token, prefix, importID(plan.Protocol.ValueString(), prefix, "TOKEN")))
+			token, imported.Prefix, importID(imported)))
 		return false
 	case errors.As(err, &others):
 		report.ErrorOn(diags, "token", text.New("The discovery token's place is not empty",
 			"Below %s/%.8s/ %v. A token is created only where no other key exists. Nothing was changed. "+
 				"Choose another prefix, or apply again: the provider makes another token.", plan.Prefix.ValueString(), token, others))
 		return false
-	case errors.As(err, &uncertain):
-		unsure, place = true, uncertain.Place
+	case unsure:
 		report.Warn(diags, text.New("Not known whether the token was written",
 			"The discovery cluster took the request for token %.8s and did not answer. The token is kept in the state, so that no second one is made. "+
 				"The next plan looks for it, and the next apply writes it if it is missing.%s", token, text.Answers(err)))
-	default:
-		report.Error(diags, failure(creating, *plan, err))
+	case err != nil:
+		report.Error(diags, failure(creating, plan.location(), err))
 		return false
 	}
-	plan.fromPlace(ctx, place, r.Backend.Settings.Endpoints, diags)
+	plan.Token, plan.URL = types.StringValue(at.Token), types.StringValue(at.URL())
+	plan.fromLocation(ctx, r.Backend.Settings.Endpoints, diags)
 	plan.fromStatus(ctx, discovery.Status{Size: plan.size()}, diags)
 	return unsure
 }
@@ -144,7 +137,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	call, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	token := state.Token.ValueString()
-	status, err := openRegistry(r.Backend, state).Status(call, token)
+	status, err := r.registry(state.location()).Status(call, token)
 	if state.isImport() {
 		r.finishImport(ctx, &state, status, err, resp)
 		return
@@ -210,7 +203,7 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
 	}
 	if plan.Environment.IsUnknown() {
-		plan.fromPlace(ctx, plan.place(), r.Backend.Settings.Endpoints, &resp.Diagnostics)
+		plan.fromLocation(ctx, r.Backend.Settings.Endpoints, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
@@ -225,12 +218,12 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	}
 	call, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
-	registry, token := openRegistry(r.Backend, state), state.Token.ValueString()
+	registry, token := r.registry(state.location()), state.Token.ValueString()
 
 	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status
 	var err error
-	if !state.is(bootstrap.ProtocolService) || !k.Removal {
+	if !state.is(discovery.ByService) || !k.Removal {
 		status, err = registry.Status(call, token)
 	}
 	if !k.Removal && !r.mayGo(ctx, k, &state, status, err, &resp.Diagnostics) {
@@ -257,19 +250,19 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	case errors.As(err, new(*connection.Unreachable)):
 		if ctx.Err() != nil {
 			// The user interrupted it: the token stays in the state.
-			report.Error(&resp.Diagnostics, failure(removing, state, err))
+			report.Error(&resp.Diagnostics, failure(removing, state.location(), err))
 			return
 		}
 		report.Warn(&resp.Diagnostics, forgotten(token, state.Prefix.ValueString(), "The discovery cluster does not answer.", err))
 	default:
-		report.Error(&resp.Diagnostics, failure(removing, state, err))
+		report.Error(&resp.Diagnostics, failure(removing, state.location(), err))
 	}
 }
 
 // hasEndpoints reports whether there is a discovery cluster or service to
 // connect to, and adds an error if there is none.
 func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
-	if m.is(bootstrap.ProtocolService) || len(r.Backend.Settings.Endpoints) > 0 {
+	if m.is(discovery.ByService) || len(r.Backend.Settings.Endpoints) > 0 {
 		return true
 	}
 	report.Error(diags, noEndpoints)
@@ -277,15 +270,14 @@ func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
 }
 
 // failure returns the message for an error after which nothing has changed.
-func failure(doing string, m model, err error) text.Message {
+func failure(doing string, at discovery.Location, err error) text.Message {
 	var service *discovery.ServiceError
 	var bad *discovery.BadSizeError
-	token, prefix := m.Token.ValueString(), m.Prefix.ValueString()
 	switch {
 	case (doing == reading || doing == importing) && errors.Is(err, discovery.ErrNotFound):
-		return text.New("No such discovery token", "The discovery cluster answers and has no token %.8s under %s.", token, prefix)
+		return text.New("No such discovery token", "The discovery cluster answers and has no token %.8s under %s.", at.Token, at.Prefix)
 	case doing == reading && errors.As(err, &bad):
-		return badSize(token, bad)
+		return badSize(at.Token, bad)
 	case errors.As(err, &service):
 		advice := "Nothing was changed."
 		switch {
@@ -300,7 +292,7 @@ func failure(doing string, m model, err error) text.Message {
 	if doing == reading {
 		permission = "read"
 	}
-	return text.Failed(doing, permission, prefix, err)
+	return text.Failed(doing, permission, at.Prefix, err)
 }
 
 // noEndpoints is the error if the provider has no discovery endpoints.

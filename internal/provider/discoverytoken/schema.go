@@ -42,8 +42,8 @@ var tokenSchema = schema.Schema{
 				"not complete. It has no effect on a complete token. Allowed: 1 to 99.",
 		},
 		"protocol": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(bootstrap.ProtocolV3),
-			Validators: []validator.String{stringvalidator.OneOf(bootstrap.ProtocolV3, bootstrap.ProtocolV2, bootstrap.ProtocolService)},
+			Optional: true, Computed: true, Default: stringdefault.StaticString(discovery.V3),
+			Validators: []validator.String{stringvalidator.OneOf(discovery.V3, discovery.V2, discovery.ByService)},
 			MarkdownDescription: "Protocol between members and discovery cluster: `v3`, `v2` or `service`. See [Protocols](#protocols). A change replaces a token that is not complete. It has no " +
 				"effect on a complete token. Default: `v3`.",
 		},
@@ -153,10 +153,10 @@ func isPrintable(s string) bool {
 
 // unused are the arguments that a protocol does not use, with the reason.
 var unused = map[string]struct{ why, protocols string }{
-	"service_url":          {"the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints", bootstrap.ProtocolV2 + bootstrap.ProtocolV3},
-	"prefix":               {"a service keeps its tokens where it likes", bootstrap.ProtocolService},
-	"advertised_endpoints": {"machines use the URL that the service gives", bootstrap.ProtocolService},
-	"machine_access":       {"members reach a v2 discovery cluster and a service without certificates and users of their own", bootstrap.ProtocolV2 + bootstrap.ProtocolService},
+	"service_url":          {"the discovery cluster of \"v2\" and \"v3\" is given by the provider's endpoints", discovery.V2 + discovery.V3},
+	"prefix":               {"a service keeps its tokens where it likes", discovery.ByService},
+	"advertised_endpoints": {"machines use the URL that the service gives", discovery.ByService},
+	"machine_access":       {"members reach a v2 discovery cluster and a service without certificates and users of their own", discovery.V2 + discovery.ByService},
 }
 
 // validateProtocol refuses arguments that the protocol does not use.
@@ -164,7 +164,7 @@ func validateProtocol(config model, diags *diag.Diagnostics) {
 	if config.Protocol.IsUnknown() {
 		return
 	}
-	protocol := cmp.Or(config.Protocol.ValueString(), bootstrap.ProtocolV3)
+	protocol := cmp.Or(config.Protocol.ValueString(), discovery.V3)
 	given := map[string]attr.Value{
 		"advertised_endpoints": config.AdvertisedEndpoints, "machine_access": config.MachineAccess, "prefix": config.Prefix, "service_url": config.ServiceURL,
 	}

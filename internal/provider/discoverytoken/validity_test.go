@@ -145,7 +145,7 @@ func originate(t *testing.T, name string, complete bool) (m model) {
 			t.Fatal(problem)
 		}
 		given := attributes{}
-		for name, value := range map[string]string{"token": what.token, "prefix": what.prefix, "protocol": what.protocol, "service_url": what.serviceURL, "url": what.url} {
+		for name, value := range map[string]string{"token": what.Token, "prefix": what.Prefix, "protocol": what.Protocol, "service_url": what.Base} {
 			if value != "" {
 				given[name] = value
 			}
@@ -157,8 +157,9 @@ func originate(t *testing.T, name string, complete bool) (m model) {
 		status.Members = make([]discovery.Member, 3)
 	}
 	var diags diag.Diagnostics
-	place := discovery.Place{Token: cmp.Or(m.Token.ValueString(), firstToken), URL: m.ServiceURL.ValueString() + "/" + firstToken}
-	m.fromPlace(t.Context(), place, []string{"http://10.0.0.1:2379"}, &diags)
+	m.Token = types.StringValue(cmp.Or(m.Token.ValueString(), firstToken))
+	m.URL = types.StringValue(m.location().URL())
+	m.fromLocation(t.Context(), []string{"http://10.0.0.1:2379"}, &diags)
 	m.fromStatus(t.Context(), status, &diags)
 	if diags.HasError() || m.Complete.ValueBool() != complete {
 		t.Fatalf("%v, complete %v", diags, m.Complete)
