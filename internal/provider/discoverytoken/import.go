@@ -5,7 +5,6 @@ package discoverytoken
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -82,21 +81,4 @@ func parseImportID(id string) (at discovery.Location, problem string) {
 		return at, "has a token that " + p
 	}
 	return at, ""
-}
-
-// isImport reports whether the state holds only the values of an import ID.
-func (m *model) isImport() bool { return m.Size.IsNull() }
-
-// finishImport sets the rest from the discovery cluster, which must respond.
-func (r *tokenResource) finishImport(ctx context.Context, state *model, status discovery.Status, err error, resp *resource.ReadResponse) {
-	var bad *discovery.BadSizeError
-	if errors.As(err, &bad) {
-		report.Warn(&resp.Diagnostics, badSize(state.Token.ValueString(), bad))
-	} else if err != nil {
-		report.Error(&resp.Diagnostics, failure(importing, state.location(), err))
-		return
-	}
-	state.fromLocation(ctx, r.Backend.Settings.Endpoints, &resp.Diagnostics)
-	state.fromStatus(ctx, status, &resp.Diagnostics)
-	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }

@@ -5,7 +5,6 @@ package discoverytoken
 
 import (
 	"context"
-	"reflect"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -40,27 +39,14 @@ func (r *tokenResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	proposed := plan
 	plan.fromDefaults(config)
-
-	var prior *model
-	switch {
-	case req.State.Raw.IsNull():
-	case req.Plan.Raw.Equal(req.State.Raw):
-		prior = &proposed
-	default:
-		prior = new(model)
-		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
-		if resp.Diagnostics.HasError() {
-			return
-		}
-	}
-	if prior == nil {
+	if req.State.Raw.IsNull() {
 		r.modifyCreate(ctx, &plan, k, resp)
 	} else {
-		r.modifyUpdate(ctx, &plan, config, prior, k, resp)
+		prior := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
+		r.modifyUpdate(ctx, &plan, config, &prior, k, resp)
 	}
-	if !resp.Diagnostics.HasError() && !reflect.DeepEqual(plan, proposed) {
+	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 	}
 }
@@ -106,7 +92,6 @@ func (r *tokenResource) modifyUpdate(ctx context.Context, plan *model, config mo
 
 // fromDefaults sets the values that the configuration does not give.
 func (m *model) fromDefaults(config model) {
-	m.Size = config.Size
 	switch {
 	case m.Protocol.IsUnknown():
 		m.Prefix, m.ServiceURL = unknownUnlessGiven(config.Prefix), unknownUnlessGiven(config.ServiceURL)
@@ -157,7 +142,14 @@ func (m *model) planUpdate(config, prior model, unwritten bool) path.Paths {
 	advertised, access := m.AdvertisedEndpoints, m.MachineAccess
 	*m = prior
 	m.AdvertisedEndpoints, m.MachineAccess = advertised, access
-	m.takeMissing(config)
+	// Terraform accepts a plan that keeps a prior value instead of the configured value, but
+	// not a plan that keeps a null value. The bootstrap does not change.
+	if m.ServiceURL.IsNull() {
+		m.ServiceURL = config.ServiceURL
+	}
+	if m.Prefix.IsNull() {
+		m.Prefix = config.Prefix
+	}
 	if !advertised.Equal(prior.AdvertisedEndpoints) || !access.Equal(prior.MachineAccess) {
 		if m.is(discovery.V2) {
 			m.URL = types.StringUnknown()
@@ -170,22 +162,6 @@ func (m *model) planUpdate(config, prior model, unwritten bool) path.Paths {
 		m.Members = types.ListUnknown(memberObject.Type())
 	}
 	return nil
-}
-
-// takeMissing sets configured values that the state does not have. Terraform
-// accepts a plan that keeps a prior value instead of the configured value, but
-// not a plan that keeps a null value. The bootstrap does not change.
-func (m *model) takeMissing(config model) {
-	if m.Size.IsNull() {
-		m.Size = config.Size
-	}
-	for to, from := range map[*types.String]types.String{
-		&m.Protocol: config.Protocol, &m.ServiceURL: config.ServiceURL, &m.Prefix: config.Prefix,
-	} {
-		if to.IsNull() {
-			*to = from
-		}
-	}
 }
 
 // differences returns the changed arguments that require a new token.

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -68,32 +67,35 @@ var (
 // leave no state, and the next apply would create a second token.
 func (r *tokenResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || !r.hasEndpoints(plan, &resp.Diagnostics) {
-		return
-	}
-	token := plan.Token.ValueString()
-	if plan.Token.IsUnknown() && !plan.is(discovery.ByService) {
-		var err error
-		if token, err = discovery.NewToken(r.Backend.Run.Random); err != nil {
-			report.Error(&resp.Diagnostics, failure(creating, plan.location(), err))
-			return
-		}
-	}
-	unsure := r.write(ctx, &plan, token, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	private.Keep(ctx, resp.Private, keptKey, kept{Unsure: unsure, Least: plan.size()}, &resp.Diagnostics)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	r.write(ctx, &plan, kept{Least: plan.size()}, resp.Private, &resp.Diagnostics)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	}
 }
 
-// write creates a token as planned, and reports whether its outcome is unsure.
-// A service chooses the name of the token itself.
-func (r *tokenResource) write(ctx context.Context, plan *model, token string, diags *diag.Diagnostics) (unsure bool) {
+// write creates a token as planned, under its name if it has one, and keeps whether the
+// outcome is unsure. A service chooses the name of the token itself.
+func (r *tokenResource) write(ctx context.Context, plan *model, k kept, to private.Writer, diags *diag.Diagnostics) {
+	isService := plan.is(discovery.ByService)
+	if !isService && len(r.Backend.Settings.Endpoints) == 0 {
+		report.Error(diags, noEndpoints)
+		return
+	}
+	token := plan.Token.ValueString()
+	if token == "" && !isService {
+		var err error
+		if token, err = discovery.NewToken(r.Backend.Run.Random); err != nil {
+			report.Error(diags, failure(creating, plan.location(), err))
+			return
+		}
+	}
 	call, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
 	at, err := r.registry(plan.location()).Create(call, token, plan.size())
-	unsure = errors.As(err, new(*discovery.UnsureError))
+	k.Unsure, k.Unwritten = errors.As(err, new(*discovery.UnsureError)), false
 	var others *discovery.OthersError
 	switch {
 	case errors.As(err, new(*discovery.ExistsError)):
@@ -103,24 +105,24 @@ func (r *tokenResource) write(ctx context.Context, plan *model, token string, di
 			"Token %.8s is in the discovery cluster under %s. A token serves one cluster only, so it is not adopted. Nothing was changed. "+
 				"If it is yours, import it with the ID %q, with the token in place of TOKEN. Otherwise apply again: the provider makes another token.",
 			token, imported.Prefix, importID(imported)))
-		return false
+		return
 	case errors.As(err, &others):
 		report.ErrorOn(diags, "token", text.New("The discovery token's place is not empty",
 			"Below %s/%.8s/ %v. A token is created only where no other key exists. Nothing was changed. "+
 				"Choose another prefix, or apply again: the provider makes another token.", plan.Prefix.ValueString(), token, others))
-		return false
-	case unsure:
+		return
+	case k.Unsure:
 		report.Warn(diags, text.New("Not known whether the token was written",
 			"The discovery cluster took the request for token %.8s and did not answer. The token is kept in the state, so that no second one is made. "+
 				"The next plan looks for it, and the next apply writes it if it is missing.%s", token, text.Answers(err)))
 	case err != nil:
 		report.Error(diags, failure(creating, plan.location(), err))
-		return false
+		return
 	}
 	plan.Token, plan.URL = types.StringValue(at.Token), types.StringValue(at.URL())
 	plan.fromLocation(ctx, r.Backend.Settings.Endpoints, diags)
 	plan.fromStatus(ctx, discovery.Status{Size: plan.size()}, diags)
-	return unsure
+	private.Keep(ctx, to, keptKey, k, diags)
 }
 
 // Read implements [resource.Resource]. It does not read a complete token again:
@@ -138,23 +140,23 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	defer cancel()
 	token := state.Token.ValueString()
 	status, err := r.registry(state.location()).Status(call, token)
-	if state.isImport() {
-		r.finishImport(ctx, &state, status, err, resp)
-		return
-	}
-	var bad *discovery.BadSizeError
+	imported := state.Size.IsNull() // the state holds only the values of an import ID
+	bad, isBad := errors.AsType[*discovery.BadSizeError](err)
 	switch {
 	case err == nil:
-		if made := state.size(); status.Size != made {
+		if made := state.size(); status.Size != made && !imported {
 			report.Warn(&resp.Diagnostics, text.New("The size of the discovery token was changed",
 				"Token %.8s was made for size %d and says %d now. Members go by what it says. As long as fewer than both have registered, the plan replaces the token. "+
 					"Find out which program writes to the discovery cluster.", token, made, status.Size))
 			k.Least = min(k.least(&state), status.Size)
 		}
 		k.Unsure, k.Unwritten = false, false
-	case errors.As(err, &bad):
+	case isBad:
 		report.Warn(&resp.Diagnostics, badSize(token, bad))
 		k.Least = k.least(&state)
+	case imported:
+		report.Error(&resp.Diagnostics, failure(importing, state.location(), err))
+		return
 	case errors.Is(err, discovery.ErrNotFound) && k.Unsure:
 		k.Unwritten = true
 	case errors.Is(err, discovery.ErrNotFound):
@@ -169,14 +171,14 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		report.Warn(&resp.Diagnostics, text.New("Discovery token not checked", "What the state says of token %.8s is kept as it is.%s", token, text.Answers(err)))
 	}
 	private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
-	if err != nil && bad == nil {
+	if err != nil && !isBad {
 		return // nothing is known of the token
 	}
-	before := state
-	state.fromStatus(ctx, status, &resp.Diagnostics)
-	if !reflect.DeepEqual(state, before) {
-		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	if imported {
+		state.fromLocation(ctx, r.Backend.Settings.Endpoints, &resp.Diagnostics)
 	}
+	state.fromStatus(ctx, status, &resp.Diagnostics)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 }
 
 // Update implements [resource.Resource]. It writes to the discovery cluster
@@ -192,15 +194,10 @@ func (r *tokenResource) Update(ctx context.Context, req resource.UpdateRequest, 
 		plan.Members = state.Members
 	}
 	if k.Unwritten {
-		if !r.hasEndpoints(plan, &resp.Diagnostics) {
-			return
-		}
-		unsure := r.write(ctx, &plan, plan.Token.ValueString(), &resp.Diagnostics)
-		if resp.Diagnostics.HasError() {
-			return
-		}
-		k.Unsure, k.Unwritten = unsure, false
-		private.Keep(ctx, resp.Private, keptKey, k, &resp.Diagnostics)
+		r.write(ctx, &plan, k, resp.Private, &resp.Diagnostics)
+	}
+	if resp.Diagnostics.HasError() {
+		return
 	}
 	if plan.Environment.IsUnknown() {
 		plan.fromLocation(ctx, r.Backend.Settings.Endpoints, &resp.Diagnostics)
@@ -257,16 +254,6 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	default:
 		report.Error(&resp.Diagnostics, failure(removing, state.location(), err))
 	}
-}
-
-// hasEndpoints reports whether there is a discovery cluster or service to
-// connect to, and adds an error if there is none.
-func (r *tokenResource) hasEndpoints(m model, diags *diag.Diagnostics) bool {
-	if m.is(discovery.ByService) || len(r.Backend.Settings.Endpoints) > 0 {
-		return true
-	}
-	report.Error(diags, noEndpoints)
-	return false
 }
 
 // failure returns the message for an error after which nothing has changed.
