@@ -23,6 +23,9 @@ func notOurs(u *reconfigure.Unidentified) string {
 		"version": version, "clusters": formed(u), "rebuild": own(rebuild(u.Name)),
 	}
 	c.more["import"] = own(c.fill(importIt))
+	if c.d.Code == membership.OtherName {
+		c.action = reconfigure.ActionAdd // the others are not what this configuration has added
+	}
 	if c.learns() {
 		c.more["import"] = AdoptLearner(c.f.Subject) + own(c.fill(importLearner))
 	}
@@ -32,9 +35,6 @@ func notOurs(u *reconfigure.Unidentified) string {
 const (
 	importIt      = "\n\nTo import the member, run this command. " + ofMember + ":\n\n  terraform import 'ADDRESS' {id}"
 	importLearner = "\n\nTo manage it as an etcd_learner instead, write one in place of the etcd_member, and import it. ADDRESS is its address:\n\n  terraform import 'ADDRESS' {id}"
-	otherName     = "{Subject} was added as {name}, and its process has published the name {bears} (ETCD_NAME). "
-	whichName     = "If {bears} is right, set name = \"{bears}\" in the etcd_member or etcd_learner, then apply again. " +
-		"If {name} is right, start its process with the environment of its node, then apply again."
 )
 
 var unidentified = wordings{
@@ -53,10 +53,9 @@ var unidentified = wordings{
 		next: "Set name to the one that its process bears (ETCD_NAME)."}},
 	membership.OtherMachine: {{cause: "{Subject} lives on another machine than the one in machine_id.",
 		next: "If the resource has create_before_destroy, it would leave after its machine: remove that line from its lifecycle block, and apply again.{import}"}},
-	membership.OtherName: {
-		{when: finding.learns, tells: true, cause: otherName + "It stays a learner.", next: whichName},
-		{tells: true, cause: otherName + "It is a voting member already.", next: whichName},
-	},
+	membership.OtherName: {{cause: "{Subject} was added as {name}, and its process has published the name {bears} (ETCD_NAME).",
+		next: "If {bears} is right, set name = \"{bears}\" in the etcd_member or etcd_learner, then apply again. " +
+			"If {name} is right, start its process with the environment of its node, then apply again."}},
 	membership.MovedMember: {{cause: "{Subject} runs with the peer URLs {urls}, and the configuration says {given}.", next: "Set peer_urls to what it runs with."}},
 }
 

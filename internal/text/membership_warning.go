@@ -42,7 +42,7 @@ var warnings = wordings{
 	membership.KnownBadRelease: {{summary: "{doing} on a release with a known bug",
 		cause: refusals[membership.KnownBadRelease][0].cause, next: refusals[membership.KnownBadRelease][0].next}},
 	membership.AlarmRaised: {{summary: "{doing} under the alarm {detail}",
-		cause: "{raised} Nothing can be written until the alarm is disarmed, so this change is not guarded against other Terraform runs at the same time.", next: "{disarm}"}},
+		cause: noWrites + "so this change is not guarded against other Terraform runs at the same time.", next: "{disarm}"}},
 	membership.Unmanaged: {{summary: "Member {name} is no longer managed",
 		cause: "The node of {name} was removed, and its member {subject} is still a voting member: {vote}. A voter that lives is never removed with its node, so it stays in the cluster.",
 		next: "To manage it again, import it; ADDRESS is the address of an etcd_member for it:\n\n" +

@@ -22,11 +22,11 @@ const (
 // PlanRule returns the text of a rule that a plan breaks. s is what was observed of the
 // cluster, if anything.
 func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
-	c := finding{name: r.Facts.Names[0], f: r.Facts, s: s, d: membership.Decision{Code: r.Code}, held: r.Code != membership.EveryVoterRemoved}
+	c := finding{name: r.Facts.Names[0], f: r.Facts, s: s, d: membership.Decision{Code: r.Code}}
 	c.more = map[string]any{"cluster": r.Entry.Cluster}
 	t := c.text(planRules)
 	switch _, ok := planRules[r.Code]; {
-	case !c.held:
+	case r.Code == membership.EveryVoterRemoved:
 		return t
 	case r.Entry.Effect == membership.Created && (!ok || r.Code == membership.AlreadyMember && c.learns()): // an etcd_member is no way out for a learner
 		u := reconfigure.Unidentified{Name: r.Entry.Name, InitialMembers: r.Entry.Initial, Snapshot: s, Identity: membership.Identity{Code: r.Code, Facts: r.Facts}}

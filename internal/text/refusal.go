@@ -38,6 +38,7 @@ func (c finding) found(more map[string]any, tables ...wordings) Message {
 const (
 	election = "An election takes a second or two. If this lasts, look at the network between the members{again}."
 	runsEtcd = "{Others} {runs|run} etcd {detail}"
+	noWrites = "{raised} Nothing can be written until the alarm is disarmed, "
 )
 
 // refusals are the wordings of refused changes. What is only observed has the same,
@@ -63,14 +64,11 @@ var refusals = wordings{
 		{when: finding.isChange, cause: "{answers} The change depends on how {shorts} {is|are}.", next: "{way}"},
 		{cause: "{answers}", next: "{way}"},
 	},
-	membership.MemberDown:      memberGone,
-	membership.MemberUnstarted: memberGone,
+	membership.MemberDown:      {memberGone},
+	membership.MemberUnstarted: {memberGone},
 	membership.LearnerSlotTaken: {{cause: "The cluster takes no more learners now: the {slot is|slots are} taken by {others}. {unhealthy}",
 		next: "Promote or remove {it|one of them} first, or start every member with a higher --max-learners (etcd 3.6 and later){again}.{removal}"}},
-	membership.URLsPending: {
-		{when: finding.isPromotion, tells: true, cause: untilFound + " {short} stays a learner.", next: "{prove}{again}."},
-		{cause: untilFound, next: "{prove}{again}."},
-	},
+	membership.URLsPending: {{cause: "Until the others are known to find a member at its new peer URLs, its next restart may cut it off. {answers}", next: "{prove}{again}."}},
 	membership.BelowQuorum: {{cause: "Without {subject} {alive} of {voters} voters would be alive; quorum is {quorum}. {answers}", next: "{remedy}{again}.{removal}"}},
 	membership.NameTaken:   {{cause: "The name {detail} belongs to {others}.", next: "Choose another name; if that member is meant, import it."}},
 	membership.URLTaken:    {{cause: "The peer URL {detail} belongs to {others}.", next: "Choose another URL; if that member is meant, import it."}},
@@ -81,23 +79,20 @@ var refusals = wordings{
 	},
 	membership.NotMember: {{cause: "The member list of cluster {cluster} has no member {id}: it was removed.",
 		next: "An ID that was removed never returns; remove it from the state or replace it, so that it joins as a new member."}},
-	membership.NotStarted: {
-		{when: finding.learns, tells: true, cause: notStarted + "It is a learner, so the cluster is as safe as before.", next: "Look at its log, correct what is wrong{again}."},
-		{tells: true, cause: notStarted + "It is a voting member already, and counts as failed until it has started.", next: "Look at its log, correct what is wrong{again}."},
-	},
+	membership.NotStarted: {{cause: "{who} was added with the peer URLs {urls} and has not started: its process does not run, cannot reach the other members, or does not listen there.",
+		next: "Look at its log, correct what is wrong{again}."}},
 	membership.NotAlive: {
 		{when: finding.lives, cause: "{Subject} is a learner in the member list, but {detail}.", next: "Apply again; if this stays so, remove the member and add it again."},
-		{when: finding.learns, tells: true, cause: "{answer} A learner that does not answer is not promoted: it stays a learner.", next: "Bring it back{again}."},
-		{tells: true, cause: "{answer} It is a voting member already, and counts as failed while it does not answer.", next: "Bring it back{again}."},
+		{cause: "{answer}", next: "Bring it back{again}."},
 	},
-	membership.OtherLeader: {{tells: true, cause: "{view}; the voters name {others} in term {term}. It stays a learner.",
+	membership.OtherLeader: {{cause: "{view}; the voters name {others} in term {term}.",
 		next: "Look at the network between it and the others{again}."}},
-	membership.Lagging: {{tells: true, cause: "{Subject} is {lag} entries behind the leader; {most} are allowed. It stays a learner.",
+	membership.Lagging: {{cause: "{Subject} is {lag} entries behind the leader; {most} are allowed.",
 		next: "If it does not catch up, look at its log and at the network between it and the leader{again}."}},
 	membership.Unconfirmed: {
-		{when: finding.learns, tells: true, cause: "{Subject} has caught up, but its connection to the leader was not stable for two checks in a row. It stays a learner, and the quorum is not affected.",
+		{when: finding.learns, cause: "{Subject} has caught up, but its connection to the leader was not stable for two checks in a row.",
 			next: "Apply again. If this repeats, check the network between it and the leader."},
-		{tells: true, cause: "The member list says that {subject} is a voter, and the member itself does not say so yet.", next: "Apply again."},
+		{cause: "The member list says that {subject} is a voter, and the member itself does not say so yet.", next: "Apply again."},
 	},
 	membership.LastVoter: {
 		{when: finding.isReplacement, cause: "{Subject} is the only voter: to replace it would be to lose the data.", next: "Add another member first{again}."},
@@ -113,42 +108,27 @@ var refusals = wordings{
 	membership.VersionTooOld: {
 		{when: finding.isUpdate, cause: runsEtcd + ", which forgets that a member is a learner when its peer URLs are updated (etcd-io/etcd#21694).",
 			next: "Remove the learner and add it again with the new URLs, or upgrade to 3.5.31, 3.6.12 or later first."},
-		{when: finding.hasSubject, tells: true, cause: runsEtcd + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633).", next: "Upgrade to 3.4.4 or later{again}."},
+		{when: finding.hasSubject, cause: runsEtcd + ", by which a cluster of one cannot promote a learner (etcd-io/etcd#11633).", next: "Upgrade to 3.4.4 or later{again}."},
 		{cause: runsEtcd + ", which knows no learners, and a member is never added in any other way.", next: "Upgrade to 3.4 or later{again}."},
 	},
 	membership.VoterLives: {{cause: "The node of {name} is rebuilt, and its member {subject} is still a voting member: {vote}. A voter that lives is never removed with its node.",
 		next: "The machine of the old node still runs: stop it{again}."}},
 	membership.AlarmRaised: {
-		{when: finding.isAdded, tells: true, cause: "{raised} Nothing can be written until the alarm is disarmed, so a new member could not be recorded. " +
-			"Member {name} was added. It is a {role} now, and the next apply goes on with it.", next: "{disarm}"},
-		{when: finding.isUpdate, cause: "{raised} Nothing can be written until the alarm is disarmed, so this change could not be guarded against other Terraform runs.", next: "{disarm}"},
-		{when: finding.isRemoval, cause: "{raised} Nothing can be written until the alarm is disarmed: a member that lives is not replaced now, because its successor could not be added.", next: "{disarm}"},
-		{when: finding.isChange, cause: "{raised} Nothing can be written until the alarm is disarmed, so a new member could not be recorded.", next: "{disarm}"},
+		{when: finding.isChange, cause: noWrites + "so members change only after that.", next: "{disarm}"},
 		{cause: "{raised}", next: "{disarm}"},
 	},
 	membership.KnownBadRelease: {{cause: "{Others} {runs|run} a release on which a promotion may be lost, at a restart or at the next upgrade ({detail}).",
 		next: "Upgrade to 3.5.26 or later within 3.5 before anything else."}},
 }
 
-var memberGone = []words{
-	{when: finding.isPromotion, tells: true, cause: "{why} {answers} {short} stays a learner.", next: bringBack},
-	{cause: "{why} {answers}", next: bringBack},
-}
-
-const (
-	untilFound = "Until the others are known to find a member at its new peer URLs, its next restart may cut it off. {answers}"
-	bringBack  = "Bring {shorts} back, or remove {it|one of them} first{again}.{removal}"
-	notStarted = "{who} was added with the peer URLs {urls} and has not started: its process does not run, cannot reach the other members, or does not listen there. "
-)
+var memberGone = words{cause: "{why} {answers}", next: "Bring {shorts} back, or remove {it|one of them} first{again}.{removal}"}
 
 // The conditions of wordings.
 
 func (c finding) hasOthers() bool     { return len(c.f.Others) > 0 }
 func (c finding) isAlone() bool       { return len(c.f.Others) == 0 }
 func (c finding) hasSubject() bool    { return c.f.Subject != 0 }
-func (c finding) isPromotion() bool   { return c.hasSubject() && !c.isUpdate() } // possibly as part of an addition
 func (c finding) isChange() bool      { return c.again != "" }
-func (c finding) isAdded() bool       { return c.action == reconfigure.ActionAdd && c.member().ID != 0 } // before what is said now
 func (c finding) isUpdate() bool      { return c.action == reconfigure.ActionUpdate }
 func (c finding) isReplacement() bool { return c.action == reconfigure.ActionReplace }
 func (c finding) isRemoval() bool {

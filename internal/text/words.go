@@ -16,7 +16,6 @@ import (
 type words struct {
 	when                 func(finding) bool // nil for always
 	summary, cause, next string
-	tells                bool // the cause says what has become of the member
 }
 
 // wordings are the wordings of each code. The first applies whose condition holds.
@@ -30,14 +29,29 @@ type finding struct {
 	f      membership.Facts
 	s      membership.Snapshot
 
-	held  bool           // a change was refused
+	held  bool           // a change was refused during an apply
 	again string         // ends the sentence that says what to do next
 	more  map[string]any // further facts
 }
 
-// nothingChanged stands between what was found and what to do next if a change was
-// refused, in a plan as in an apply.
+// nothingChanged stands between what was found and what to do next if an apply was
+// refused. A plan changes nothing, and does not say so.
 const nothingChanged = " Nothing was changed."
+
+// outcome says what has become of the member that a refused change is about.
+func (c finding) outcome() string {
+	added := c.action == reconfigure.ActionAdd || c.action == reconfigure.ActionPromote
+	switch m := c.member(); {
+	case !c.held:
+		return ""
+	case !added || m.ID == 0:
+		return nothingChanged
+	case m.Learner:
+		return " " + capital(short(c.s, m.ID)) + " stays a learner."
+	default:
+		return " " + capital(short(c.s, m.ID)) + " is a voting member already, and counts for the quorum."
+	}
+}
 
 // text returns the text of the finding in the first of the tables that has one.
 func (c finding) text(tables ...wordings) Message {
@@ -52,10 +66,7 @@ func (c finding) text(tables ...wordings) Message {
 }
 
 func (c finding) message(w words) Message {
-	detail, next := strings.TrimSpace(c.fill(w.cause)), c.fill(w.next)
-	if c.held && !w.tells {
-		detail += nothingChanged
-	}
+	detail, next := strings.TrimSpace(c.fill(w.cause))+c.outcome(), c.fill(w.next)
 	if next != "" && !strings.HasPrefix(next, "\n") {
 		detail += " "
 	}

@@ -18,7 +18,7 @@ import (
 // running is the error for a cluster that is created while one runs at its addresses.
 func running(snap membership.Snapshot) text.Message {
 	return text.New("A cluster runs at these addresses",
-		"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines. Nothing was changed.\n\n"+
+		"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines.\n\n"+
 			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
 			"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
 			"and set ignore_changes for the user data of the machines, which exist:\n\n%s", snap.ClusterID, text.Own(importBlocks(snap)))
@@ -32,7 +32,7 @@ func inState(id membership.ClusterID) text.Message {
 		which = "cluster " + id.String()
 	}
 	return text.New("The cluster is in the state",
-		"The state has %s at these addresses, and it does not answer. It may have formed, and its members would lose their machines. Nothing was changed.\n\n"+
+		"The state has %s at these addresses, and it does not answer. It may have formed, and its members would lose their machines.\n\n"+
 			"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
 			"If it has another key, write a moved block. To begin again instead, run:\n\n  terraform destroy -refresh=false", which)
 }
@@ -83,12 +83,12 @@ func notImported(members []membership.Member) text.Message {
 // answering is the error for an address at which something answers that cannot be asked.
 func answering(err error) text.Message {
 	return text.New("Something answers at the addresses of the members",
-		"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials. Nothing was changed.", err)
+		"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials.", err)
 }
 
 func unknownValues(what string) text.Message {
 	return text.New(what+" is not known at plan",
-		"The plan decides which node is rebuilt next, so %s must be known when Terraform plans. Nothing was changed. Create what it follows from first, for example:\n\n"+
+		"The plan decides which node is rebuilt next, so %s must be known when Terraform plans. Create what it follows from first, for example:\n\n"+
 			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
 }
 
@@ -98,7 +98,7 @@ func wrongSize(size int64, initial int) text.Message {
 }
 
 var tokenComplete = text.New("The token has formed a cluster",
-	"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. Nothing was changed. "+
+	"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. "+
 		"These commands show the registrations as members:\n\n  terraform apply -refresh-only -target='etcd_discovery_token.this'\n  terraform state show 'etcd_discovery_token.this'\n\n"+
 		"If the resource is tainted, keep it:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf the state has lost the cluster, import it by its ID. "+
 		"If no registered member ever served, for example because a machine was replaced at another address after its member had registered, destroy what is left and start again. "+
@@ -106,14 +106,14 @@ var tokenComplete = text.New("The token has formed a cluster",
 
 // anotherToken is the error for another discovery token before the cluster has formed.
 var anotherToken = text.New("The discovery token changed too early",
-	"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. Nothing was changed. "+
+	"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. "+
 		"If the cluster has formed, undo the change of discovery. If it has not formed, destroy what is left and start again:\n\n  terraform destroy -refresh=false\n  terraform apply")
 
 var noInitialMember = text.New("No member forms the cluster", "Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five.")
 
 func firstVersion(names []string, want string, running []string) text.Message {
 	return text.New("The first version must be what runs",
-		"The state has no version for %s, and the plan would note %s, which is not what they run (%s). Nothing was changed. Set version to what they run and apply. Then change it.",
+		"The state has no version for %s, and the plan would note %s, which is not what they run (%s). Set version to what they run and apply. Then change it.",
 		strings.Join(names, ", "), want, strings.Join(running, ", "))
 }
 
@@ -246,7 +246,7 @@ func unmanaged(left []membership.NodeHealth) text.Message {
 func anotherObject(other port.ObjectRecord, own, id string) text.Message {
 	return text.New("Another state changes this cluster",
 		"The cluster has the etcd_cluster with the id %s on record, since %s by %s. This state has %s. Each of them rebuilds one node at a time, so both could rebuild two nodes at once. "+
-			"The plan adds, removes or rebuilds a node. Nothing was changed.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+
+			"The plan adds, removes or rebuilds a node.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+
 			"  terraform state rm 'etcd_cluster.this'\n\nTo keep this one, run the command here too, and import the cluster again. The first update after the import puts it on record:\n\n%s",
 		other.Object, other.Since.Format(time.RFC3339), other.By, own, text.Own(importBlock("etcd_cluster.this", id)))
 }
@@ -255,7 +255,7 @@ func anotherObject(other port.ObjectRecord, own, id string) text.Message {
 func twoClusters(taken []string) text.Message {
 	slices.Sort(taken)
 	return text.New("Two etcd_cluster have one peer URL",
-		"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. Nothing was changed. "+
+		"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. "+
 			"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", strings.Join(taken, ", "))
 }
 
@@ -272,23 +272,23 @@ func restoreRefused(code membership.Code, id string) text.Message {
 	switch code {
 	case membership.OtherConfirmed:
 		return text.New(summary,
-			"restore.replaces_cluster is not the cluster in the state. Nothing was changed. If the cluster in the state is lost and the snapshot replaces it, confirm that with its ID:\n\n"+
+			"restore.replaces_cluster is not the cluster in the state. If the cluster in the state is lost and the snapshot replaces it, confirm that with its ID:\n\n"+
 				"  replaces_cluster = %q\n\nOtherwise remove replaces_cluster.", id)
 	case membership.ConfirmationUnknown:
-		return text.New(summary, "replaces_cluster or gone of restore is not known at plan, and the plan must show which cluster is replaced. Nothing was changed. Write the values themselves.")
+		return text.New(summary, "replaces_cluster or gone of restore is not known at plan, and the plan must show which cluster is replaced. Write the values themselves.")
 	case membership.StillOnTheWay:
 		return text.New(summary,
-			"The state has cluster %s, which an earlier apply restores, and it has not responded yet. Nothing was changed. If it is only slow, set restore to what it was and run terraform apply. "+
+			"The state has cluster %s, which an earlier apply restores, and it has not responded yet. If it is only slow, set restore to what it was and run terraform apply. "+
 				"To restore another snapshot, withdraw this restore first: set restore to what it was before, or remove it, and run:\n\n"+
 				"  terraform apply -target='etcd_cluster.this'\n\nThen set the new restore.", id)
 	case membership.NamesMissing:
 		return text.New(summary,
-			"The plan restores the cluster and removes names from members. All machines of the lost cluster must be replaced in one apply. Nothing was changed. Keep all names, and remove some after the restore.")
+			"The plan restores the cluster and removes names from members. All machines of the lost cluster must be replaced in one apply. Keep all names, and remove some after the restore.")
 	case membership.SnapshotUnknown:
 		fallthrough
 	default:
 		return text.New(summary,
-			"snapshot, sha256 or revision_bump of restore is not known at plan. The machines, and with them the data, are destroyed before a new snapshot could be taken. Nothing was changed. Take the snapshot first:\n\n"+
+			"snapshot, sha256 or revision_bump of restore is not known at plan. The machines, and with them the data, are destroyed before a new snapshot could be taken. Take the snapshot first:\n\n"+
 				"  terraform apply -target='etcd_snapshot.this'\n\nThen run terraform apply.")
 	}
 }
