@@ -37,7 +37,7 @@ var mistakes = []mistake{
 	{"another cluster is believed (C4)", "provider/clustermember/reach.go", "case snap.ClusterID != at:", "case false:", "TestRules/C4_|TestSearch"},
 	{"peers that moved are not noticed (C10)", "membership/successor.go", "return PeersMoved", "return \"\"", "TestNodes/a_machine"},
 	{"an open window is not noticed (C11)", "membership/successor.go", "case e.WindowOpen:", "case false:", "TestNodes/inside"},
-	{"a tainted cluster is new (C14)", "provider/cluster/plan.go", "InState(r.Backend.Table.Clusters(), peers); ok {", "InState(r.Backend.Table.Clusters(), nil); ok {", "TestRules/C14_"},
+	{"a tainted cluster is new (C14)", "provider/cluster/create.go", "InState(r.Backend.Table.Clusters(), peers); ok {", "InState(r.Backend.Table.Clusters(), nil); ok {", "TestRules/C14_"},
 	{"a lost member is new (C15)", "membership/clusterentries.go", "return c.Formed && ", "return false && ", "TestRules/C15_"},
 	{"two etcd_cluster share a URL (C16)", "membership/clusterentries.go", "other.Object != c.Object {", "false {", "TestWalk/two_etcd"},
 	{"two states change one cluster (C16)", "provider/cluster/object.go", "if changes {", "if changes && false {", "TestImports/C16_"},

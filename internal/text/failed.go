@@ -31,7 +31,7 @@ func Failed(doing, permission, prefix string, err error) Message {
 
 // StartOver is the advice if a bootstrap cannot be used again. It follows the
 // condition, such as "If the cluster is gone for good".
-const StartOver = ", destroy what is left of it and start again:\n\n  terraform destroy -refresh=false\n  terraform apply"
+const StartOver = ", destroy everything and start again." + DestroyInstead
 
 // Untaint is the advice for a resource that is replaced because it is tainted.
 // Until a moved block is applied, the CLI uses the former address of the

@@ -99,10 +99,10 @@ var planRules = wordings{
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
 
-// DestroyInstead ends every refusal of a plan. Terraform makes a normal plan before it
-// plans a destroy, so the refusal blocks both, and the provider cannot know which of them
-// is meant. So the guide has the command, not the text.
-const DestroyInstead = "\n\nTo destroy everything instead, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
+// DestroyInstead ends every refusal of a plan that can block a destroy, and the advice to
+// start again. Terraform makes a normal plan before it plans a destroy, and the provider
+// cannot know which of them is meant. So the guide has the command, not the text.
+const DestroyInstead = "\n\nTo destroy everything, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
 
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`

@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // beforeKey is the key of what a restore keeps; see [before].
@@ -146,9 +147,13 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 	}
 	switch does.action {
 	case membership.RestoreNow:
-		report.Warn(diags, restorePlanned(does.lost.Cluster))
+		report.Warn(diags, text.New("A snapshot takes the place of a cluster",
+			"The plan gives up cluster %s. It replaces every node with its machine, forgets the members, and removes none of them from the cluster. "+
+				"Writes that are not in the snapshot are lost. Apply this plan without -target. Until the restored cluster responds, the restore can be withdrawn: remove restore and apply.", does.lost.Cluster))
 	case membership.RestoreWithdrawn:
-		report.Warn(diags, withdrawalPlanned(does.lost.Cluster, does.state.ClusterID.ValueString()))
+		report.Warn(diags, text.New("The restore is withdrawn",
+			"The plan gives up cluster %s, which an earlier apply began to restore and which has not responded yet. It puts the nodes of cluster %s back. Machines that were replaced in the meantime are replaced again.",
+			does.lost.Cluster, does.state.ClusterID.ValueString()))
 	case membership.RestoreNothing, membership.RestoreOnTheWay, membership.RestoreRefused:
 	}
 	return true
@@ -252,3 +257,31 @@ func (r *restore) same(other *restore) bool {
 }
 
 func (r *restore) gone() []string { return slices.Sorted(slices.Values(attribute.Texts(r.Gone))) }
+
+// restoreRefused is the error for a restore in place of a cluster. id is that of the
+// cluster in the state.
+func restoreRefused(code membership.Code, id string) text.Message {
+	const summary = "Cannot restore the cluster"
+	switch code {
+	case membership.OtherConfirmed:
+		return text.New(summary,
+			"restore.replaces_cluster is not the cluster in the state. If the cluster in the state is lost and the snapshot replaces it, confirm that with its ID:\n\n"+
+				"  replaces_cluster = %q\n\nOtherwise remove replaces_cluster.", id)
+	case membership.ConfirmationUnknown:
+		return text.New(summary, "replaces_cluster or gone of restore is not known at plan, and the plan must show which cluster is replaced. Write the values themselves.")
+	case membership.StillOnTheWay:
+		return text.New(summary,
+			"The state has cluster %s, which an earlier apply restores, and it has not responded yet. If it is only slow, set restore to what it was and run terraform apply. "+
+				"To restore another snapshot, withdraw this restore first: set restore to what it was before, or remove it, and run:\n\n"+
+				"  terraform apply -target='etcd_cluster.this'\n\nThen set the new restore.", id)
+	case membership.NamesMissing:
+		return text.New(summary,
+			"The plan restores the cluster and removes names from members. All machines of the lost cluster must be replaced in one apply. Keep all names, and remove some after the restore.")
+	case membership.SnapshotUnknown:
+		fallthrough
+	default:
+		return text.New(summary,
+			"snapshot, sha256 or revision_bump of restore is not known at plan. The machines, and with them the data, are destroyed before a new snapshot could be taken. Take the snapshot first:\n\n"+
+				"  terraform apply -target='etcd_snapshot.this'\n\nThen run terraform apply.")
+	}
+}

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -177,4 +178,25 @@ func watch(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, e 
 func (m model) after() time.Duration {
 	d, _ := time.ParseDuration(m.ReplaceUnreachableAfter.ValueString())
 	return d
+}
+
+// silentMember is the warning for a member that does not answer and is not replaced.
+func silentMember(name string, seen silence, after time.Duration) text.Message {
+	first, evidence := "It has not answered since "+seen.Since.Format(time.RFC3339)+".", seen.Evidence
+	last := "With replace_unreachable_after set, a plan rebuilds the node by itself."
+	switch {
+	case seen.Unseen != "":
+		first, evidence = "It does not answer Terraform, and the leader's view of it is missing:", seen.Unseen+"."
+		last = "replace_unreachable_after needs the leader's view. Make /metrics reachable at the client URLs: with ETCD_LISTEN_CLIENT_HTTP_URLS it has another port."
+	case after > 0:
+		last = "With replace_unreachable_after, " + silentUntil(name, seen, after) + ". An apply stores that time, also terraform apply -refresh-only."
+	}
+	return text.New("Member "+name+" does not answer",
+		"%s %s If its machine has failed for good, replace the machine. The member follows it:\n\n  terraform apply -replace='ADDRESS OF THE MACHINE OF %s'\n\n%s",
+		text.Own(first), evidence, text.Clean(name), text.Own(last))
+}
+
+// silentUntil says when a silent member has failed.
+func silentUntil(name string, seen silence, after time.Duration) string {
+	return fmt.Sprintf("a plan after %s rebuilds %s, if the leader stays and hears nothing from it", seen.Since.Add(after).Format(time.RFC3339), text.Clean(name))
 }

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -128,9 +129,12 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	diags.Append(d...)
 	switch {
 	case len(named) == 0:
-		report.Error(diags, noneToImport(snap.ClusterID))
+		report.Error(diags, text.New("Cannot import cluster "+snap.ClusterID.String(),
+			"No member of it has started and published a name, and names are the keys of members. Nothing was imported. Start its members, then import again."))
 	case len(unnamed) > 0:
-		report.Warn(diags, notImported(unnamed))
+		report.Warn(diags, text.New("Members without a usable name are not imported",
+			"These members have not started, or have a name that cannot be a key of members: %s. They stay in the cluster. Start such a member and import the cluster again, or remove it:\n\n"+
+				"  etcdctl member remove %s", text.Members(membership.Snapshot{Members: unnamed}), unnamed[0].ID))
 	}
 	return m
 }
@@ -153,7 +157,9 @@ func namedMembers(snap membership.Snapshot, diags *diag.Diagnostics) (named map[
 		case !m.Started() || membership.ValidateListedName(m.Name) != nil:
 			unnamed = append(unnamed, m)
 		case twice:
-			report.Error(diags, sameName(m.Name, other.ID, m.ID))
+			report.Error(diags, text.New("Two members are named "+m.Name,
+				"The members %s and %s have the same name, and names are the keys of members. Nothing was imported. Give one of them another name (ETCD_NAME), restart its process, then import again.",
+				other.ID, m.ID))
 		default:
 			named[m.Name] = m
 		}
@@ -208,4 +214,31 @@ func (l *List) present(ctx context.Context, diags *diag.Diagnostics) (m model) {
 		return m
 	}
 	return l.imported(ctx, snap, nil, diags)
+}
+
+func importBlock(to, id string) string {
+	return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id)
+}
+
+// memberBlocks are the import blocks for the members that have a name.
+func memberBlocks(snap membership.Snapshot) text.Own {
+	var out []string
+	for _, m := range snap.ByName() {
+		typ := "etcd_member"
+		if m.Learner {
+			typ = "etcd_learner"
+		}
+		if m.Started() {
+			out = append(out, importBlock(fmt.Sprintf("%s.node[%q]", typ, text.Clean(m.Name)), m.ID.String()))
+		}
+	}
+	return text.Own(strings.Join(out, "\n\n"))
+}
+
+// listed are the members of nodes, as a cluster lists them.
+func listed(nodes []membership.NodeHealth) (s membership.Snapshot) {
+	for _, e := range nodes {
+		s.Members = append(s.Members, membership.Member{ID: e.Member, Name: e.Name, Learner: !e.Voter})
+	}
+	return s
 }

@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -16,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // otherObject returns the record of another etcd_cluster than that of the model. was is
@@ -43,7 +45,12 @@ func (m model) checkObject(ctx context.Context, state model, stored health, kept
 		changes = changes || !n.ID.Equal(was[name].ID)
 	}
 	if changes {
-		report.Error(diags, anotherObject(stored.Other, m.ID.ValueString(), m.ClusterID.ValueString()))
+		other := stored.Other
+		report.Error(diags, text.New("Another state changes this cluster",
+			"The cluster has the etcd_cluster with the id %s on record, since %s by %s. This state has %s. Each of them rebuilds one node at a time, so both could rebuild two nodes at once. "+
+				"The plan adds, removes or rebuilds a node.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+
+				"  terraform state rm 'etcd_cluster.this'\n\nTo keep this one, run the command here too, and import the cluster again. The first update after the import puts it on record:\n\n%s",
+			other.Object, other.Since.Format(time.RFC3339), other.By, m.ID.ValueString(), text.Own(importBlock("etcd_cluster.this", m.ClusterID.ValueString()))))
 	}
 }
 
@@ -102,7 +109,9 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 		}
 	}
 	if taken := r.Backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: urls}); len(taken) > 0 {
-		report.ErrorOn(diags, "members", twoClusters(taken))
+		report.ErrorOn(diags, "members", text.New("Two etcd_cluster have one peer URL",
+			"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. "+
+				"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", taken))
 	}
 }
 

@@ -6,8 +6,10 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -15,7 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
@@ -53,78 +54,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-	}
-}
-
-// planCreation plans a cluster that does not exist yet.
-func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Diagnostics) {
-	plan.ID, plan.ClusterID, plan.Complete = types.StringUnknown(), types.StringUnknown(), types.BoolValue(false)
-	plan.Pending, plan.Reason, plan.Node = listOf(nil), types.StringNull(), types.MapUnknown(types.ObjectType{AttrTypes: node.Types})
-	want, known := plan.wants(ctx, diags)
-	if want != nil && !diags.HasError() {
-		plan.checkFormation(ctx, want, diags)
-		r.checkNothingRuns(ctx, want, diags)
-		plan.planForming(ctx, want, known, diags)
-	}
-	// Nothing answers there yet. The nodes show where, and every status is pending.
-	plan.Status, plan.Endpoints = types.MapUnknown(types.StringType), types.ListUnknown(types.StringType)
-}
-
-// checkFormation refuses members that do not fit their token, or of which none forms the
-// cluster.
-func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
-	initial, clients := 0, map[string][]string{}
-	for name, w := range want {
-		clients[name] = w.ClientURLs
-		if !w.learner {
-			initial++
-		}
-	}
-	boot := bootstrap.From(ctx, m.Discovery, diags)
-	switch {
-	case initial == 0:
-		report.ErrorOn(diags, "members", noInitialMember)
-	case boot == nil:
-		bootstrap.AdviseSize(initial, diags)
-	case boot.Complete.ValueBool():
-		report.ErrorOn(diags, "discovery", tokenComplete)
-	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
-		report.ErrorOn(diags, "members", wrongSize(boot.Size.ValueInt64(), initial))
-	default:
-		boot.RefuseMembers(clients, diags)
-	}
-}
-
-// checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
-// state was lost, it has another key, or it is tainted. Silence proves nothing, and is
-// what a first apply finds, unless the state has the cluster: then it may have formed.
-func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
-	var urls, peers []string
-	for _, w := range want {
-		if !w.unknown {
-			urls, peers = append(urls, w.ClientURLs...), append(peers, w.PeerURLs...)
-		}
-	}
-	slices.Sort(urls)
-	if r.Backend == nil || r.Backend.Unknown {
-		return
-	}
-	c, err := r.Backend.Cluster(urls)
-	if err != nil {
-		return // no address is known
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	snap, err := c.Cluster.Observe(ctx, 0)
-	switch {
-	case snap.ClusterID != 0:
-		report.ErrorOn(diags, "members", running(snap))
-	case err != nil && port.Hopeless(err):
-		report.ErrorOn(diags, "members", answering(err))
-	default:
-		if was, ok := membership.InState(r.Backend.Table.Clusters(), peers); ok {
-			report.ErrorOn(diags, "members", inState(was.Cluster))
-		}
 	}
 }
 
@@ -181,13 +110,17 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
-	p.warn(reason, stored, diags)
+	p.warn(reason, stored.Silent[p.Rebuilt].Evidence, diags)
 	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after())
 	if warned {
-		report.WarnAt(diags, path.Root("restore"), notRestored(state.ClusterID.ValueString()))
+		report.WarnAt(diags, path.Root("restore"), text.New("The cluster exists, and nothing is restored",
+			"The plan stores the new value of restore and restores nothing. If the cluster is lost and the snapshot replaces it, confirm that with its ID in restore:\n\n  replaces_cluster = %q",
+			state.ClusterID.ValueString()))
 	}
 	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
-		report.Warn(diags, unclaimed(left))
+		report.Warn(diags, text.New("Members stay in the cluster",
+			"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
+				"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", text.Members(listed(left)), left[0].Member))
 	}
 }
 
@@ -201,7 +134,9 @@ func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diag
 		m.Discovery = state.Discovery
 	case was == nil && m.Discovery.IsNull():
 	case !state.Complete.ValueBool() && (now == nil || !now.Complete.ValueBool()):
-		report.ErrorOn(diags, "discovery", anotherToken)
+		report.ErrorOn(diags, "discovery", text.New("The discovery token changed too early",
+			"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. "+
+				"If the cluster has formed, undo the change of discovery. If it has not formed, destroy everything and start again."+text.DestroyInstead))
 	}
 }
 
@@ -243,7 +178,9 @@ func (p nodesPlan) check(want string, stored health, diags *diag.Diagnostics) {
 			}
 		}
 		slices.Sort(running)
-		report.ErrorOn(diags, "version", firstVersion(p.FirstVersion, want, slices.Compact(running)))
+		report.ErrorOn(diags, "version", text.New("The first version must be what runs",
+			"The state has no version for %s, and the plan would note %s, which is not what they run (%s). Set version to what they run and apply. Then change it.",
+			p.FirstVersion, want, slices.Compact(running)))
 	}
 	if p.Upgrade == membership.UpgradeFine {
 		return
@@ -257,18 +194,29 @@ func (p nodesPlan) check(want string, stored health, diags *diag.Diagnostics) {
 }
 
 // warn says which node is rebuilt, which wait, and what else a person should look at.
-func (p nodesPlan) warn(reason string, stored health, diags *diag.Diagnostics) {
-	if t, say := rebuilding(p.NodesPlan, reason, stored.Silent[p.Rebuilt].Evidence); say {
-		report.Warn(diags, t)
+func (p nodesPlan) warn(reason, evidence string, diags *diag.Diagnostics) {
+	waiting := cmp.Or(strings.Join(p.Pending, ", "), "none")
+	switch {
+	case p.Failed:
+		report.Warn(diags, text.New("Node "+p.Rebuilt+" has failed and is rebuilt",
+			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.", evidence, waiting))
+	case p.Rebuilt != "":
+		report.Warn(diags, text.New("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", waiting))
+	case len(p.Pending) > 0:
+		report.Warn(diags, text.New("No node is rebuilt", "Pending: %s. Reason: %s.", waiting, reason))
 	}
 	if len(p.TakenBack) > 0 {
-		report.Warn(diags, takenBack(p.TakenBack))
+		report.Warn(diags, text.New("The rebuild of "+strings.Join(p.TakenBack, ", ")+" is taken back",
+			"An earlier apply rebuilt it in etcd_cluster, and the machine and the member did not follow. No node may be rebuilt now. "+
+				"The plan restores the former node, so the machine and the member stay as they are. A later plan rebuilds the node in its turn."))
 	}
 	if len(p.DeadLearners) > 0 {
-		report.Warn(diags, deadLearners(p.DeadLearners))
+		report.Warn(diags, text.New("Learners do not answer",
+			"These learners do not answer: %s. A learner can block the member that the plan adds again. Remove them, or bring them back.", p.DeadLearners))
 	}
 	if len(p.Deviating) > 0 {
-		report.Warn(diags, deviating(p.Deviating))
+		report.Warn(diags, text.New("Members run another version than their nodes have",
+			"The image of the machine decides which version runs. %s: set version to what the members run, or correct the image. Other nodes wait.", p.Deviating))
 	}
 }
 
@@ -306,4 +254,50 @@ func renewed(ctx context.Context, n node.Node, present []string, diags *diag.Dia
 	}
 	s.Endpoints = attribute.SetOf(slices.Sorted(slices.Values(present)))
 	return objectOf(ctx, s, diags)
+}
+
+func unknownValues(what string) text.Message {
+	return text.New(what+" is not known at plan",
+		"The plan decides which node is rebuilt next, so %s must be known when Terraform plans. Create what it follows from first, for example:\n\n"+
+			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
+}
+
+// reasonOf says why the nodes that are pending wait, "" if none does. complete is true if
+// the cluster has responded once, noAddress if no address of it is known.
+func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
+	others := strings.Join(p.Others, ", ")
+	switch p.Reason {
+	case membership.NodesNext:
+		if len(p.Pending) == 0 {
+			return ""
+		}
+		return p.Rebuilt + " is rebuilt first"
+	case membership.NodesUnobserved:
+		if noAddress {
+			return "the addresses of the members are not known: set endpoints of the provider, or ETCDCTL_ENDPOINTS"
+		}
+		if complete && others != "" {
+			return "the members of " + others + " have not been seen since their nodes were built"
+		}
+		if !complete {
+			return "the cluster has not responded yet: if its members cannot form it, destroy everything and apply again"
+		}
+		return "the cluster was not observed at the last refresh, or has no quorum"
+	case membership.NodesTooFew:
+		return "the quorum needs each of one or two voting members: grow to three first"
+	case membership.NodesBelowQuorum:
+		return fmt.Sprintf("without it, %d of the voting members would be alive, and the quorum is %d", p.Alive, p.Quorum)
+	case membership.NodesUnhealthy:
+		return "not healthy: " + others
+	case membership.NodesURLsPending:
+		return "not restarted with its new peer URLs yet: " + others
+	case membership.NodesOnTheWay:
+		return "rebuilt and not voting yet: " + others
+	case membership.NodesDeviate:
+		return others + " runs another version than its node has: the image of the machine decides"
+	case membership.NodesVersionUnknown:
+		return "the version is not known of " + others
+	default:
+		return ""
+	}
 }

@@ -143,7 +143,9 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 	now := judge(ctx, c, snap, m.inState(ctx, diags), was, after)
 	now.warn(c, after, diags)
 	if left := now.Unmanaged(was.NodesHealth); len(left) > 0 && c.FirstTime("unmanaged "+snap.ClusterID.String()) {
-		report.Warn(diags, unmanaged(left))
+		report.Warn(diags, text.New("No resource manages some members",
+			"The cluster lists %s, and has no record of an etcd_member or etcd_learner for their nodes. A plan that replaces their machines does not remove them first. "+
+				"If this plan creates or updates these resources, the apply records them. If not, import them:\n\n%s", text.Members(listed(left)), memberBlocks(listed(left))))
 	}
 	m.ClusterID, m.Complete = types.StringValue(snap.ClusterID.String()), types.BoolValue(true)
 	status := texts(m.Status)
@@ -275,6 +277,8 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	defer cancel()
 	snap, err := c.Cluster.Observe(at, id)
 	if err == nil && snap.ClusterID != 0 && (id == 0 || snap.ClusterID == id) && !c.IsDissolved(snap.ClusterID) {
-		report.Error(diags, stillAnswers(snap.ClusterID))
+		report.Error(diags, text.New("The cluster still answers",
+			"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. If the state has them, destroy them too, and plan again:\n\n  terraform destroy\n\n"+
+				"If the state does not have them, nothing in it ends the cluster. To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", snap.ClusterID))
 	}
 }
