@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
@@ -104,8 +105,8 @@ func noLogin(err error) string {
 
 // remedies maps kinds of answers to advice.
 var remedies = map[connection.Kind]string{
-	connection.WrongPassword:    "Check username and password.",
-	connection.AuthRequired:     "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's.",
+	connection.WrongPassword: "Check username and password.",
+	connection.AuthRequired:  "The cluster requires credentials: set username and password, or a client certificate whose common name is a user's.",
 	connection.PermissionDenied: "Membership needs the root role: give it to the user (etcdctl user grant-role NAME root). " +
 		"etcd 3.5.28 to 3.5.31 and 3.6.0 to 3.6.11 also give the status of a member to root only.",
 	connection.NoLogin: "Members run and refuse every login, because a login needs a quorum. Bring back the members that do not answer, then apply again. " +
@@ -132,3 +133,61 @@ const checkMachines = "Check that its machines run and can be reached from here.
 
 // kindRemedy returns the advice for a kind of answer.
 func kindRemedy(k connection.Kind) string { return cmp.Or(remedies[k], checkMachines) }
+
+// These texts name the missing permission and the commands that grant it. The
+// reader replaces NAME and ROLE: the server does not say which user a
+// certificate or token belongs to.
+
+// grantPrefix returns advice for a user without a permission, "read" or
+// "readwrite", on all keys that begin with prefix.
+func grantPrefix(permission, prefix string) string {
+	return sprintf("The user's role needs %s on the prefix %s. ROLE is that role:\n\n  etcdctl role grant-permission ROLE --prefix=true %s %s",
+		permission, prefix, permission, prefix)
+}
+
+// grantRoot is the advice for a user without the root role.
+const grantRoot = "The user needs the role root. etcd has no lesser role for this. NAME is the user:\n\n  etcdctl user grant-role NAME root"
+
+// deniedRoot describes a refusal because the user lacks the root role.
+func deniedRoot(err error) string {
+	said := "The cluster denied it: " + strings.TrimPrefix(sentence(err), cluster.ErrPermission.Error()+": ") + ". Nothing was changed.\n\n"
+	switch kind := connection.KindOf(err); kind {
+	case connection.WrongPassword, connection.AuthRequired:
+		return said + kindRemedy(kind)
+	default:
+		return said + grantRoot
+	}
+}
+
+// Failed returns the error for keys that could not be read or written. doing completes
+// "Cannot ..."; permission is the required permission on the prefix, "read" or "readwrite".
+func Failed(doing, permission, prefix string, err error) Message {
+	summary := "Cannot " + doing
+	var alarm *claim.AlarmError
+	switch {
+	case errors.As(err, &alarm):
+		return New(summary, "The alarm %s is raised, and the cluster takes no new keys."+nothingChanged+" %s", alarm.Kind, own(alarmWayOut(alarm.Kind, "try again")))
+	case errors.Is(err, connection.ErrNoV2):
+		return New(summary, "The cluster %v."+nothingChanged+" Set api = \"v3\", or give the endpoints of servers with the v2 API.", connection.ErrNoV2)
+	case connection.KindOf(err) == connection.PermissionDenied:
+		return New(summary, "The user may not do this (%s)."+nothingChanged+"\n\n%s", own(Answered(err)), own(grantPrefix(permission, prefix+"/")))
+	case len(endpointsOf(err)) > 0:
+		return unreachable(summary, err)
+	default:
+		return New(summary, "etcd answered: %s.", sentence(err))
+	}
+}
+
+// StartOver is the advice if a bootstrap cannot be used again. It follows the
+// condition, such as "If the cluster is gone for good".
+const StartOver = ", destroy everything and start again." + DestroyInstead
+
+// Untaint is the advice for a resource that is replaced because it is tainted.
+// Until a moved block is applied, the CLI uses the former address of the
+// resource, and a diagnostic the new address.
+const Untaint = "If the resource is tainted, keep it. " + afterWith + ", or the one after \"from\" in a moved block that has not been applied yet:\n\n  terraform untaint 'ADDRESS'"
+
+// EndpointsUnknown is the error for a data source that is read too early.
+var EndpointsUnknown = New("The provider's endpoints are not known yet",
+	"The provider of this data source is configured with values that are known after apply only. Add a depends_on with the resource that they come from, "+
+		"so that it is read during apply. If the data source has endpoints, set them instead.")

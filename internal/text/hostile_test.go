@@ -37,17 +37,17 @@ var commandLine = regexp.MustCompile(`(^|\s)::[a-z]|##`)
 
 // composed are texts of facts, errors and other texts.
 var composed = map[string]any{
-	"Advice":             Advice,
-	"ClusterUnreachable": ClusterUnreachable,
-	"Explain":            Explain,
-	"Failed":             Failed,
-	"FailureEvidence":    FailureEvidence,
-	"Maintenance":        Maintenance,
-	"MemberAnswer":       MemberAnswer,
-	"NotRefreshed":       NotRefreshed,
-	"Progress":           Progress,
-	"SnapshotFile":       snapshotFile,
-	"WarningText":        WarningText,
+	"Advice":          Advice,
+	"Cause":           Cause,
+	"Explain":         Explain,
+	"Failed":          Failed,
+	"FailureEvidence": FailureEvidence,
+	"Maintenance":     Maintenance,
+	"MemberAnswer":    MemberAnswer,
+	"NotRefreshed":    NotRefreshed,
+	"Progress":        Progress,
+	"SnapshotFile":    snapshotFile,
+	"WarningText":     WarningText,
 }
 
 // hostileRounds is how often each text is filled, each time with another code and other

@@ -96,21 +96,6 @@ var refusedMaintenance = wordings{
 		next: "Add members first; or, if that is acceptable now, set allow_interruption = true."}},
 }
 
-// bytes formats a size for display.
-func bytes(n int64) string {
-	const step = 1 << 10
-	if n < step {
-		return sprintf("%d B", n)
-	}
-	size := float64(n)
-	for _, unit := range []string{"KiB", "MiB", "GiB"} {
-		if size /= step; size < step {
-			return sprintf("%.1f %s", size, unit)
-		}
-	}
-	return sprintf("%.1f TiB", size/step)
-}
-
 // snapshotFile returns the error for a file that already exists or has no
 // directory. err names the path.
 func snapshotFile(summary string, err error) Message {
@@ -161,3 +146,6 @@ func snapshotNotReplaced(k *reconfigure.BackupKept) string {
 func backup(cluster membership.ClusterID, revision int64) string {
 	return sprintf("revision %d of cluster %s", revision, cluster)
 }
+
+// bytes formats a size for display.
+func bytes(n int64) string { return sprintf("%.2f MiB", float64(n)/(1<<20)) }

@@ -161,11 +161,6 @@ func FailureEvidence(s membership.Snapshot, id membership.MemberID) string {
 	return sprintf("%s The leader, %s, has no connection to it.", MemberAnswer(s, id), Member(s, leader))
 }
 
-// QuorumIsLost returns the warning of a refresh for a cluster without a quorum.
-func QuorumIsLost(d membership.Decision, s membership.Snapshot) Message {
-	return Message{"The cluster has lost its quorum", reason(reconfigure.ActionReplace, "", d, s)}
-}
-
 func isPending(s membership.Snapshot, id membership.MemberID) bool {
 	_, is := s.Pending[id]
 	return is && s.Alive(id)

@@ -4,6 +4,11 @@
 package text
 
 import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
@@ -118,3 +123,161 @@ const destroyFirst = "\n\n  terraform destroy -target='ADDRESS'\n\n" +
 
 // keepPromoted is the way out for a learner that was promoted.
 const keepPromoted = "If promote was changed to false, set it to true again: a promotion cannot be undone."
+
+// Upgrade returns the error or the warning for a step from one version of etcd
+// to another.
+func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s membership.Snapshot) Message {
+	from := "to " + step.To
+	if step.From != "" {
+		from = "from " + step.From + " to " + step.To
+	}
+	c := finding{name: step.Name, s: s, f: membership.Facts{Others: step.Members}}
+	c.more = map[string]any{"from": from, "to": step.To, "between": step.Between, "minor": minorOf(step.To), "back": minorOf(step.Between), "line": minorOf(step.Between),
+		"page": strings.ReplaceAll(minorOf(step.To), ".", "_"), "runs": ""}
+	if len(step.Members) > 0 {
+		c.more["runs"] = s.Answer(step.Members[0]).Version
+	}
+	return c.message(upgrades[code])
+}
+
+var upgrades = map[membership.UpgradeCode]words{
+	membership.UpgradeSkips: {summary: "Cannot change {name} {from}",
+		cause: "{Others} {runs|run} etcd {runs}. A member may be one minor version ahead of the others at most. One that is further ahead does not start in their cluster.",
+		next:  "Set version to a release of {between} first, apply until every member runs it, and then go on."},
+	membership.UpgradeSkipsBack: {summary: "Cannot change {name} {from}",
+		cause: "Every other member is more than one minor version ahead of that, and etcd goes back by one at a time (as of 3.6).",
+		next:  "To return to an older release, restore a snapshot that it made into a new cluster."},
+	membership.UpgradeBack: {summary: "Cannot change {name} {from}",
+		cause: "Every other member is one minor version ahead of that, and a new member that is older does not start in their cluster.",
+		next: "etcd goes back in place only (3.6 and later): etcdctl downgrade enable {minor}, " +
+			"then restart one member after the other with the older etcd and the data that it has."},
+	membership.UpgradeDuringDowngrade: {summary: "Cannot rebuild {name} now",
+		cause: "The cluster is being downgraded to {back}, as {others} {says|say}, and no new member starts in it until every member is downgraded.",
+		next:  "Restart the members that are left with the older etcd, or cancel the downgrade (etcdctl downgrade cancel). Then apply again."},
+	membership.UpgradeFromTooOld: {summary: "Cannot change {name} {from}",
+		cause: "{Others} {runs|run} etcd {runs}, and etcd goes to {minor} from {between} or later only: an older member may not start, or may not work beside one of {minor} " +
+			"(https://etcd.io/docs/v{minor}/upgrades/upgrade_{page}/).",
+		next: "Set version to the latest release of {line} first, apply until every member runs it, and then go on."},
+	membership.UpgradeFromOlder: {summary: "Upgrade from an older release",
+		cause: "{Others} {runs|run} etcd {runs}. etcd asks for {between} or later before {minor} (https://etcd.io/docs/v{minor}/upgrades/upgrade_{page}/). " + leavesV2,
+		next:  "Set version to the latest release of {line} first, or go on if no member ever ran with ETCD_ENABLE_V2."},
+	membership.UpgradeLeavesV2: {summary: "The v2 API ends before {minor}", cause: leavesV2,
+		next: "If a member ever ran with ETCD_ENABLE_V2 or --enable-v2, follow https://etcd.io/docs/v{minor}/upgrades/upgrade_{page}/ before you apply."},
+}
+
+const leavesV2 = "A member that has data of the v2 API does not start as {minor}: etcdutl check v2store tells whether a data directory has such data."
+
+// minorOf returns the version without the patch number, as etcdctl expects it.
+func minorOf(version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// The texts about a cluster that is to be given up.
+
+// giveUp is why a plan gives up a cluster, in words: the subject of a sentence, how the
+// plan leaves it, and the line that states which members are gone.
+type giveUp struct{ subject, keep, otherwise, statement string }
+
+// NotGivenUp returns the error for a plan of etcd_cluster, or its apply, that would give
+// up a cluster.
+func NotGivenUp(err error, action membership.RestoreAction) Message {
+	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
+	if !ok {
+		return New("Cannot give up the cluster", "%v."+nothingChanged, err)
+	}
+	why, ok := giveUps[action]
+	if !ok {
+		why = giveUps[membership.RestoreNow]
+	}
+	c := kept(n)
+	c.held = true
+	maps.Copy(c.more, map[string]any{"gives": why.subject, "keep": why.keep, "otherwise": why.otherwise, "statement": own(c.fill(why.statement))})
+	return c.text(notGivenUp)
+}
+
+// kept is what was found of a cluster that is not given up.
+func kept(n *reconfigure.NotGivenUp) finding {
+	s, d := n.Evidence.Snapshot, n.Decision
+	if !slices.Contains([]membership.Code{membership.HasQuorum, membership.Contradicted, membership.MayServe}, d.Code) {
+		d.Code = membership.NotStated
+	}
+	return finding{d: d, f: d.Facts, s: s, more: map[string]any{
+		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": own(heard(n.Evidence)),
+		"stated": own(strings.Join(stating(n), ",")), "quoted": own(quoted(stating(n))),
+	}}
+}
+
+// A restore that an earlier apply has begun is on the way until the restored cluster
+// answers. Until then it can be withdrawn, which gives up the restored cluster.
+var giveUps = map[membership.RestoreAction]giveUp{
+	membership.RestoreNow: {subject: replaces, statement: inRestore, otherwise: " Otherwise remove replaces_cluster from restore."},
+	membership.RestoreOnTheWay: {subject: replaces, statement: inRestore,
+		keep: "To withdraw the restore, set restore to what it was before, or remove it, and run terraform apply. "},
+	membership.RestoreWithdrawn: {subject: "The withdrawal of the restore", keep: "To keep the restored cluster, put restore back into the configuration. ",
+		statement: "state it for this Terraform run only, and again for the apply of a saved plan. Leave out a member that may come back:\n\n" +
+			"  ETCD_CLUSTER_LOST={lost}:{stated} terraform apply"},
+}
+
+const (
+	replaces   = "restore.replaces_cluster"
+	inRestore  = "add this line to restore. Leave out a member that may come back:\n\n  gone = [{quoted}]"
+	allTheSame = "{keep}If you want to give up the cluster all the same, stop etcd on "
+)
+
+var notGivenUp = wordings{
+	membership.HasQuorum: {{summary: "The cluster has not lost its quorum",
+		cause: "{gives} gives up cluster {cluster}, but the cluster answers, with {members}. It may have its quorum, and writes that it acknowledged would be lost.",
+		next:  "\n\n" + allTheSame + "its machines, then plan again.{otherwise}{heard}"}},
+	membership.Contradicted: {{summary: "A member that is stated gone answers",
+		cause: "{names} {is|are} stated to be gone for good, and a server answers that may be {it|them}. So cluster {lost} may serve, or come back.",
+		next:  "\n\nRemove {it|them} from gone of restore and from ETCD_CLUSTER_LOST. " + allTheSame + "that machine for good, then plan again.{otherwise}{heard}"}},
+	membership.MayServe: {{summary: "The cluster may serve",
+		cause: "{gives} gives up cluster {lost}, but a server answers at an address of the cluster. It may be a member with a quorum, and writes that it acknowledged would be lost.",
+		next: "\n\nIf the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list. " +
+			"If it does not, remove its address from endpoints and address_map. Then plan again. " + allTheSame + "its machine, then plan again.{otherwise}{heard}"}},
+	membership.NotStated: {{summary: "State which members are gone",
+		cause: "{gives} gives up cluster {lost}. Nothing proves that its quorum is lost: a member that does not answer may serve where it is not reached from here, or its power may return.",
+		next:  "\n\nLook at the machines. If these are destroyed or never start again, {statement}{heard}"}},
+}
+
+// lastResorts are the wordings for a removal that no cluster can decide any more.
+var lastResorts = wordings{
+	membership.HasQuorum: {{cause: "Asked again, the cluster answers and may have its quorum: apply again."}},
+	membership.MayServe: {{cause: "A server answers at an address of the cluster. It may be a member with a quorum, so no member is forgotten.",
+		next: "If the server does not belong to cluster {lost}, remove its address from endpoints and address_map. If it does, and you want to give up the cluster, stop etcd on its machine."}},
+	membership.Contradicted: {{cause: "ETCD_CLUSTER_LOST states that {names} {is|are} gone for good, and a server answers that may be {it|them}. So no member is forgotten.", next: "Unset it."}},
+	membership.NotStated: {{cause: "Nothing proves that the quorum of cluster {lost} is lost: a member that does not answer may serve where it is not reached from here.",
+		next: "If these members are gone for good, state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n" +
+			"  ETCD_CLUSTER_LOST={lost}:{stated} terraform destroy -refresh=false"}},
+}
+
+// lastResort is the advice if no cluster can decide about a removal any more, and
+// what each address answered. It is "" if err is not about a removal.
+func lastResort(err error) string {
+	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
+	if !ok {
+		return ""
+	}
+	return "\n\n" + kept(n).text(lastResorts).Detail + heard(n.Evidence)
+}
+
+// stating returns the voters to state as gone: those that are stated, and those of
+// which nothing is known.
+func stating(n *reconfigure.NotGivenUp) []string {
+	out := cleaned(slices.Concat(n.Request.Gone, n.Decision.Facts.Names))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// heard lists what each known address of a cluster answered.
+func heard(e membership.Evidence) string {
+	if len(e.Heard) == 0 {
+		return "\n\nNo address of the cluster is known, so nothing was asked."
+	}
+	lines := make([]string, len(e.Heard))
+	for i, h := range e.Heard {
+		lines[i] = Clean(h.Endpoint) + ": " + cut(Clean(h.Detail), longestError)
+	}
+	return "\n\nThe addresses answered:\n  - " + strings.Join(lines, "\n  - ")
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -95,6 +96,26 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostic
 		return
 	}
 	report.Warn(diags, text.NotTrusted(unnamed, plain))
+}
+
+// Refresh returns the [Cluster.View] of a refresh. seen is false if the cluster cannot be
+// read, or is not the one that the state has, 0 if it is not known. One resource warns about
+// that, and about a silent cluster only if it has answered before.
+func (c *Cluster) Refresh(ctx context.Context, has membership.ClusterID, answered bool, diags *diag.Diagnostics) (snap membership.Snapshot, seen bool) {
+	snap, err := c.View(ctx, has)
+	switch {
+	case err != nil:
+		if answered && c.FirstTime("unreachable") {
+			report.Warn(diags, text.NotRefreshed(err))
+		}
+	case has != 0 && snap.ClusterID != has:
+		if c.FirstTime("other cluster than " + has.String()) {
+			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(has, snap)))
+		}
+	default:
+		return snap, true
+	}
+	return snap, false
 }
 
 // At is [Backend.Cluster] for the endpoints that a resource gives, if it gives any. It

@@ -114,27 +114,19 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, was health, diags *diag.Diagnostics) health {
 	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
 	unseen := health{Silent: was.Silent, Other: was.Other}
-	snap, err := c.View(ctx, id)
-	switch {
-	case err != nil:
-		if m.Complete.ValueBool() && c.FirstTime("unreachable") {
-			report.Warn(diags, text.NotRefreshed(err))
-		}
-		return unseen
-	case id != 0 && snap.ClusterID != id:
-		if c.FirstTime("other cluster") {
-			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(id, snap)))
-		}
+	snap, seen := c.Refresh(ctx, id, m.Complete.ValueBool(), diags)
+	if !seen {
 		return unseen
 	}
 	if d := snap.Gate(0); d.Code == membership.QuorumLost {
 		if c.FirstTime("quorum lost") {
-			report.Warn(diags, text.QuorumIsLost(d, snap))
+			report.Warn(diags, text.Message{Summary: "The cluster has lost its quorum", Detail: text.Advice(membership.Warning{Code: d.Code, Facts: d.Facts}, snap)})
 		}
 		return unseen // no list can be confirmed, and to wait for one takes long
 	}
 	// What leads to a rebuild needs a list that a majority confirms.
 	if snap.Gate(0).Verdict != membership.Go {
+		var err error
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
 			return unseen
 		}
@@ -244,7 +236,10 @@ func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership
 	for _, owner := range append(slices.Clone(n.Replaces), n.ID) {
 		out, err := c.CleanUp(ctx, reconfigure.CleanUpRequest{Owner: owner, Name: n.Name, PeerURLs: n.PeerURLs})
 		if err != nil {
-			report.Warn(diags, text.BackstopSkipped(n.Name, err))
+			report.Warn(diags, text.New("Could not check what was added for "+n.Name,
+				"The node was removed, and the cluster did not answer or has no quorum. Nothing was changed in the cluster. "+
+					"If the cluster still exists, find the ID of %s in its member list, and remove that member if it is there:\n\n"+
+					"  etcdctl member list\n  etcdctl member remove ID%s", n.Name, text.Cause(err)))
 			return
 		}
 		report.Done(diags, reconfigure.ActionRemove, n.Name, out.Warnings, out.Snapshot, out.Waited)

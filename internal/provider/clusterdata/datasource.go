@@ -51,7 +51,8 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 	case ctx.Err() != nil:
 		resp.Diagnostics.AddError("Interrupted", ctx.Err().Error())
 	case cluster.Hopeless(err):
-		report.Error(&resp.Diagnostics, text.LookRefused(err))
+		report.Error(&resp.Diagnostics, text.New("Cannot read the cluster",
+			"The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", text.Answers(err)))
 	case err != nil:
 		m = fromError(err)
 	default:

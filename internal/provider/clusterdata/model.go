@@ -61,7 +61,7 @@ type alarmModel struct {
 // fromError returns what is known if no member returned a member list: only the
 // responses of the endpoints. No list is nil, because it would be null.
 func fromError(err error) model {
-	return model{VoterEndpoints: []string{}, Members: []memberModel{}, Alarms: []alarmModel{}, Advice: []string{text.ClusterUnreachable(err)}}
+	return model{VoterEndpoints: []string{}, Members: []memberModel{}, Alarms: []alarmModel{}, Advice: []string{"The cluster could not be read: " + text.Answered(err) + "."}}
 }
 
 // fromLook returns the attributes of an observation.

@@ -96,29 +96,22 @@ func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, 
 // refresh updates the model. present is false if a confirmed list does not have the
 // member. Whatever else happens, the state stays as it is.
 func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (present bool) {
+	name := m.Name.ValueString()
 	id, at, err := m.ids()
 	switch {
 	case r.Backend.Unknown:
 		return true
 	case err != nil:
-		report.Warn(diags, text.BadID(m.Name.ValueString(), err))
+		report.Warn(diags, text.BadID(name, err))
 		return true
 	}
 	c, err := r.reach(ctx, *m, diags)
-	var snap membership.Snapshot
-	if err == nil {
-		snap, err = c.View(ctx, at)
-	}
-	switch {
-	case err != nil:
-		if c == nil || c.FirstTime("unreachable") {
-			report.Warn(diags, text.NotRefreshed(err))
-		}
+	if err != nil {
+		report.Warn(diags, text.NotRefreshed(err))
 		return true
-	case snap.ClusterID != at:
-		if c.FirstTime("other cluster than " + at.String()) {
-			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(at, snap)))
-		}
+	}
+	snap, seen := c.Refresh(ctx, at, true, diags)
+	if !seen {
 		return true
 	}
 	c.WarnUntrusted(snap, diags)
@@ -130,8 +123,9 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 	listed, ok := snap.Member(id)
 	if !ok && snap.Linearizable {
 		// The list of one member suffices for display only.
-		if snap, err = c.Confirmed(ctx, at, reconfigure.ActionRead, m.Name.ValueString()); err != nil {
-			report.Warn(diags, text.GoneUnconfirmed(m.Name.ValueString(), err))
+		if snap, err = c.Confirmed(ctx, at, reconfigure.ActionRead, name); err != nil {
+			report.Warn(diags, text.New("Cannot confirm that member "+name+" is gone",
+				"The member list of one member does not have it, and nothing was dropped from the state on the word of one.%s", text.Cause(err)))
 			return true
 		}
 		if listed, ok = snap.Member(id); !ok {
@@ -143,10 +137,10 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 		return true
 	case m.Name.IsNull() && listed.Name != "":
 		m.Name = types.StringValue(listed.Name) // imported before it had a name
-	case listed.Name != "" && listed.Name != m.Name.ValueString():
-		report.Warn(diags, text.New("Member "+m.Name.ValueString()+" bears another name",
+	case listed.Name != "" && listed.Name != name:
+		report.Warn(diags, text.New("Member "+name+" bears another name",
 			"The process of member %s now calls itself %s (ETCD_NAME); the state says %s. The member is the same, because its ID is. Start the process with its former name again; "+
-				"or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.", listed.ID, listed.Name, m.Name.ValueString()))
+				"or, to keep the new one, remove the member from the state (terraform state rm) and import it by its ID.", listed.ID, listed.Name, name))
 	}
 	m.fromMember(listed, snap.Answer(id))
 	return true
@@ -194,7 +188,9 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		report.Warn(diags, text.New("Member "+name+" was the last voter",
 			"%s (%s) is the only voter left, so no other member can lead, and etcd cannot remove it. It was removed from the state only; the cluster ends with its machine.", name, id))
 	case left.Forgotten != nil:
-		report.Warn(diags, text.MemberForgotten(name, id, left.Forgotten))
+		report.Warn(diags, text.New("Member "+name+" was forgotten, not removed",
+			"%s (%s) was removed from the state only, because its cluster is lost: ETCD_CLUSTER_LOST states which members are gone. The cluster could not decide, and nothing was changed in it. "+
+				"If the cluster comes back, the member is still in its list.%s", name, id, text.Cause(left.Forgotten)))
 	}
 }
 

@@ -68,7 +68,7 @@ func TestUserData(t *testing.T) {
 		"unknown options":                   {node: member, options: types.DynamicUnknown(), unknown: true},
 		"an unknown option":                 {node: member, options: map[string]any{"etcd": types.DynamicUnknown()}, unknown: true},
 		"a wrong key, while all is unknown": {node: unknownNode, options: map[string]any{"etcd": types.DynamicUnknown(), "datadir": unknownString}, fails: "Option datadir does not exist. Allowed: etcd, tls, peer_tls, data_dir, data_disk, environment, extra", of: 1},
-		"no object":                         {node: member, options: "3.6.16", fails: "Option options is invalid. Expected an object", of: 1},
+		"no object":                         {node: member, options: "3.6.16", fails: "Option options must be an object", of: 1},
 		"a line break in a variable":        {node: member, options: map[string]any{"etcd": image, "environment": map[string]any{"ETCD_A": "x\ny"}}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 1},
 		"a line break in the node":          {node: nodeWith(map[string]attr.Value{"ETCD_A": str("x\ny")}, str(""), 1), options: map[string]any{"etcd": image}, fails: "The value of ETCD_A holds the character U+000A. User data must not hold control characters and line breaks, because they can end a value there. Remove the character from the argument that sets ETCD_A", of: 0},
 		"a later format":                    {node: nodeWith(nil, str(""), userdata.Format+1), options: map[string]any{"etcd": image}, fails: "format of the node is 2, and this version of the provider does not know it. A later version has built the node. Use that version or a later one", of: 0},
@@ -79,7 +79,7 @@ func TestUserData(t *testing.T) {
 		"certificates for nothing": {
 			node:    nodeWith(map[string]attr.Value{"ETCD_LISTEN_CLIENT_URLS": str("http://10.0.0.1:2379")}, str(""), 1),
 			options: map[string]any{"etcd": image, "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}},
-			fails:   `Option tls is invalid. The member listens on http:// URLs only, which no certificate protects. Remove the option, or give the member https:// URLs in members of the etcd_cluster`, of: 1,
+			fails:   `Option tls has no use: the member listens on http:// URLs only. Remove the option, or give the member https:// URLs in members of the etcd_cluster`, of: 1,
 		},
 	} {
 		for _, f := range []userData{cloudConfig, ignition} {

@@ -5,6 +5,8 @@
 package report
 
 import (
+	"time"
+
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
@@ -35,7 +37,8 @@ func Done(to *diag.Diagnostics, action reconfigure.Action, name string, warnings
 		Warn(to, text.WarningText(action, name, w, snap))
 	}
 	if waited != nil {
-		Warn(to, text.LockWaited(name, *waited))
+		Warn(to, text.New("Waited for another run before changing member "+name,
+			"For %s the lock on membership changes was held by %s. Members change one at a time.", waited.For.Round(time.Second), waited.Holder))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
 // Advice returns the text of a warning about a cluster that is only observed. s
@@ -53,17 +54,6 @@ func reference(s membership.Snapshot, id membership.MemberID) string {
 		return m.Name
 	}
 	return id.String()
-}
-
-// ClusterUnreachable returns the advice if no endpoint gave a member list.
-func ClusterUnreachable(err error) string {
-	return "The cluster could not be read: " + Answered(err) + "."
-}
-
-// LookRefused returns the error for a cluster that refuses the provider's credentials
-// or certificate, or offers a certificate that the provider does not trust.
-func LookRefused(err error) Message {
-	return New("Cannot read the cluster", "The endpoints that respond refuse the credentials of the provider, or have a certificate that it does not trust.%s", Answers(err))
 }
 
 // versions lists which members run which version, as in "3.5.35 (a), 3.6.16 (b and c)".
@@ -123,4 +113,55 @@ func (c finding) disarm() string {
 	default:
 		return alarmWayOut(c.f.Detail, last)
 	}
+}
+
+// WarningText returns the warning about a change that continues. action, name
+// and s are as in [refused].
+func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Message {
+	return finding{action: action, name: orOwn(name, s, w.Facts.Subject), d: membership.Decision{Code: w.Code}, f: w.Facts, s: s, again: ", then apply again"}.text(warnings)
+}
+
+const ifItFails = "If {name} failed as a voter, {alive} of {voters} voters would be alive; quorum would be {quorum}."
+
+func (c finding) doing() string {
+	doing := map[reconfigure.Action]string{
+		reconfigure.ActionAdd: "Adding", reconfigure.ActionPromote: "Promoting", reconfigure.ActionRemove: "Removing", reconfigure.ActionReplace: "Replacing",
+	}[c.action]
+	return cmp.Or(doing, "Changing") + " member " + c.name
+}
+
+var warnings = wordings{
+	membership.MemberDown: {{summary: "{doing} while {shorts} {is|are} down",
+		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "Bring {it|them} back or remove {it|them} soon."}},
+	membership.MemberUnstarted: {{summary: "{doing} while {shorts} {has|have} not started",
+		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "Start {it|them} or remove {it|them} soon."}},
+	membership.URLsPending: {{summary: "{doing} while peer URLs of {shorts} are pending",
+		cause: "{answers} The change is safe without {it|them}. " + ifItFails, next: "{remedy}."}},
+	membership.NotProbed: {{summary: "{doing} without an answer of {shorts}",
+		cause: "{answers} The change is safe even if {it is|they are} down. " + ifItFails, next: "{way}"}},
+	membership.ToleranceZero: {
+		{when: finding.isRemoval, summary: "{doing} leaves no tolerance",
+			cause: "Without {subject} {alive} of {voters} voters are alive; quorum is {quorum}: no further voter may fail. {answers}"},
+		{summary: "{doing} leaves no tolerance", cause: ifItFails + " If it does, no further voter may fail. {answers}"},
+	},
+	membership.KnownBadRelease: {{summary: "{doing} on a release with a known bug",
+		cause: refusals[membership.KnownBadRelease][0].cause, next: refusals[membership.KnownBadRelease][0].next}},
+	membership.AlarmRaised: {{summary: "{doing} under the alarm {detail}",
+		cause: noWrites + "so this change is not guarded against other Terraform runs at the same time.", next: "{disarm}"}},
+	membership.Unmanaged: {{summary: "Member {name} is no longer managed",
+		cause: "The node of {name} was removed, and its member {subject} is still a voting member: {vote}. A voter that lives is never removed with its node, so it stays in the cluster.",
+		next: "To manage it again, import it; ADDRESS is the address of an etcd_member for it:\n\n" +
+			"  terraform import 'ADDRESS' {id}\n\nTo remove it from the cluster instead, run:\n\n  etcdctl member remove {id}"}},
+	membership.RecordDisagrees: {{summary: "The record of member {name} is wrong",
+		cause: "The ownership record of this node names {subject}. Record, node and member list do not agree on its owner, its name or its peer URLs. " +
+			"No member was removed, and the record was deleted.",
+		next: "If that member was added for {name}, remove it:\n\n  etcdctl member remove {id}"}},
+}
+
+// vote says why a voter is not known to be dead.
+func vote(s membership.Snapshot, id membership.MemberID) string {
+	if s.Alive(id) {
+		return "it answers at " + s.Answer(id).Endpoint
+	}
+	return "it is not known to be dead, because the leader may still have a connection to it"
 }

@@ -1,0 +1,192 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package text
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
+)
+
+// PeerURL returns the error for an invalid peer URL.
+func PeerURL(err *membership.URLError) Message {
+	return Message{"Invalid peer URL", peerURLDetail(err)}
+}
+
+// URLIn returns the error for an invalid URL in an argument. at is the argument
+// or its element.
+func URLIn(at string, err *membership.URLError) Message {
+	argument, _, _ := strings.Cut(at, "[")
+	return New("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
+}
+
+// urlProblems are formats that describe what is wrong with a URL, their only argument.
+var urlProblems = map[membership.URLProblem]string{
+	membership.URLEmpty:      "The URL is empty." + wantURL,
+	membership.URLNoScheme:   "%s has no scheme." + wantURL,
+	membership.URLScheme:     "%s is neither http nor https." + wantURL,
+	membership.URLUserinfo:   "%s holds a user name or password. Leave it out.",
+	membership.URLNoHost:     "%s has no host." + wantURL,
+	membership.URLHost:       "%s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
+	membership.URLWildcard:   "%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
+	membership.URLNoPort:     "%s has no port, and etcd assumes none." + wantURL,
+	membership.URLPort:       "%s has a port outside of 1 to 65535." + wantURL,
+	membership.URLPath:       "%s has a path; etcd accepts none here." + wantURL,
+	membership.URLQuery:      "%s has a query or a fragment; etcd accepts none here." + wantURL,
+	membership.URLUnreadable: "%q cannot be read as a URL." + wantURL,
+}
+
+const wantURL = " Expected a scheme, a host and a port, such as https://10.0.0.1:2380."
+
+func peerURLDetail(err *membership.URLError) string {
+	return filled(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
+}
+
+// MemberName returns the error for an invalid member name.
+func MemberName(err *membership.NameError) Message {
+	return Message{"Invalid member name", memberNameDetail(err)}
+}
+
+// nameProblems are formats of a name and its length.
+var nameProblems = map[membership.NameProblem]string{
+	membership.NameEmpty:     "The member name is empty. A member needs a name that no other member of its cluster bears.",
+	membership.NameSeparator: "The member name %[1]q contains '=' or ',', which separate the entries of an initial cluster. Choose another name.",
+	membership.NameLong:      "The member name has %[2]d bytes; at most 253 are taken. Choose a shorter name.",
+	membership.NameAlphabet: "The member name %[1]q contains a character other than letters (a to z, A to Z), digits and . _ : @ %% + ~ -. " +
+		"The join script and the data directory take no other. Choose another name.",
+	membership.NameCharacter: "The member name %[1]q contains white space or a character that cannot be printed. Choose another name.",
+}
+
+func memberNameDetail(err *membership.NameError) string {
+	return filled(cmp.Or(nameProblems[err.Problem], nameProblems[membership.NameCharacter]), err.Name, len(err.Name))
+}
+
+// InitialCluster returns the error for an error of [membership.ParseInitialCluster].
+func InitialCluster(err *membership.EntryError) Message {
+	detail := "Expected name=url, such as infra1=https://10.0.0.1:2380."
+	var badURL *membership.URLError
+	var badName *membership.NameError
+	switch {
+	case errors.Is(err, membership.ErrNoEntries):
+		return New("Invalid initial cluster", "The initial cluster is empty. Expected name=url entries with commas between them.")
+	case errors.Is(err, membership.ErrDuplicateURL):
+		detail = "Its peer URL is in the list twice; each belongs to one member."
+	case errors.As(err, &badURL):
+		if shown, ok := membership.Shown(err.Entry); !ok || shown != err.Entry { // what is hidden may be in the URL
+			badURL = &membership.URLError{URL: "The URL", Problem: badURL.Problem}
+		}
+		detail = peerURLDetail(badURL)
+	case errors.As(err, &badName):
+		detail = memberNameDetail(badName)
+	}
+	return New("Invalid initial cluster", "Entry %q: %s", err.Entry, own(detail))
+}
+
+// In the functions below, source is the origin of a value: an argument of the
+// provider block, such as endpoints[0], or an environment variable.
+
+// InvalidEndpoint returns the error for an invalid client URL.
+func InvalidEndpoint(source string, err *connection.EndpointError) Message {
+	return New("Invalid endpoint", "%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
+}
+
+// tlsProblems are formats of the source of a value, the original error, and the date on
+// which a certificate becomes valid or expires.
+var tlsProblems = map[connection.TLSProblem]Message{
+	connection.CertWithoutKey: {"Client certificate without its key", "%[1]s is set, and its private key is not. Set key as well, next to the certificate."},
+	connection.KeyWithoutCert: {"Private key without its certificate", "%[1]s is set, and the client certificate is not. Set cert as well, next to the key."},
+	connection.Unreadable: {"Cannot read TLS file", "%[1]s: %[2]v. Expected the path of a file that exists at plan, or PEM text, which begins with -----BEGIN. " +
+		"For a certificate that is created in the same apply, give its PEM text."},
+	connection.NoPEM:           {"Invalid TLS material", "%[1]s holds no usable PEM block. Expected text that begins with -----BEGIN and, for key, is a private key, otherwise a certificate."},
+	connection.EncryptedKey:    {"Encrypted private key", "%[1]s is protected by a pass phrase, which the provider cannot ask for. Decrypt it (openssl pkey -in FILE -out FILE)."},
+	connection.KeyMismatch:     {"Private key of another certificate", "%[1]s is not the key of the client certificate. Give the certificate and the key that were made together."},
+	connection.CertExpired:     {"Client certificate expired", "%[1]s expired on %[3]s; no server accepts it. Issue a new one."},
+	connection.CertNotYetValid: {"Client certificate not valid yet", "%[1]s becomes valid on %[3]s. Check the clock of this machine and the certificate's dates."},
+}
+
+// TLSMaterial returns the error for an invalid CA, client certificate or key.
+// source is the origin of err.Argument.
+func TLSMaterial(source string, err *connection.TLSError) Message {
+	if path, ok := membership.Shown(err.Path); ok && path != "" {
+		source = sprintf("%s (%s)", source, path)
+	}
+	t, ok := tlsProblems[err.Problem]
+	if !ok {
+		t = tlsProblems[connection.NoPEM]
+	}
+	return Message{t.Summary, filled(t.Detail, source, err.Err, err.When.UTC().Format(time.RFC1123))}
+}
+
+// NoEndpoints is the error if no endpoints are configured. There is no default:
+// a plaintext localhost:2379 could be another cluster.
+var NoEndpoints = New("No etcd endpoints",
+	"Neither the provider block nor this block says where the cluster is. Set endpoints in the provider block, such as [\"https://10.0.1.10:2379\"], "+
+		"or the environment variable ETCDCTL_ENDPOINTS.")
+
+// InvalidDuration returns the error for a text that is not a positive duration.
+func InvalidDuration(source, value string) Message {
+	return New("Invalid duration", "%s is %q, which is not a duration of more than zero. Expected a number with a unit, such as 500ms, 90s, 5m or 1h30m.", source, value)
+}
+
+// NotTrusted returns the warning about members that are not asked, because only the
+// members name these URLs, which must not receive the credentials.
+func NotTrusted(unnamed, plain []string) Message {
+	detail := "The provider does not ask members at the addresses below. If a member has no other address, a change that needs its answer is refused."
+	if len(unnamed) > 0 {
+		detail += "\n\nOnly the members themselves name these URLs. The provider sends credentials to what its configuration names. " +
+			"If the URLs belong to the cluster, add them to endpoints, in the provider block or where a resource has its own:\n\n" +
+			"  endpoints = [..., " + quoted(unnamed) + "]"
+	}
+	if len(plain) > 0 {
+		detail += sprintf("\n\nThese URLs are http, and the endpoints are https: %s. Start the members with https URLs (ETCD_ADVERTISE_CLIENT_URLS).", plain)
+	}
+	return Message{"Some addresses of members are not asked", detail}
+}
+
+// PasswordInTheClear returns the warning for sending the password without TLS.
+func PasswordInTheClear(plain []string) Message {
+	return New("The password is sent in clear text",
+		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
+			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.", plain)
+}
+
+// UserDataOption returns the error for an invalid option of cloud_config or
+// ignition. It omits what may be secret.
+func UserDataOption(e *userdata.OptionError) Message {
+	value, allowed := "", ""
+	if e.Value != "" {
+		value = sprintf(" The value is %q.", e.Value)
+	}
+	if len(e.Allowed) > 0 {
+		allowed = sprintf(" Allowed: %s.", e.Allowed)
+	}
+	return New("Invalid user data option", "Option %s %s.%s%s", e.Path, own(optionProblems[e.Problem]), own(value), own(allowed))
+}
+
+// optionProblems complete the sentence "Option tls.key ...".
+var optionProblems = map[userdata.Problem]string{
+	userdata.UnknownOption:    "does not exist",
+	userdata.MissingOption:    "is missing",
+	userdata.NotObject:        "must be an object",
+	userdata.NotText:          "must be a string",
+	userdata.NotHTTPS:         "must be an https:// URL without a user name",
+	userdata.NotSHA256:        "must be a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release",
+	userdata.NotPath:          "must be an absolute path of letters, digits and the characters _ . / : + @ -",
+	userdata.NotPEM:           "must be the text of a PEM file with certificates, or with one unencrypted private key, or an absolute path on the machine",
+	userdata.NotPair:          "does not fit: the private key is not the key of the certificate",
+	userdata.NeededForHTTPS:   "is missing. The member listens on https:// URLs, which need a certificate. Add the option, or give the member http:// URLs in members of the etcd_cluster",
+	userdata.UnusedForHTTP:    "has no use: the member listens on http:// URLs only. Remove the option, or give the member https:// URLs in members of the etcd_cluster",
+	userdata.NotFilesystem:    "must be a file system that the image can make",
+	userdata.NoVersion:        "is missing. The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster",
+	userdata.NotVersion:       "is missing, and version of the node is not that of an official release. Expected three numbers, such as 3.6.16",
+	userdata.EitherOr:         "must have one of the two ways to get etcd, not both",
+	userdata.NotVariable:      "must have variable names that begin with ETCD_",
+	userdata.ReservedVariable: "is not allowed: the node or another option sets this variable. Remove it from environment",
+	userdata.Taken:            "is a key that the user data has already, and not a list that can be appended to",
+}
