@@ -128,12 +128,5 @@ func Timeouts(ctx context.Context, o timeouts.Opts) schema.Attribute {
 // DurationText returns a duration in the form of the configuration: "10m", not
 // "10m0s".
 func DurationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }

@@ -9,59 +9,12 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
-
-// namedKey is the key of the URLs that a resource's configuration gives for its
-// member. The state also holds the URLs that the member advertises, and a
-// refresh or a destroy does not get the configuration.
-const namedKey = "named"
-
-// attributes is a configuration, a plan or a state.
-type attributes interface {
-	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
-}
-
-// Naming returns ctx for the member whose URLs a configuration or plan gives in
-// the named arguments; see [connection.Naming].
-func Naming(ctx context.Context, from attributes, arguments ...string) context.Context {
-	return connection.Naming(ctx, urlsOf(ctx, from, arguments)...)
-}
-
-func urlsOf(ctx context.Context, from attributes, arguments []string) (urls []string) {
-	for _, name := range arguments {
-		var set types.Set
-		if from.GetAttribute(ctx, path.Root(name), &set).HasError() {
-			continue // reported when the whole is read
-		}
-		urls = append(urls, attribute.Texts(set)...)
-	}
-	slices.Sort(urls)
-	return urls
-}
-
-// KeepNamed stores the URLs of an applied plan for [Named], and client URLs
-// that the provider's arguments name now: a plan that removes a member often removes
-// it from endpoints too. See [connection.Settings.NamedOf].
-func KeepNamed(ctx context.Context, to private.Writer, from attributes, diags *diag.Diagnostics, client []string, arguments ...string) {
-	private.Keep(ctx, to, namedKey, append(urlsOf(ctx, from, arguments), client...), diags)
-}
-
-// Named is [Naming] with the URLs that [KeepNamed] stored. There are none for a
-// resource that was imported and has not been changed since.
-func Named(ctx context.Context, from private.Reader) context.Context {
-	var unread diag.Diagnostics // on an error, no URL is named
-	return connection.Naming(ctx, private.Kept[[]string](ctx, from, namedKey, &unread)...)
-}
 
 // FindMember returns the member that an argument gives by name or ID, 0 if the
 // argument is empty. doing completes "Cannot ...".

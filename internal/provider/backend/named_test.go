@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -71,48 +69,6 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 				t.Errorf("%d looks, want one for each trust", n)
 			}
 		})
-	}
-}
-
-// keptState is the private state.
-type keptState map[string][]byte
-
-func (p keptState) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
-	return p[key], nil
-}
-
-func (p keptState) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
-	p[key] = value
-	return nil
-}
-
-// written is a plan.
-type written map[string][]string
-
-func (w written) GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics {
-	set, diags := types.SetValueFrom(ctx, types.StringType, w[at.String()])
-	*target.(*types.Set) = set
-	return diags
-}
-
-// A refresh and a destroy trust the configured hosts, whatever the state has
-// adopted from the cluster since.
-func TestNamedIsWhatWasConfigured(t *testing.T) {
-	plan := written{"peer_urls": {"https://b:2380"}, "client_urls": {"https://c:2379"}}
-	s := trusting(t).settings
-	kept := keptState{}
-	var diags diag.Diagnostics
-	if KeepNamed(t.Context(), kept, plan, &diags, s.NamedOf([]string{"https://a:2379", "http://d:2379"}), "peer_urls"); diags.HasError() {
-		t.Fatal(diags)
-	}
-	if got := s.Trust(Named(t.Context(), kept)); got != "b" {
-		t.Errorf("kept: got %q", got)
-	}
-	if got := s.Trust(Naming(t.Context(), plan, "peer_urls", "client_urls")); got != "b c" {
-		t.Errorf("planned: got %q", got)
-	}
-	if got := s.Trust(Named(t.Context(), keptState{})); got != "" {
-		t.Errorf("imported: got %q", got)
 	}
 }
 

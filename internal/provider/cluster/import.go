@@ -37,37 +37,32 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		wanted = it.ClusterID.ValueString()
 	}
 	id, err := membership.ParseClusterID(wanted)
-	switch {
-	case diags.HasError():
-		return
-	case err != nil:
+	if err != nil {
 		report.Error(diags, text.New("Invalid import ID",
 			"%q is not a cluster ID. It is a hexadecimal number of up to 16 digits, such as the cluster_id of an etcd_member.", wanted))
 		return
-	case r.Backend == nil || r.Backend.Unknown:
-		report.Error(diags, text.UnknownProvider("import cluster "+id.String()))
+	}
+	importing := "import cluster " + id.String()
+	c := r.Backend.Open(importing, nil, diags)
+	if c == nil {
 		return
 	}
-	c, err := r.Backend.Cluster(nil)
-	var snap membership.Snapshot
-	if err == nil {
-		snap, err = c.View(ctx, id)
-	}
+	snap, err := c.View(ctx, id)
 	if err == nil && snap.ClusterID != id {
-		report.Error(diags, text.New("Cannot import cluster "+id.String(),
+		report.Error(diags, text.New("Cannot "+importing,
 			"At the provider's endpoints cluster %[1]s answers, with %[2]s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %[1]s",
 			snap.ClusterID, text.Members(snap)))
 		return
 	}
+	if err == nil { // the state of the whole cluster follows from this list
+		snap, err = c.Confirmed(ctx, id, reconfigure.ActionImport, "the cluster")
+	}
 	var records []port.Record
 	if err == nil {
-		// The state of the whole cluster follows from this list.
-		if snap, err = c.Confirmed(ctx, id, reconfigure.ActionImport, "the cluster"); err == nil {
-			records, _, err = c.Cluster.Records(id).List(ctx)
-		}
+		records, _, err = c.Cluster.Records(id).List(ctx)
 	}
 	if err != nil {
-		report.Error(diags, text.Maintenance("import cluster "+id.String(), err))
+		report.Error(diags, text.Maintenance(importing, err))
 		return
 	}
 	m := r.imported(ctx, snap, records, diags)

@@ -7,16 +7,13 @@ package clusterdata
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -41,7 +38,11 @@ var _ datasource.DataSourceWithConfigure = (*clusterData)(nil)
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var endpoints types.List
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("endpoints"), &endpoints)...)
-	c := clusterAt(d.Backend, endpoints, &resp.Diagnostics)
+	if d.Backend.Unknown {
+		report.Error(&resp.Diagnostics, text.EndpointsUnknown)
+		return
+	}
+	c := d.Backend.Open("read the cluster", attribute.Texts(endpoints), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -62,26 +63,6 @@ func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp
 	if m.Endpoints = endpoints; !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 	}
-}
-
-// clusterAt returns the cluster at the endpoints of the data source, or at the
-// provider's.
-func clusterAt(b *backend.Backend, endpoints types.List, diags *diag.Diagnostics) *backend.Cluster {
-	if b.Unknown {
-		report.Error(diags, text.EndpointsUnknown)
-		return nil
-	}
-	c, err := b.At(attribute.Texts(endpoints), diags)
-	var invalid *connection.EndpointError
-	switch {
-	case errors.As(err, &invalid):
-		report.ErrorOn(diags, "endpoints", text.InvalidEndpoint("endpoints", invalid))
-	case errors.Is(err, cluster.ErrNoEndpoints):
-		report.Error(diags, text.NoEndpoints)
-	case err != nil:
-		diags.AddError("Invalid endpoints", err.Error())
-	}
-	return c
 }
 
 // look is an observation, with what helps to interpret it.

@@ -5,6 +5,7 @@ package clusterdata
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -48,18 +49,21 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 			"members": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "Members in order of name. Members that have never started have no name and are at the end. Attributes that only the member itself can report are null if it did not respond.",
-				NestedObject:        memberObject,
+				NestedObject:        schema.NestedAttributeObject{Attributes: memberAttributes()},
 			},
 			"alarms": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "Alarms that are raised.",
-				NestedObject:        alarmObject,
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"member_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member that raised it, in hexadecimal."},
+					"alarm":     schema.StringAttribute{Computed: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
+				}},
 			},
 			"survivor": schema.SingleNestedAttribute{
 				Computed: true,
 				MarkdownDescription: "Member to save after the quorum is lost, with `member = data.etcd_cluster.<NAME>.survivor.name` of an `etcd_snapshot`. It is the member with the highest applied " +
 					"index among those that respond. Null while the cluster has, or may have, a quorum, and if no voting member returns a member list.",
-				Attributes: survivorAttributes,
+				Attributes: survivorAttributes(),
 			},
 			"advice": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
@@ -71,46 +75,38 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 	}
 }
 
-// alarmObject is one element of alarms.
-var alarmObject = schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-	"member_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member that raised it, in hexadecimal."},
-	"alarm":     schema.StringAttribute{Computed: true, MarkdownDescription: "`NOSPACE` or `CORRUPT`."},
-}}
-
-// survivorAttributes are the attributes of survivor.
-var survivorAttributes = map[string]schema.Attribute{
-	"id":                 schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal."},
-	"name":               schema.StringAttribute{Computed: true, MarkdownDescription: "Name."},
-	"role":               schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
-	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that the member runs."},
-	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of the database file in bytes."},
-	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term of the member. It does not show how much data the member has."},
-	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member knows entries to be committed."},
-	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member has applied entries. A snapshot contains these."},
+// survivorAttributes are the attributes of survivor, which every element of members has too.
+func survivorAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"id":                 schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal, as etcdctl prints it."},
+		"name":               schema.StringAttribute{Computed: true, MarkdownDescription: "Name. Empty until the member has started for the first time."},
+		"role":               schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
+		"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that the member runs."},
+		"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of the database file in bytes."},
+		"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term of the member. It does not show how much data the member has."},
+		"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member knows entries to be committed."},
+		"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member has applied entries. A snapshot contains these."},
+	}
 }
 
-// memberObject is one element of members.
-var memberObject = schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-	"id":     schema.StringAttribute{Computed: true, MarkdownDescription: "ID in hexadecimal, as etcdctl prints it."},
-	"name":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name. Empty until the member has started for the first time."},
-	"role":   schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`."},
-	"leader": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member is the `leader` of the cluster."},
-	"alive": schema.BoolAttribute{
-		Computed: true,
-		MarkdownDescription: "Whether the member itself responded as this member of this cluster and, if it votes, served a linearizable read. Without a quorum it is `false` for every voting " +
-			"member. See `answer` for those whose process runs.",
-	},
-	"answer":             schema.StringAttribute{Computed: true, MarkdownDescription: "What the endpoint of the member responded, as a sentence."},
-	"endpoint":           schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which the member was asked. Null if it has none yet."},
-	"version":            schema.StringAttribute{Computed: true, MarkdownDescription: "Version of etcd that the member runs."},
-	"peer_urls":          schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs."},
-	"client_urls":        schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that the member advertises. Empty until it has started for the first time."},
-	"db_size":            schema.Int64Attribute{Computed: true, MarkdownDescription: "Size of the database file in bytes."},
-	"raft_term":          schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft term of the member."},
-	"raft_index":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member knows entries to be committed."},
-	"raft_applied_index": schema.Int64Attribute{Computed: true, MarkdownDescription: "Raft index up to which the member has applied entries."},
-	"lag": schema.Int64Attribute{
-		Computed:            true,
-		MarkdownDescription: "Number of entries that the leader had committed and the member had not applied. A few are normal under load, because the two are not asked at the same moment.",
-	},
-}}
+// memberAttributes are the attributes of an element of members.
+func memberAttributes() map[string]schema.Attribute {
+	all := survivorAttributes()
+	maps.Copy(all, map[string]schema.Attribute{
+		"leader": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the member is the `leader` of the cluster."},
+		"alive": schema.BoolAttribute{
+			Computed: true,
+			MarkdownDescription: "Whether the member itself responded as this member of this cluster and, if it votes, served a linearizable read. Without a quorum it is `false` for every voting " +
+				"member. See `answer` for those whose process runs.",
+		},
+		"answer":      schema.StringAttribute{Computed: true, MarkdownDescription: "What the endpoint of the member responded, as a sentence."},
+		"endpoint":    schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which the member was asked. Null if it has none yet."},
+		"peer_urls":   schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs."},
+		"client_urls": schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that the member advertises. Empty until it has started for the first time."},
+		"lag": schema.Int64Attribute{
+			Computed:            true,
+			MarkdownDescription: "Number of entries that the leader had committed and the member had not applied. A few are normal under load, because the two are not asked at the same moment.",
+		},
+	})
+	return all
+}

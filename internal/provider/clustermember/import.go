@@ -41,15 +41,11 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if r.Backend == nil || r.Backend.Unknown {
-		fail(text.UnknownProvider("import member " + wanted))
+	c := r.Backend.Open("import member "+wanted, nil, &resp.Diagnostics)
+	if c == nil {
 		return
 	}
-	var snap membership.Snapshot
-	c, err := r.Backend.Cluster(nil)
-	if err == nil {
-		snap, err = c.View(ctx, 0)
-	}
+	snap, err := c.View(ctx, 0)
 	if want, bad := membership.ParseClusterID(cluster); err == nil && cluster != "" && (bad != nil || want != snap.ClusterID) {
 		err = reconfigure.NewOtherCluster(want, snap)
 	}

@@ -4,9 +4,15 @@
 package clustermember
 
 import (
+	"context"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
 func TestMatch(t *testing.T) {
@@ -36,5 +42,37 @@ func TestMatch(t *testing.T) {
 		if !ok {
 			t.Errorf("%q means %v, want %v", text, got, want)
 		}
+	}
+}
+
+// keptState is the private state.
+type keptState map[string][]byte
+
+func (p keptState) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
+	return p[key], nil
+}
+
+func (p keptState) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
+	p[key] = value
+	return nil
+}
+
+// A refresh and a destroy trust the configured hosts, whatever the state has
+// adopted from the cluster since.
+func TestTrustedIsWhatWasConfigured(t *testing.T) {
+	s := connection.Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "x"}
+	r := &Resource{Resource: backend.Resource{Backend: &backend.Backend{Settings: s}}}
+	plan := model{common: common{PeerURLs: attribute.SetOf([]string{"https://b:2380"})}}
+	kept := keptState{}
+	var diags diag.Diagnostics
+	r.trust(t.Context(), kept, plan, attribute.SetOf([]string{"https://a:2379", "http://d:2379"}), &diags)
+	if got := s.Trust(trusted(t.Context(), kept, &diags)); got != "b" || diags.HasError() {
+		t.Errorf("kept: got %q, %v", got, diags)
+	}
+	if got := s.Trust(trusted(t.Context(), keptState{}, &diags)); got != "" {
+		t.Errorf("imported: got %q", got)
+	}
+	if plan.sameURLs = true; plan.given() != nil {
+		t.Errorf("URLs of the node: got %q", plan.given())
 	}
 }

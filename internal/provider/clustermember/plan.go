@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
@@ -61,10 +62,10 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		state = r.role.model(ctx, req.State, diags)
 	}
 	if req.Plan.Raw.IsNull() {
-		ctx = backend.Named(ctx, req.Private)
+		ctx = trusted(ctx, req.Private, diags)
 	} else {
-		ctx = backend.Naming(ctx, req.Plan, named)
 		plan = r.role.model(ctx, req.Plan, diags)
+		ctx = connection.Naming(ctx, plan.given()...)
 		argumentsOf(ctx, req.Config, diags).check(diags)
 	}
 	if r.Backend == nil || diags.HasError() {

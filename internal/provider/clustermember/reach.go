@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -44,6 +45,31 @@ func (r *Resource) endpoints(ctx context.Context, m model) []string {
 		out = append(out, r.Backend.Settings.Endpoints...)
 	}
 	return out
+}
+
+// trustedKey is the key of the URLs to whose hosts the credentials may go. The state also
+// holds the URLs that the member advertises, and a refresh or a destroy does not get the
+// configuration.
+const trustedKey = "named"
+
+// given are the peer URLs that the resource itself gives.
+func (m model) given() []string {
+	if m.sameURLs {
+		return nil
+	}
+	return m.peers()
+}
+
+// trust stores the URLs of an applied plan, and client URLs that the provider's arguments
+// name now: a plan that removes a member often removes it from endpoints too.
+func (r *Resource) trust(ctx context.Context, to private.Writer, plan model, client types.Set, diags *diag.Diagnostics) {
+	private.Keep(ctx, to, trustedKey, append(plan.given(), r.Backend.Settings.NamedOf(attribute.Texts(client))...), diags)
+}
+
+// trusted returns the context for the member of which [Resource.trust] has stored URLs. There
+// are none for a resource that was imported and has not been changed since.
+func trusted(ctx context.Context, from private.Reader, diags *diag.Diagnostics) context.Context {
+	return connection.Naming(ctx, private.Kept[[]string](ctx, from, trustedKey, diags)...)
 }
 
 // byProvider reports whether nothing but the provider's endpoints says which cluster the

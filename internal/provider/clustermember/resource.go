@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -59,8 +59,6 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 }
 
 const (
-	// named is the argument that gives the member's URLs; see [backend.Naming].
-	named = "peer_urls"
 	// The defaults of timeouts.
 	defaultJoin  = 10 * time.Minute
 	defaultLeave = 5 * time.Minute
@@ -70,9 +68,9 @@ const (
 // record of an added member, and the next Create continues from there.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	r.Backend.Table.Apply()
-	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.Plan, diags)
+	ctx = connection.Naming(ctx, m.given()...)
 	timeout, d := m.Timeouts.Create(ctx, defaultJoin)
 	diags.Append(d...)
 	if diags.HasError() {
@@ -91,14 +89,14 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	m.store(ctx, &resp.State, resp.Identity, diags)
 	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...) // of the member before
-	backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.Backend.Settings.NamedOf(attribute.Texts(m.ClientURLs)), named)
+	r.trust(ctx, resp.Private, m, m.ClientURLs, diags)
 }
 
 // Read implements resource.Resource.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	r.Backend.Table.Read()
-	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
+	ctx = trusted(ctx, req.Private, diags)
 	m := r.role.model(ctx, req.State, diags)
 	if diags.HasError() {
 		return
@@ -122,7 +120,6 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 // failover. Other changes concern only this resource.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	r.Backend.Table.Apply()
-	ctx = backend.Naming(ctx, req.Plan, named)
 	diags := &resp.Diagnostics
 	m, state := r.role.model(ctx, req.Plan, diags), r.role.model(ctx, req.State, diags)
 	timeout, d := m.Timeouts.Update(ctx, defaultJoin)
@@ -130,6 +127,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if diags.HasError() {
 		return
 	}
+	ctx = connection.Naming(ctx, m.given()...)
 	learner := state.Role.ValueString() == string(roleLearner)
 	join := m.toRequest(ctx)
 	var bad error
@@ -152,7 +150,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	m.keepUnknown(state)
 	if !diags.HasError() {
 		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
-		backend.KeepNamed(ctx, resp.Private, req.Plan, diags, r.Backend.Settings.NamedOf(attribute.Texts(state.ClientURLs)), named)
+		r.trust(ctx, resp.Private, m, state.ClientURLs, diags)
 		m.store(ctx, &resp.State, resp.Identity, diags)
 	}
 }
@@ -161,8 +159,8 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // has adopted, nor a member for which this run has created a resource.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	r.Backend.Table.Apply()
-	ctx = backend.Named(ctx, req.Private)
 	diags := &resp.Diagnostics
+	ctx = trusted(ctx, req.Private, diags)
 	m := r.role.model(ctx, req.State, diags)
 	plan := keptOf(ctx, req.Private, diags)
 	owner := cmp.Or(plan.Moved, m.owner())
