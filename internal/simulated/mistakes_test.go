@@ -34,7 +34,7 @@ var mistakes = []mistake{
 	{"nothing is recorded before a member is added", "reconfigure/join.go", "if err := j.intend(ctx); err != nil {", "if err := ctx.Err(); err != nil {", "TestLife/grow|TestSearch"},
 	{"the record names no member", "reconfigure/join.go", "return j.write(ctx, cluster.Added, id)", "return nil", "TestRules/a_member"},
 	{"a name that is gone leaves its member", "provider/cluster/resource.go", "!stays && err == nil", "!stays && err != nil", "TestRules/a_member"},
-	{"another cluster is believed (C4)", "provider/backend/named.go", "case has != 0 && snap.ClusterID != has:", "case false:", "TestRules/C4_|TestSearch"},
+	{"another cluster is believed (C4)", "provider/backend/engine.go", "case has != 0 && snap.ClusterID != has:", "case false:", "TestRules/C4_|TestSearch"},
 	{"peers that moved are not noticed (C10)", "membership/successor.go", "return PeersMoved", "return \"\"", "TestNodes/a_machine"},
 	{"an open window is not noticed (C11)", "membership/successor.go", "case e.WindowOpen:", "case false:", "TestNodes/inside"},
 	{"a tainted cluster is new (C14)", "provider/cluster/create.go", "InState(r.Backend.Table.Clusters(), peers); ok {", "InState(r.Backend.Table.Clusters(), nil); ok {", "TestRules/C14_"},

@@ -7,11 +7,15 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
@@ -19,6 +23,40 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
+
+// restore is the argument restore: the snapshot that the initial members restore.
+type restore struct {
+	Snapshot      types.String `tfsdk:"snapshot"`
+	SHA256        types.String `tfsdk:"sha256"`
+	RevisionBump  types.Int64  `tfsdk:"revision_bump"`
+	MarkCompacted types.Bool   `tfsdk:"mark_compacted"`
+	// ReplacesCluster confirms that this cluster is lost. Gone are those of its voters
+	// that the operator states are gone for good.
+	ReplacesCluster types.String `tfsdk:"replaces_cluster"`
+	Gone            types.Set    `tfsdk:"gone"`
+}
+
+// restoreOf reads the argument. It returns nil if there is none or it is not known.
+func restoreOf(ctx context.Context, object types.Object, diags *diag.Diagnostics) *restore {
+	if !attribute.IsGiven(object) {
+		return nil
+	}
+	var r restore
+	diags.Append(object.As(ctx, &r, basetypes.ObjectAsOptions{})...)
+	return &r
+}
+
+// variables are those of an initial member, when all values are known.
+func (r *restore) variables() map[string]string {
+	out := map[string]string{
+		joinscript.RestoreVariable:       r.Snapshot.ValueString(),
+		joinscript.RestoreSHA256Variable: strings.ToLower(r.SHA256.ValueString()),
+	}
+	if bump := r.RevisionBump.ValueInt64(); bump > 0 {
+		out[joinscript.RestoreBumpVariable] = strconv.FormatInt(bump, 10)
+	}
+	return out
+}
 
 // beforeKey is the key of what a restore keeps; see [before].
 const beforeKey = "before"
