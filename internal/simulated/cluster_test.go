@@ -158,14 +158,16 @@ func (w *world) fails(what string, r driver.Result, words ...string) {
 func machineOf(name string) string { return `machine.node["` + name + `"]` }
 func memberOf(name string) string  { return `etcd_member.node["` + name + `"]` }
 
-// silence hides all members from Terraform.
+// silence hides all members from Terraform, and the discovery service.
 func (s *site) silence() {
+	s.network.Cut("", serviceAt)
 	for _, p := range s.cluster.Processes() {
 		s.network.Cut("", p.ClientURL)
 	}
 }
 
 func (s *site) hear() {
+	s.network.Heal("", serviceAt)
 	for _, p := range s.cluster.Processes() {
 		s.network.Heal("", p.ClientURL)
 	}

@@ -187,7 +187,6 @@ func init() { // a map that refers to itself
 		},
 		"ignore-user-data": func(s *script, _ string) { s.ignoreUserData() },
 		"take-apart":       func(s *script, _ string) { s.takeApart() },
-		"token":            func(s *script, _ string) { s.token = s.walker.token() },
 		"as":               func(s *script, names string) { s.ws.Provider = s.as(names, s.user) },
 		"machine-stays": func(s *script, _ string) {
 			for i := range s.ws.Resources {
@@ -393,11 +392,9 @@ func init() { // a map that refers to itself
 			}
 			s.rest(time.Minute)
 		},
-		"machine":  func(s *script, name string) { s.fleet.add(name, environment(name, s.names, true)) },
-		"register": func(s *script, name string) { s.token.register(name) },
-		"complete": func(s *script, _ string) { s.token.complete(true) },
-		"full":     func(s *script, name string) { s.outOfSpace(name) },
-		"secure":   func(s *script, _ string) { s.secure() },
+		"machine": func(s *script, name string) { s.fleet.add(name, environment(name, s.names, true)) },
+		"full":    func(s *script, name string) { s.outOfSpace(name) },
+		"secure":  func(s *script, _ string) { s.secure() },
 		"downgrade": func(s *script, to string) {
 			_, err := s.client("a").Downgrade(s.Context(), clientv3.DowngradeEnable, to)
 			s.must(err)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
@@ -45,6 +47,13 @@ type script struct {
 	other   *etcdsim.Process
 	token   *tokenWorld
 	calm    func() // ends a watch
+	// kind is which of the kinds this case is played with. A line "KIND: LINE" is of one kind,
+	// "!KIND: LINE" of all others.
+	kind  string
+	kinds []string
+	// seen is a value that a line has read, and counted the requests at the last "since".
+	seen    tftypes.Value
+	counted int
 }
 
 // space is a directory of Terraform. Its configuration is a cluster of nodes, with more
@@ -92,55 +101,73 @@ func casesIn(t *testing.T, file string) (out []scriptCase) {
 	return out
 }
 
-// tell plays the cases of a file.
-func tell(t *testing.T, file string) {
+// tell plays the cases of a file, each with each of the kinds, if there are any.
+func tell(t *testing.T, file string, kinds ...string) {
 	t.Parallel()
 	for _, c := range casesIn(t, file) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			// A cluster that was made without the provider is there from the start.
-			verb, names, _ := strings.Cut(c.lines[0], " ")
-			if !slices.Contains([]string{"found", "taken", "estate", "adopted"}, verb) {
-				names = ""
+			if len(kinds) == 0 {
+				c.play(t, "", nil)
 			}
-			dir := t.TempDir()
-			simulate(t, 1, names, func(w *world) {
-				if names == "" {
-					w.network.MaxLearners = 2 // one is a standby learner
-				}
-				s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}, parts: c.parts}
-				s.vars = map[string]string{"dir": dir, "zeros": strings.Repeat("0", 64)}
-				s.use("main", s.ws)
-				for _, line := range c.lines {
-					if s.play(line); w.Failed() {
-						w.Fatalf("at: %s", line)
-					}
-				}
-				for _, p := range s.prints {
-					if _, verb, _ := strings.Cut(p, ": "); !s.ran[verb] {
-						t.Errorf("%s was not run", p)
-					}
-				}
-			})
+			for _, kind := range kinds {
+				t.Run(kind, func(t *testing.T) {
+					t.Parallel()
+					c.play(t, kind, kinds)
+				})
+			}
 		})
 	}
+}
+
+// play plays a case.
+func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
+	// A cluster that was made without the provider is there from the start.
+	verb, names, _ := strings.Cut(c.lines[0], " ")
+	if !slices.Contains([]string{"found", "taken", "estate", "adopted", "cluster"}, verb) {
+		names = ""
+	}
+	dir := t.TempDir()
+	simulate(t, 1, names, func(w *world) {
+		if names == "" {
+			w.network.MaxLearners = 2 // one is a standby learner
+		}
+		s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}, parts: c.parts, kind: kind, kinds: kinds}
+		s.vars = map[string]string{"dir": dir, "zeros": strings.Repeat("0", 64), "kind": kind}
+		s.use("main", s.ws)
+		for _, line := range c.lines {
+			if s.play(line); w.Failed() {
+				w.Fatalf("at: %s", line)
+			}
+		}
+		for _, p := range s.prints {
+			if _, verb, _ := strings.Cut(p, ": "); !s.ran[verb] {
+				t.Errorf("%s was not run", p)
+			}
+		}
+	})
 }
 
 // play plays a line.
 func (s *script) play(line string) {
 	s.Helper()
-	for name, value := range s.vars {
-		line = strings.ReplaceAll(line, "$"+name, value)
+	only, rest, _ := strings.Cut(line, ": ")
+	if kind, others := strings.CutPrefix(only, "!"); slices.Contains(s.kinds, kind) {
+		if line = rest; (kind == s.kind) == others {
+			return
+		}
+	}
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.vars))) { // $ab is not $a
+		line = strings.ReplaceAll(line, "$"+name, s.vars[name])
 	}
 	verb, rest, _ := strings.Cut(line, " ")
-	do := phrases[verb]
-	if do == nil {
-		do = checks[verb]
+	for _, all := range []map[string]func(*script, string){phrases, checks, calls, tokenPhrases} {
+		if do := all[verb]; do != nil {
+			do(s, strings.TrimSpace(rest))
+			return
+		}
 	}
-	if do == nil {
-		s.Fatalf("%q is no phrase", verb)
-	}
-	do(s, strings.TrimSpace(rest))
+	s.Fatalf("%q is no phrase", verb)
 }
 
 // use types in another space from now on.
@@ -210,28 +237,56 @@ func addresses(words string) (out []string) {
 	return out
 }
 
-// command runs a command. It must fail with the words after =>, if there are any, and must
-// not fail without.
+// command runs a command, of which a line may say what comes of it, see [script.comes].
 func (s *script) command(rest string, run func(ctx context.Context, opts []driver.Option) (*driver.Plan, driver.Result)) {
 	s.Helper()
-	typed, words, fails := strings.Cut(" "+rest, " => ")
+	typed, want := divided(rest)
 	var opts []driver.Option
 	for _, o := range addresses(typed) {
 		opts = append(opts, driver.Option(o))
 	}
 	begin := time.Now()
 	plan, r := run(s.Context(), opts)
-	s.said, s.took, s.actions = r, time.Since(begin), plan.Actions()
+	s.took, s.actions = time.Since(begin), plan.Actions()
+	s.comes(r, want)
+}
+
+// divided divides a line into what is typed and what comes of it.
+func divided(line string) (typed, want string) {
+	for _, sign := range []string{" => ", " == "} {
+		if before, after, is := strings.Cut(" "+line+" ", sign); is {
+			return strings.TrimSpace(before), sign + strings.TrimSpace(after)
+		}
+	}
+	return line, ""
+}
+
+// comes fails the test unless a result is as it should be: it has the words of an error after
+// "=>", or after "==" the actions of the plan and all that is said, or else no error.
+func (s *script) comes(r driver.Result, want string) {
+	s.Helper()
+	s.said = r
+	words, fails := strings.CutPrefix(want, " => ")
+	all, exact := strings.CutPrefix(want, " == ")
 	switch {
 	case s.tries:
 	case fails:
-		s.fails(rest, r, strings.Split(words, " & ")...)
+		s.fails(want, r, strings.Split(words, " & ")...)
+	case exact:
+		var did []string
+		for _, a := range s.actions {
+			did = append(did, strings.Fields(a)[0])
+		}
+		if got := strings.Trim(strings.Join(slices.Compact(did), ", ")+": "+told(r), ": "); got != all {
+			s.Errorf("it comes to %q, want %q: %v", got, all, r)
+		}
 	default:
 		s.ok(r)
 	}
 }
 
 // value is a value in JSON. A text that begins with @ is a reference: "@ADDRESS ATTRIBUTE".
+// "@unknown" is known after the apply.
 func (s *script) value(text string) any {
 	s.Helper()
 	var v any
@@ -242,7 +297,9 @@ func (s *script) value(text string) any {
 func referring(v any) any {
 	switch v := v.(type) {
 	case string:
-		if at, is := strings.CutPrefix(v, "@"); is {
+		if at, is := strings.CutPrefix(v, "@"); at == "unknown" && is {
+			return driver.Unknown{}
+		} else if is {
 			resource, attribute, _ := strings.Cut(at, " ")
 			return driver.Ref{Resource: resource, Attribute: attribute}
 		}
@@ -251,6 +308,10 @@ func referring(v any) any {
 			v[name] = referring(v[name])
 		}
 		return driver.Values(v)
+	case []any:
+		for i := range v {
+			v[i] = referring(v[i])
+		}
 	}
 	return v
 }
@@ -288,6 +349,10 @@ func (s *script) noted(what string) string {
 		hash := fnv.New64()
 		_, _ = hash.Write([]byte(s.ws.State(address(of)).Value.String()))
 		return fmt.Sprintf("%x", hash.Sum64())
+	case "token":
+		return s.tokenID()
+	case "seen":
+		return driver.Attribute(s.seen, strings.Split(of, ".")...)
 	case "attribute":
 		words := strings.Fields(of)
 		return driver.Attribute(s.ws.State(address(words[0])).Value, words[1:]...)

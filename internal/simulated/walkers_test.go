@@ -79,15 +79,6 @@ func (w *walker) restoring() driver.Values {
 	return restore
 }
 
-// token begins with a token for one member, of a service: a discovery cluster would need a
-// provider block of its own. Nothing is left at the end.
-func (w *walker) token() *tokenWorld {
-	k := newToken(w.world, "service")
-	k.ws, w.names = w.ws, ""
-	w.ws.Resources = []driver.Resource{{Type: "etcd_discovery_token", Name: "this", Values: k.of(1)}}
-	return k
-}
-
 // takeApart takes the cluster out of the configuration. Its machines and members stay.
 func (w *walker) takeApart() {
 	all := w.ws.Resources
