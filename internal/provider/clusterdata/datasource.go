@@ -215,7 +215,7 @@ func memberOf(s membership.Snapshot, member membership.Member, leader membership
 	}
 	out.Version, out.DBSize, out.RaftTerm = types.StringValue(a.Version), types.Int64Value(a.DBSize), number(a.Term)
 	out.RaftIndex, out.RaftAppliedIndex = number(a.Index), number(a.Applied)
-	if lag, ok := s.Lag(member.ID); ok {
+	if lag, _, ok := s.Lag(member.ID); ok {
 		out.Lag = number(lag)
 	}
 	return out
