@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ func init() { // a map that refers to itself
 		"read": func(s *script, rest string) { // a data source
 			call, want := divided(rest)
 			typ, block, _ := strings.Cut(call, " ")
-			v, r := s.world.read(s.ws.Provider, typ, s.block(block))
+			v, r := s.read(s.ws.Provider, typ, s.block(block))
 			s.seen, s.actions = v, nil
 			s.comes(r, want)
 		},
@@ -49,6 +50,27 @@ func init() { // a map that refers to itself
 		"note": func(s *script, rest string) { // what stands for $NAME
 			name, value, _ := strings.Cut(rest, " ")
 			s.vars[name] = value
+		},
+		"tells": func(s *script, pattern string) { // the last command
+			if got := fmt.Sprint(s.said.Diagnostics); !regexp.MustCompile(pattern).MatchString(got) {
+				s.Errorf("it says %s, want %s", got, pattern)
+			}
+		},
+		// Processes, and connections of a run, or of all.
+		"freeze": each(func(s *script, name string) { s.members[name].Freeze() }),
+		"thaw":   each(func(s *script, name string) { s.members[name].Thaw() }),
+		"cut": func(s *script, run string) {
+			for _, p := range s.cluster.Processes() {
+				s.network.Cut(run, p.ClientURL)
+			}
+		},
+		"heal": func(s *script, run string) {
+			for _, p := range s.cluster.Processes() {
+				s.network.Heal(run, p.ClientURL)
+			}
+		},
+		"kill": func(s *script, killed string) {
+			s.each = func(run string) error { return map[bool]error{true: errKilled}[run == killed] }
 		},
 		// Requests of all runs.
 		"since":    func(s *script, _ string) { s.counted = s.calls },

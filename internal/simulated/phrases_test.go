@@ -355,8 +355,8 @@ func init() { // a map that refers to itself
 				return etcdsim.Version(words[0])
 			}
 		},
-		"stranger": func(s *script, _ string) { // another cluster answers
-			s.other = s.network.Form(release, "x").Processes()[0]
+		"stranger": func(s *script, version string) { // another cluster answers
+			s.other = s.network.Form(cmp.Or(etcdsim.Version(version), release), "x").Processes()[0]
 			s.rest(time.Minute)
 			for _, p := range s.cluster.Processes() {
 				s.network.Answer(p.ClientURL, s.other)

@@ -46,6 +46,7 @@ type script struct {
 	of      *etcdsim.Cluster // at the last mark
 	other   *etcdsim.Process
 	token   *tokenWorld
+	beats   *beats
 	calm    func() // ends a watch
 	// kind is which of the kinds this case is played with. A line "KIND: LINE" is of one kind,
 	// "!KIND: LINE" of all others.
@@ -161,7 +162,7 @@ func (s *script) play(line string) {
 		line = strings.ReplaceAll(line, "$"+name, s.vars[name])
 	}
 	verb, rest, _ := strings.Cut(line, " ")
-	for _, all := range []map[string]func(*script, string){phrases, checks, calls, tokenPhrases} {
+	for _, all := range []map[string]func(*script, string){phrases, checks, calls, tokenPhrases, beatPhrases} {
 		if do := all[verb]; do != nil {
 			do(s, strings.TrimSpace(rest))
 			return

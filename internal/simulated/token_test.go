@@ -241,7 +241,7 @@ func init() { // a map that refers to itself
 		"service-fails": func(s *script, code string) { s.token.service.Fail(int(s.number(code))) },
 		"another": func(s *script, _ string) { // registry is at the addresses
 			s.token.service = s.network.Service(serviceAt)
-			s.network.Answer(etcdsim.ClientURL("r"), s.network.Form("3.5.35", "x").Processes()[0])
+			s.play("stranger 3.5.35")
 		},
 		"denied": func(s *script, _ string) { // from now on
 			before := s.network.Before
