@@ -110,7 +110,8 @@ func init() { // a map that refers to itself
 				return before(ctx, c)
 			}
 		},
-		"asked": func(s *script, n string) { s.expect("requests", s.asked, n) },
+		"asked":    func(s *script, n string) { s.expect("requests", s.asked, n) },
+		"in-state": func(s *script, want string) { s.expect("the state", s.ws.Addresses(), "["+want+"]") },
 		"query": func(s *script, rest string) {
 			typ, n, _ := strings.Cut(rest, " ")
 			c := s.call("query "+typ, s.provider(s.names))

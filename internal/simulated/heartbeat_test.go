@@ -114,7 +114,6 @@ func init() { // a map that refers to itself
 			}
 			s.rest(length("10s"))
 			s.ws.Provider = s.provider("r s t")
-			s.beats = &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}}
 			s.loseAnswers()
 		},
 		"open": func(s *script, rest string) { // RUN TYPE BLOCK

@@ -5,114 +5,15 @@ package simulated
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
-
-const notDefragmented = "Cannot defragment the members"
-
-var inBrackets = regexp.MustCompile(` \([0-9a-f]+\)`)
-
-// defragment invokes the action. It returns what it does, and its error.
-func (w *world) defragment(names string, values driver.Values, each func(string)) (progress, failure string) {
-	w.Helper()
-	c := w.call("defragment", w.provider(names))
-	defer c.run.Close()
-	lines, diags := c.act("etcd_defragment", values, each)
-	for i, line := range lines {
-		line, _, _ = strings.Cut(inBrackets.ReplaceAllString(line, ""), " in ")
-		lines[i], _, _ = strings.Cut(line, ":")
-	}
-	if len(diags) > 0 {
-		w.expect("the error", said(diags), notDefragmented)
-		failure = inBrackets.ReplaceAllString(diags[0].Detail, "")
-	}
-	return strings.Join(lines, "; "), failure
-}
-
-// Members are defragmented one after the other, the leader last, while all others are
-// healthy and the cluster does not stop.
-func TestDefragment(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		names  string
-		values driver.Values
-		before func(w *world)
-		each   func(w *world, line string)
-		told   string
-		fails  string // "" if it succeeds
-	}{
-		"all": {names: "a b c", told: "Defragmenting b, 2 left after it.; Defragmented b; Defragmenting c, 1 left after it.; Defragmented c; Defragmenting a, 0 left after it.; Defragmented a"},
-		"a learner is left out": {names: "a b c", before: func(w *world) { w.learner("d") },
-			told: "Leaving out d; Defragmenting b, 2 left after it.; Defragmented b; Defragmenting c, 1 left after it.; Defragmented c; Defragmenting a, 0 left after it.; Defragmented a"},
-		"a learner": {names: "a b c", before: func(w *world) { w.learner("d") }, values: driver.Values{"members": []any{"b", "d"}}, fails: "d is a learner, and etcd lets none be defragmented while it runs."},
-		"one":       {names: "a b c", values: driver.Values{"members": []any{"a"}}, told: "Defragmenting a, 0 left after it.; Defragmented a"},
-		"one is down": {names: "a b c", before: func(w *world) { w.members["b"].PowerOff() }, values: driver.Values{"members": []any{"c"}},
-			fails: "every other one must be healthy. b does not answer"},
-		"one dies at it": {names: "a b c", each: func(w *world, line string) {
-			if strings.HasPrefix(line, "Defragmenting c") {
-				w.members["c"].PowerOff()
-			}
-		}, told: "Defragmenting b, 2 left after it.; Defragmented b; Defragmenting c, 1 left after it.", fails: "b was before it, a was not touched."},
-		"two voters":     {names: "a b", fails: "1 of 2 voters would be left; quorum is 2"},
-		"two, who may":   {names: "a b", values: driver.Values{"allow_interruption": true}, told: "Defragmenting b, 1 left after it.; Defragmented b; Defragmenting a, 0 left after it.; Defragmented a"},
-		"without space":  {names: "a b c", before: func(w *world) { w.outOfSpace("a") }, values: driver.Values{"members": []any{"b"}}, told: "Defragmenting b, 0 left after it.; Defragmented b"},
-		"nobody answers": {names: "a", before: func(w *world) { w.members["a"].PowerOff() }, fails: "The cluster does not answer."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			simulate(t, 1, c.names, func(w *world) {
-				if c.before != nil {
-					c.before(w)
-					w.rest(time.Minute)
-				}
-				told, failure := w.defragment(c.names, c.values, func(line string) {
-					if c.each != nil {
-						c.each(w, line)
-					}
-				})
-				w.expect("it does", told, c.told)
-				if !strings.Contains(failure, c.fails) || (failure == "") != (c.fails == "") {
-					t.Errorf("it fails with %q, want %q", failure, c.fails)
-				}
-			})
-		})
-	}
-}
-
-// learner adds a learner and starts it.
-func (w *world) learner(name string) {
-	w.Helper()
-	p := w.cluster.NewProcess(name, release)
-	_, err := w.client("a").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})
-	w.must(err, p.Start())
-	w.members[name] = p
-}
-
-// What is wrong with the configuration is said before any request.
-func TestDefragmentInput(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "", func(w *world) {
-		c := w.call("known", driver.Values{"endpoints": []any{"http://a.example:2379"}})
-		_, diags := c.act("etcd_defragment", driver.Values{"timeout": "soon"}, nil)
-		w.expect("a timeout", said(diags), "Invalid duration")
-		c.run.Close()
-		c = w.call("unknown", driver.Values{"endpoints": driver.Unknown{}})
-		_, diags = c.act("etcd_defragment", nil, nil)
-		w.expect("unknown endpoints", said(diags), notDefragmented)
-		c.run.Close()
-		w.expect("requests", w.calls, 0)
-	})
-}
 
 // Every action and list has a description, and so has each of its arguments.
 func TestSchemas(t *testing.T) {
@@ -145,7 +46,7 @@ func TestSchemas(t *testing.T) {
 func TestLists(t *testing.T) {
 	t.Parallel()
 	simulate(t, 1, "a b c", func(w *world) {
-		w.learner("d")
+		w.startLearner("d")
 		var voters, learners []string
 		for _, m := range w.cluster.Members() {
 			line := fmt.Sprintf("%s (%x) %x", m.Name, m.ID, m.ID)

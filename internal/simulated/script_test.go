@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
@@ -52,9 +53,14 @@ type script struct {
 	// "!KIND: LINE" of all others.
 	kind  string
 	kinds []string
-	// seen is a value that a line has read, and counted the requests at the last "since".
+	// seen is a value that a line has read. counted are the requests before the last "since",
+	// and sent those since then, by method and address.
 	seen    tftypes.Value
 	counted int
+	sent    map[string]int
+	// progress is that of an action, and then a line for when it begins with the words of when.
+	progress, when, then string
+	laters               int
 }
 
 // space is a directory of Terraform. Its configuration is a cluster of nodes, with more
@@ -133,7 +139,8 @@ func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
 		if names == "" {
 			w.network.MaxLearners = 2 // one is a standby learner
 		}
-		s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}, parts: c.parts, kind: kind, kinds: kinds}
+		s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}, parts: c.parts, kind: kind, kinds: kinds,
+			beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}}}
 		s.vars = map[string]string{"dir": dir, "zeros": strings.Repeat("0", 64), "kind": kind}
 		s.use("main", s.ws)
 		for _, line := range c.lines {
@@ -350,6 +357,8 @@ func (s *script) noted(what string) string {
 		hash := fnv.New64()
 		_, _ = hash.Write([]byte(s.ws.State(address(of)).Value.String()))
 		return fmt.Sprintf("%x", hash.Sum64())
+	case "stranger":
+		return fmt.Sprintf("%x", s.strangers(s.other))
 	case "token":
 		return s.tokenID()
 	case "seen":
@@ -382,3 +391,12 @@ func TestNodes(t *testing.T) { tell(t, "nodes.txt") }
 
 // TestPendingPeerURLs shows what ends a change of peer URLs.
 func TestPendingPeerURLs(t *testing.T) { tell(t, "peerurls.txt") }
+
+// TestInput shows what is said of input that only the cluster can detect.
+func TestInput(t *testing.T) { tell(t, "input.txt") }
+
+// TestHostile shows what hostile members and odd names can do: nothing.
+func TestHostile(t *testing.T) { tell(t, "hostile.txt") }
+
+// TestReads shows what the data source etcd_cluster and the action etcd_defragment do.
+func TestReads(t *testing.T) { tell(t, "reads.txt") }

@@ -62,6 +62,16 @@ func (w *walker) forget(part string) {
 	}
 }
 
+// startLearner adds a learner by hand, and starts it.
+func (w *world) startLearner(name string) {
+	w.Helper()
+	_, err := w.client("a").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})
+	w.must(err)
+	w.members[name] = w.cluster.NewProcess(name, release)
+	w.must(w.members[name].Start())
+	w.rest(10 * time.Second)
+}
+
 // outOfSpace raises the alarm of a member.
 func (w *world) outOfSpace(name string) {
 	w.Helper()
