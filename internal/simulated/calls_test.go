@@ -6,6 +6,7 @@ package simulated
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"fmt"
 	"path"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
@@ -125,6 +127,35 @@ func init() { // a map that refers to itself
 				_, err := s.network.Run("test").Client(etcdsim.ClientURL("a"), etcdsim.ClientURL("a")).Put(s.Context(), "key", "")
 				s.must(err)
 			}
+		},
+		"crash": func(s *script, rest string) { // processes, for a time
+			d, names, _ := strings.Cut(rest, " ")
+			s.play("power-off " + names)
+			if s.schedule.Clock("crash").Sleep(s.Context(), length(d)) == nil {
+				for _, name := range strings.Fields(names) {
+					_ = s.members[name].Start() // it may be removed by now
+				}
+			}
+		},
+		"split": each(func(s *script, name string) { s.cluster.Split(s.members[name]) }),
+		"hide":  each(func(s *script, name string) { s.network.Cut("", etcdsim.ClientURL(name)) }),
+		"hear-before": func(s *script, method string) { // a call of the protocol of that kind
+			s.called = func(called string) {
+				if called == method {
+					s.hear()
+				}
+			}
+		},
+		"ca": func(s *script, fits string) { // of the provider, for the servers
+			before := s.network.Before
+			s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+				err := before(ctx, c)
+				if err == nil && s.vars["ca"] == "wrong" && strings.HasPrefix(c.Run, "apply") {
+					err = connection.AttemptError(c.Address, x509.UnknownAuthorityError{})
+				}
+				return err
+			}
+			s.vars["ca"] = fits
 		},
 		"later": func(s *script, rest string) {
 			after, line, _ := strings.Cut(rest, " ")

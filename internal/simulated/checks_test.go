@@ -110,7 +110,11 @@ func init() { // a map that refers to itself
 				return before(ctx, c)
 			}
 		},
-		"asked":    func(s *script, n string) { s.expect("requests", s.asked, n) },
+		"asked": func(s *script, n string) { s.expect("requests", s.asked, n) },
+		"decides": func(s *script, rest string) { // what a machine has decided; nothing while its member runs
+			name, want, _ := strings.Cut(rest, " ")
+			s.expect(name, s.fleet.of(name).state, want)
+		},
 		"in-state": func(s *script, want string) { s.expect("the state", s.ws.Addresses(), "["+want+"]") },
 		"query": func(s *script, rest string) {
 			typ, n, _ := strings.Cut(rest, " ")

@@ -89,7 +89,7 @@ func init() { // a map that refers to itself
 		},
 		"adopted": func(s *script, names string) {
 			s.ws = s.adopt(names)
-			s.space.ws = s.ws
+			s.ws.Machines, s.space.ws = s.fleet, s.ws
 		},
 		"finish": func(s *script, _ string) { s.finish() },
 		"gone":   func(s *script, _ string) { s.expect("the state", s.ws.Addresses(), "[]") },
@@ -118,6 +118,7 @@ func init() { // a map that refers to itself
 			words := strings.SplitN(rest, " ", 3)
 			s.resource(address(words[0])).Values[words[1]] = s.value(words[2])
 		},
+		"only": func(s *script, names string) { s.ws.Resources = members(names) }, // members without nodes
 		"more": func(s *script, names string) {
 			s.ws.Resources = append(s.ws.Resources, nodesOf(names, s.names)...)
 		},
@@ -386,15 +387,29 @@ func init() { // a map that refers to itself
 		"remove": func(s *script, which string) {
 			for _, m := range s.cluster.Members() {
 				if m.Name == which || which == "learners" && m.IsLearner || which == "unstarted" && len(m.ClientURLs) == 0 {
-					_, err := s.client("a").MemberRemove(s.Context(), m.ID)
+					_, err := s.client(cmp.Or(s.via, "a")).MemberRemove(s.Context(), m.ID)
 					s.must(err)
 				}
 			}
 			s.rest(time.Minute)
 		},
-		"machine": func(s *script, name string) { s.fleet.add(name, environment(name, s.names, true)) },
-		"full":    func(s *script, name string) { s.outOfSpace(name) },
-		"secure":  func(s *script, _ string) { s.secure() },
+		"via": func(s *script, name string) { s.via = name },
+		"machines": func(s *script, names string) { // which form a cluster
+			s.names = names
+			for _, name := range strings.Fields(names) {
+				s.play("founder " + name)
+			}
+			s.rest(time.Minute)
+		},
+		"founder": func(s *script, name string) { s.fleet.add(name, environment(name, s.names, false)) },
+		"joiner": func(s *script, rest string) { // NAME, and those that it asks
+			name, peers, _ := strings.Cut(rest, " ")
+			s.fleet.add(name, environment(name, peers, true))
+		},
+		"keep-data": each(func(s *script, name string) { s.fleet.keep[name] = true }),
+		"machine":   func(s *script, name string) { s.fleet.add(name, environment(name, s.names, true)) },
+		"full":      func(s *script, name string) { s.outOfSpace(name) },
+		"secure":    func(s *script, _ string) { s.secure() },
 		"downgrade": func(s *script, to string) {
 			_, err := s.client("a").Downgrade(s.Context(), clientv3.DowngradeEnable, to)
 			s.must(err)

@@ -169,7 +169,7 @@ func (s *script) play(line string) {
 		line = strings.ReplaceAll(line, "$"+name, s.vars[name])
 	}
 	verb, rest, _ := strings.Cut(line, " ")
-	for _, all := range []map[string]func(*script, string){phrases, checks, calls, tokenPhrases, beatPhrases} {
+	for _, all := range []map[string]func(*script, string){phrases, checks, calls, tokenPhrases, beatPhrases, filePhrases} {
 		if do := all[verb]; do != nil {
 			do(s, strings.TrimSpace(rest))
 			return
@@ -357,6 +357,8 @@ func (s *script) noted(what string) string {
 		hash := fnv.New64()
 		_, _ = hash.Write([]byte(s.ws.State(address(of)).Value.String()))
 		return fmt.Sprintf("%x", hash.Sum64())
+	case "file":
+		return hashOf(of)
 	case "stranger":
 		return fmt.Sprintf("%x", s.strangers(s.other))
 	case "token":
@@ -400,3 +402,13 @@ func TestHostile(t *testing.T) { tell(t, "hostile.txt") }
 
 // TestReads shows what the data source etcd_cluster and the action etcd_defragment do.
 func TestReads(t *testing.T) { tell(t, "reads.txt") }
+
+// TestQuorumLostIsRefusedSoon shows what a plan and an apply without a quorum cost.
+func TestQuorumLostIsRefusedSoon(t *testing.T) { tell(t, "quorumlost.txt", "off", "frozen") }
+
+// TestRestartIsNoLossOfQuorum shows what the restart of a majority does to an apply, whenever it
+// begins.
+func TestRestartIsNoLossOfQuorum(t *testing.T) { tell(t, "restarts.txt", "0s", "700ms", "1400ms") }
+
+// TestMachinesStartAgain shows what becomes of machines that lose their data.
+func TestMachinesStartAgain(t *testing.T) { tell(t, "machines.txt") }

@@ -41,6 +41,7 @@ type walker struct {
 	ran   map[string]bool // verbs
 	place string          // what the texts call ADDRESS, unless it is that of the diagnostic
 	user  string          // what they call NAME and ROLE
+	via   string          // the member that etcdctl asks, unless it is a
 }
 
 // told returns the diagnostic with the words.

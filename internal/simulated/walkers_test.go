@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func (w *walker) ignoreUserData() {
 // addByHand adds a learner with etcdctl.
 func (w *walker) addByHand(name string) {
 	w.Helper()
-	if _, err := w.client("a").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
+	if _, err := w.client(cmp.Or(w.via, "a")).MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
 		w.Fatal(err)
 	}
 }

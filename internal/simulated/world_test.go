@@ -85,7 +85,9 @@ type world struct {
 	// its turn has come and before it is carried out.
 	calls int
 	each  func(run string) error
-	env   map[string]string
+	// called is called before each call of the protocol, unless it is nil.
+	called func(method string)
+	env    map[string]string
 	// skew is how much the clock of the machine that runs Terraform is ahead.
 	skew time.Duration
 
@@ -156,6 +158,9 @@ func (w *world) start(run string) driver.Start {
 			Name: name, Server: provider.Server(provider.NewForRun("test", pool, r)()),
 			Close: func() { _ = pool.Close() },
 			Context: func(ctx context.Context, resource, method string) (context.Context, error) {
+				if w.called != nil {
+					w.called(method)
+				}
 				return w.schedule.Context(ctx, name, resource, method)
 			},
 		}, nil
