@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -293,6 +294,47 @@ func TestOfficialRelease(t *testing.T) {
 		path := c.given["etcd"] != nil && o.bin != ""
 		if err != nil || !strings.Contains(file.content, c.want) || strings.Contains(m.unit, " install\n") == path || path && strings.Contains(file.content, "RELEASE") {
 			t.Errorf("%v with version %q: %v\n%s\n%s", c.given, c.version, err, file.content, m.unit)
+		}
+	}
+}
+
+// Test that etcd keeps the history of an hour, unless the user says otherwise: each
+// variable of the user wins, and the mode of one without the retention of the other is
+// refused.
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	const mode, retention = "ETCD_AUTO_COMPACTION_MODE", "ETCD_AUTO_COMPACTION_RETENTION"
+	for _, c := range []struct {
+		given map[string]any
+		want  []string // none if it is refused
+	}{
+		{nil, []string{retention + "=1h"}},
+		{map[string]any{mode: "periodic"}, []string{mode + "=periodic", retention + "=1h"}},
+		{map[string]any{retention: "8h"}, []string{retention + "=8h"}},
+		{map[string]any{retention: "0"}, []string{retention + "=0"}},
+		{map[string]any{retention: ""}, []string{retention + "="}},
+		{map[string]any{mode: "revision", retention: "1000"}, []string{mode + "=revision", retention + "=1000"}},
+		{map[string]any{mode: "revision"}, nil},
+	} {
+		o, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": c.given})
+		must(t, err)
+		m, err := newMachine(Node{Format: Format}, o, "/bin")
+		var e *OptionError
+		if c.want == nil {
+			if !errors.As(err, &e) || e.Path != "environment."+retention || e.Problem != MissingOption {
+				t.Errorf("%v: %v", c.given, err)
+			}
+			continue
+		}
+		must(t, err)
+		var got []string
+		for line := range strings.Lines(m.files[len(m.files)-1].content) {
+			if strings.Contains(line, "AUTO_COMPACTION") {
+				got = append(got, strings.TrimSuffix(line, "\n"))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.given, got, c.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // ignitionVersion is the version of the specification in use. Ignition 2.7
@@ -22,7 +23,7 @@ func Ignition(n Node, o Options) (string, error) {
 	var entries []any
 	for _, f := range m.files {
 		mode, _ := strconv.ParseInt(f.mode, 8, 32) // all modes are constants
-		contents := map[string]any{"source": "data:," + url.PathEscape(f.content)}
+		contents := map[string]any{"source": "data:," + strings.ReplaceAll(url.PathEscape(f.content), "%2F", "/")}
 		if f.base64Gzip {
 			contents = map[string]any{"compression": "gzip", "source": "data:;base64," + f.content}
 		}

@@ -92,6 +92,9 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 		}
 		variables[name] = o.Environment[name]
 	}
+	if err := compaction(variables); err != nil {
+		return machine{}, err
+	}
 	if err := schemes(variables); err != nil {
 		return machine{}, err
 	}
@@ -119,6 +122,22 @@ func (o Options) certificates(variables map[string]string) []file {
 		variables[part.prefix+"CLIENT_CERT_AUTH"] = "true"
 	}
 	return files
+}
+
+// compaction adds the default retention of etcd's history. etcd keeps all of it by
+// default, until the database reaches its quota and refuses writes. An hour is longer
+// than a watcher needs to come back. The default is a period, so another mode needs a
+// retention of its own: without one, etcd would not start, or would compact nothing.
+func compaction(variables map[string]string) error {
+	const mode, retention = "ETCD_AUTO_COMPACTION_MODE", "ETCD_AUTO_COMPACTION_RETENTION"
+	if _, given := variables[retention]; given {
+		return nil
+	}
+	if m := variables[mode]; m != "" && m != "periodic" {
+		return &OptionError{Path: "environment." + retention, Problem: MissingOption}
+	}
+	variables[retention] = "1h"
+	return nil
 }
 
 // schemes returns an error if the listen URLs of the process do not match its
