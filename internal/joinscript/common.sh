@@ -25,8 +25,8 @@
 #   and _SHA256                 initial member of a static cluster starts
 #   ETCD_JOIN_RESTORE_BUMP      by how much its revision is increased, if it is
 #
-# Standard output: ETCD_* assignments that override the environment. Standard
-# error: the reasons.
+# Standard output: ETCD_* assignments that override the environment. They also turn on
+# etcd's check of its store at its start. Standard error: the reasons.
 #
 # Exit 0: start etcd. 75: not yet, run me again. 78: with this environment etcd
 # can never start here.

@@ -24,7 +24,7 @@ import (
 
 // program simulates etcd as far as the script uses it.
 func program(version string) string {
-	return "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: " + version + "' ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
+	return "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: " + version + "' ;; --help) cat \"${0%/*}/help\" ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
 }
 
 // archive returns a release with some programs, and its SHA-256.

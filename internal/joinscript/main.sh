@@ -39,6 +39,22 @@ install)
 *) exit 78 ;;
 esac
 
+# etcd compares its store with those of its peers before it serves, unless the
+# environment turns that off in either form. What etcd prints tells the form: 3.6 refuses
+# both at once, 3.7 ignores the old one, and one that has neither starts without the check.
+gates=$(printf %s "${ETCD_FEATURE_GATES:-}" | tr -cd '!-~')
+old=${ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK:-}
+case $old,$gates in
+[0fF]* | *InitialCorruptCheck=[0fF]* | *All*a=[0fF]*) ;;
+*)
+	case ${old:+given}$("$bin/etcd" --help 2>&1) in
+	given*-initial-corrupt-check*) ;;
+	*InitialCorruptCheck=*) echo "ETCD_FEATURE_GATES=${gates:+$gates,}InitialCorruptCheck=true" ;;
+	*-initial-corrupt-check*) echo ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK=true ;;
+	esac
+	;;
+esac
+
 # The environment is what etcd itself will obey, so it comes first.
 name=${ETCD_NAME:-}
 

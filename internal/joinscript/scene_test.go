@@ -278,6 +278,13 @@ var logs = map[string]string{
 	"whole": string(dataLog), "empty": "", "none": strings.Repeat("\xff", 600),
 }
 
+// helps are what etcd prints about its check of the store, by version.
+var helps = map[string]string{
+	"3.5": "  --experimental-initial-corrupt-check 'false'",
+	"3.6": "    InitialCorruptCheck=true|false (ALPHA - default=false)\n  --experimental-initial-corrupt-check 'false'",
+	"3.7": "    InitialCorruptCheck=true|false (ALPHA - default=false)",
+}
+
 // utls are programs in place of etcdutl by the value of the word etcdutl. Any other value
 // is what it says when it fails.
 var utls = map[string]string{
@@ -320,6 +327,9 @@ func (s *scene) word(word string) {
 		s.env[RestoreVariable], s.env[RestoreSHA256Variable] = s.path("a snapshot.db"), snapshotSum
 		s.word("etcd=3.6.16")
 		s.word("etcdutl=3.6")
+	case name == "help":
+		put(s.T, s.path("bin/help"), cmp.Or(helps[value], value))
+		s.word("etcd=3.6.0")
 	case name == "etcd" || name == "etcdutl":
 		s.env["ETCD_JOIN_BIN"] = s.path("bin")
 		text, known := utls[value]
@@ -353,6 +363,9 @@ func (s *scene) decided(r row, done result) bool {
 	for _, check := range r.checks {
 		if list, is := strings.CutPrefix(check, "prints "); is {
 			stdout = s.output(s.fill(list), joins)
+		}
+		if line, is := strings.CutPrefix(check, "adds "); is {
+			stdout = s.fill(line) + "\n"
 		}
 	}
 	printed := done.stdout == stdout || joins && stdout == "" && strings.Contains(done.stdout, "_STATE=existing")
@@ -408,7 +421,7 @@ func (s *scene) check(check string) string {
 		}
 	case "clean":
 		wantNothing(s.T, s.path("data"))
-	case "prints": // see decided
+	case "prints", "adds": // see decided
 	default:
 		return "there is no such check"
 	}

@@ -150,7 +150,7 @@ const created = 1_800_000_000
 // Test that the script does what the tables under testdata say. peers.txt explains them.
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	for table, names := range map[string][]string{"peers": {"static", "discovery"}, "registry": {"discovery"}, "restore": {"restore"}} {
+	for table, names := range map[string][]string{"peers": {"static", "discovery"}, "registry": {"discovery"}, "restore": {"restore"}, "store": {"static"}} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			stories := storiesIn(t, table+".txt")

@@ -167,8 +167,8 @@ func TestSizes(t *testing.T) {
 		{"static, paths of certificates", joinscript.Static(), paths(), 11 << 10},
 		{"static, certificates", joinscript.Static(), inline, 15 << 10},
 		{"restore, certificates", joinscript.Restore(), inline, 16 << 10},
-		{"discovery, paths of certificates", joinscript.Discovery(), paths(), 14 << 10},
-		{"discovery, certificates", joinscript.Discovery(), inline, 16 << 10},
+		{"discovery, paths of certificates", joinscript.Discovery(), paths(), 15 << 10},
+		{"discovery, certificates", joinscript.Discovery(), inline, 17 << 10},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
 		must(t, err)

@@ -14,6 +14,9 @@ import (
 // (2020) and later accept it.
 const ignitionVersion = "3.1.0"
 
+// dataURL unescapes what needs no escape in a data URL, and is frequent in an environment.
+var dataURL = strings.NewReplacer("%2F", "/", "%2C", ",")
+
 // Ignition returns an Ignition configuration for Fedora CoreOS and Flatcar.
 func Ignition(n Node, o Options) (string, error) {
 	m, err := newMachine(n, o, "/opt/bin") // Flatcar's /usr is read-only
@@ -23,7 +26,7 @@ func Ignition(n Node, o Options) (string, error) {
 	var entries []any
 	for _, f := range m.files {
 		mode, _ := strconv.ParseInt(f.mode, 8, 32) // all modes are constants
-		contents := map[string]any{"source": "data:," + strings.ReplaceAll(url.PathEscape(f.content), "%2F", "/")}
+		contents := map[string]any{"source": "data:," + dataURL.Replace(url.PathEscape(f.content))}
 		if f.base64Gzip {
 			contents = map[string]any{"compression": "gzip", "source": "data:;base64," + f.content}
 		}

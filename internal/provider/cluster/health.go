@@ -192,7 +192,8 @@ func silentMember(name string, seen silence, after time.Duration) text.Message {
 		last = "With replace_unreachable_after, " + silentUntil(name, seen, after) + ". An apply stores that time, also terraform apply -refresh-only."
 	}
 	return text.New("Member "+name+" does not answer",
-		"%s %s If its machine has failed for good, replace the machine. The member follows it:\n\n  terraform apply -replace='ADDRESS OF THE MACHINE OF %s'\n\n%s",
+		"%s %s If its machine has failed for good, replace the machine. The member follows it:\n\n  terraform apply -replace='ADDRESS OF THE MACHINE OF %s'\n\n"+
+			"If its log says \"found data inconsistency with peers\", etcd refuses to start. That line and those before it tell whose data differs. %s",
 		text.Own(first), evidence, text.Clean(name), text.Own(last))
 }
 

@@ -53,7 +53,7 @@ func defineUserData(summary, about, extra string) function.Definition {
 			"| `data_dir` | Data directory. Default: `/var/lib/etcd`. |\n" +
 			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
 			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables of the node are refused. " +
-			"Default: `ETCD_AUTO_COMPACTION_RETENTION = \"1h\"`. See [Defaults](../guides/cloud-init-and-ignition.md#defaults). |\n" +
+			"Default: `ETCD_AUTO_COMPACTION_RETENTION = \"1h\"`, and etcd's check of its store at each start. See [Defaults](../guides/cloud-init-and-ignition.md#defaults). |\n" +
 			"| `extra` | More user data, as an object: " + extra + ". |\n\n" +
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
 		Parameters: []function.Parameter{
