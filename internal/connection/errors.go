@@ -162,7 +162,7 @@ func kindOfAttempt(err error) Kind {
 		timeout interface{ Timeout() bool }
 	)
 	switch {
-	case errors.Is(err, ErrRedirect):
+	case errors.As(err, new(RedirectError)):
 		return Redirected
 	case errors.As(err, new(*net.DNSError)):
 		return DNS

@@ -18,27 +18,20 @@ import (
 	clientv2 "go.etcd.io/etcd/client/v2"
 )
 
-// ErrRedirect means that a server redirects a request and the redirect is not
-// followed.
-var ErrRedirect = errors.New("redirects are not followed")
-
 // RedirectError describes a redirect that is not followed; it completes the sentence
-// "The server ...". It matches [ErrRedirect].
+// "The server ...".
 type RedirectError string
 
 // Error implements error.
 func (e RedirectError) Error() string { return string(e) }
-
-// Is reports whether target is [ErrRedirect].
-func (RedirectError) Is(target error) bool { return target == ErrRedirect }
 
 // maxRedirects is how many redirects of a discovery service are followed.
 const maxRedirects = 5
 
 // transport sends HTTP requests with the TLS, address map and limits of the
 // settings. It serves one request or few and keeps no connection open: net/http
-// silently repeats a request that fails on a reused connection. It follows no
-// redirect. If its caller does, it does not show the client certificate again.
+// silently repeats a request that fails on a reused connection. It limits the size of the
+// answer. It follows no redirect. If its caller does, it does not show the client certificate again.
 type transport struct {
 	settings Settings
 	proxy    func(*http.Request) (*url.URL, error)
@@ -48,13 +41,18 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	endpoint := withPort(req.URL.String())
-	if t.world != nil {
-		return t.world.Web(t.settings.dialled(endpoint)).RoundTrip(req)
-	}
 	if req.Response != nil { // that redirected
 		t.settings = t.settings.withoutCertificate()
 	}
-	return t.settings.web(endpoint, t.proxy, false).RoundTrip(req)
+	web := t.settings.web(endpoint, t.proxy, false)
+	if t.world != nil {
+		web = t.world.Web(t.settings.dialled(endpoint))
+	}
+	resp, err := web.RoundTrip(req)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxKeys)
+	}
+	return resp, err
 }
 
 // web returns an HTTP transport for the server of an endpoint. keep is whether it keeps
@@ -82,7 +80,7 @@ func (transport) CancelRequest(*http.Request) {}
 // of a discovery service. It sends neither user name nor password. It shows the
 // client certificate only to an https server that the configured CA verifies or to
 // one of the endpoints, and not after a redirect. It follows redirects to the same
-// host, unless the scheme becomes weaker. Other redirects return [ErrRedirect].
+// host, unless the scheme becomes weaker. Other redirects return a [RedirectError].
 func (p *Pool) WebClient(s Settings, base string) *http.Client {
 	if f := s.facts(context.Background(), withPort(base)); !f.verified && !f.endpoint {
 		s = s.withoutCertificate()
@@ -147,18 +145,6 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body
 // MaxKeys is the maximum number of keys that are read below one prefix.
 const MaxKeys = 1000
 
-// boundedTransport limits the size of response bodies.
-type boundedTransport struct{ clientv2.CancelableTransport }
-
-// RoundTrip implements http.RoundTripper.
-func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.CancelableTransport.RoundTrip(req)
-	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, maxKeys)
-	}
-	return resp, err
-}
-
 // ErrNoV2 means that a server does not serve the v2 API.
 var ErrNoV2 = errors.New("does not serve the v2 API; etcd 3.4 and 3.5 do with --enable-v2, 3.6 and later never")
 
@@ -184,9 +170,9 @@ func (p *Pool) KeysV2(ctx context.Context, s Settings, endpoint string) (KeysV2,
 	}
 	client, err := clientv2.New(clientv2.Config{
 		Endpoints: []string{endpoint},
-		Transport: boundedTransport{transport{settings: s, world: p.World}},
+		Transport: transport{settings: s, world: p.World},
 		Username:  s.Username, Password: s.Password.Reveal(),
-		CheckRedirect: func(int) error { return ErrRedirect },
+		CheckRedirect: func(int) error { return RedirectError("redirects are not followed") },
 	})
 	if err != nil {
 		return KeysV2{}, err

@@ -6,7 +6,6 @@ package connection
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -107,28 +106,22 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	if m == (TLSMaterial{}) {
 		return nil, nil
 	}
-	var parts []part
-	for _, given := range [][2]string{{"ca_cert", m.CACert}, {"cert", m.Cert}, {"key", m.Key.Reveal()}} {
-		p, err := read(given[0], given[1])
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, p)
-	}
-	ca, cert, key := parts[0], parts[1], parts[2]
-
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: m.InsecureSkipVerify, //nolint:gosec // the operator's explicit choice
 	}
-	if ca.given() {
+	if m.CACert != "" {
+		ca, err := read("ca_cert", m.CACert)
+		if err != nil {
+			return nil, err
+		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(ca.pem) {
 			return nil, ca.problem(NoPEM, nil)
 		}
 	}
-	if cert.given() {
-		pair, err := keyPair(cert, key, now)
+	if m.Cert != "" {
+		pair, err := keyPair(m, now)
 		if err != nil {
 			return nil, err
 		}
@@ -143,18 +136,13 @@ type part struct {
 	pem            []byte
 }
 
-func (p part) given() bool { return p.argument != "" }
-
 func (p part) problem(problem TLSProblem, err error) *TLSError {
 	return &TLSError{Argument: p.argument, Problem: problem, Path: p.path, Err: err}
 }
 
-// read returns the named part, or its zero value if it is not given.
+// read returns the named part.
 func read(name, value string) (part, error) {
-	switch {
-	case value == "":
-		return part{}, nil
-	case membership.IsPEM(value):
+	if membership.IsPEM(value) {
 		return part{argument: name, pem: []byte(value)}, nil
 	}
 	p := part{argument: name}
@@ -172,48 +160,36 @@ func read(name, value string) (part, error) {
 	return p, nil
 }
 
-func keyPair(cert, key part, now time.Time) (tls.Certificate, error) {
-	keys := blocks(key.pem)
-	switch {
-	case !slices.Contains(blocks(cert.pem), "CERTIFICATE"):
-		return tls.Certificate{}, cert.problem(NoPEM, nil)
-	case slices.Contains(keys, "ENCRYPTED PRIVATE KEY"), strings.Contains(string(key.pem), "Proc-Type: 4,ENCRYPTED"):
-		return tls.Certificate{}, key.problem(EncryptedKey, nil)
-	case !slices.ContainsFunc(keys, func(kind string) bool { return strings.HasSuffix(kind, "PRIVATE KEY") }):
-		return tls.Certificate{}, key.problem(NoPEM, nil)
-	}
-	pair, err := tls.X509KeyPair(cert.pem, key.pem)
+// keyPair reads the client's certificate and its key. The standard library says only in the
+// text of its error which of them is not usable.
+func keyPair(m TLSMaterial, now time.Time) (pair tls.Certificate, err error) {
+	cert, err := read("cert", m.Cert)
 	if err != nil {
-		// Either part may be damaged. The standard library says which only in
-		// the text of its error.
+		return pair, err
+	}
+	key, err := read("key", m.Key.Reveal())
+	if err != nil {
+		return pair, err
+	}
+	if pair, err = tls.X509KeyPair(cert.pem, key.pem); err != nil {
+		says := func(text string) bool { return strings.Contains(err.Error(), text) }
 		switch {
-		case strings.Contains(err.Error(), "does not match"):
-			return tls.Certificate{}, key.problem(KeyMismatch, nil)
-		case strings.Contains(err.Error(), "private key"):
-			return tls.Certificate{}, key.problem(NoPEM, nil)
+		case says("certificate input"):
+			return pair, cert.problem(NoPEM, nil)
+		case strings.Contains(string(key.pem), "ENCRYPTED"): // also in "Proc-Type: 4,ENCRYPTED"
+			return pair, key.problem(EncryptedKey, nil)
+		case says("does not match"):
+			return pair, key.problem(KeyMismatch, nil)
+		case says("key input"), says("private key"):
+			return pair, key.problem(NoPEM, nil)
 		}
-		return tls.Certificate{}, cert.problem(NoPEM, nil)
+		return pair, cert.problem(NoPEM, nil)
 	}
 	switch leaf := pair.Leaf; {
-	case now.After(leaf.NotAfter):
-		e := cert.problem(CertExpired, nil)
-		e.When = leaf.NotAfter
-		return tls.Certificate{}, e
 	case now.Before(leaf.NotBefore):
-		e := cert.problem(CertNotYetValid, nil)
-		e.When = leaf.NotBefore
-		return tls.Certificate{}, e
+		return pair, &TLSError{Argument: "cert", Path: cert.path, Problem: CertNotYetValid, When: leaf.NotBefore}
+	case now.After(leaf.NotAfter):
+		return pair, &TLSError{Argument: "cert", Path: cert.path, Problem: CertExpired, When: leaf.NotAfter}
 	}
 	return pair, nil
-}
-
-// blocks returns the types of the blocks of a PEM text.
-func blocks(text []byte) (types []string) {
-	for {
-		block, rest := pem.Decode(text)
-		if block == nil {
-			return types
-		}
-		types, text = append(types, block.Type), rest
-	}
 }

@@ -141,7 +141,7 @@ func (k keysV2) remove(ctx context.Context, token string) (deleted bool, err err
 // Codes from 300 come from raft or the server itself: the write may have been
 // carried out.
 func isRefusedV2(err error) bool {
-	if connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || errors.Is(err, connection.ErrRedirect) {
+	if connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || connection.KindOf(err) == connection.Redirected {
 		return true
 	}
 	code := connection.CodeV2(err)
