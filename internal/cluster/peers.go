@@ -90,7 +90,7 @@ func (c *Client) Metrics(ctx context.Context, of membership.MemberID) (Metrics, 
 	if err != nil {
 		return Metrics{}, err
 	}
-	body, at, err := c.pool.Get(ctx, c.settings, endpoint, "/metrics")
+	body, at, err := c.pool.Metrics(ctx, c.settings, endpoint)
 	m := metricsFrom(body, of)
 	m.At = at
 	return m, err

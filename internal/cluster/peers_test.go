@@ -164,6 +164,27 @@ func TestPeersOfTheLeader(t *testing.T) {
 	})
 }
 
+// With a port of its own for HTTP, etcd has no metrics at its client URL, and the provider
+// reads them at the URL that it is told.
+func TestMetricsOfAnotherPort(t *testing.T) {
+	onEach(t, etcdtest.Maintained(), func(t *testing.T, v etcdtest.Version) {
+		port := etcdtest.ReservePort(t)
+		b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Env: map[string]string{"ETCD_LISTEN_CLIENT_HTTP_URLS": fmt.Sprintf("http://127.0.0.1:%d", port)}})
+		id, s := membership.MemberID(b.MemberID(t, b.Members()[0])), settings(b.Endpoints()...)
+		c := clientFor(t, s)
+		observe(t, c)
+		if m, err := c.Metrics(etcdtest.WaitContext(t), id); err == nil {
+			t.Errorf("at the client URL: %v", m)
+		}
+		s.Metrics = fmt.Sprintf("http://0.0.0.0:%d", port)
+		c = clientFor(t, s)
+		observe(t, c)
+		if m, err := c.Metrics(etcdtest.WaitContext(t), id); err != nil || !m.leads || m.At.IsZero() {
+			t.Errorf("at their URL: %v, %v", m, err)
+		}
+	})
+}
+
 // The leader's metrics show that it sends a snapshot to a learner that missed too much.
 func TestSending(t *testing.T) {
 	onEach(t, etcdtest.Maintained(), func(t *testing.T, v etcdtest.Version) {

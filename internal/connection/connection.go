@@ -46,6 +46,9 @@ type Settings struct {
 	// AddressMap maps a normalised advertised client URL to the URL to dial.
 	// TLS is still verified against the host of the advertised URL.
 	AddressMap map[string]string
+	// Metrics is the scheme and port at which every member serves its metrics, in the form
+	// of [ParseMetricsURL], or "" if it does at its client URLs.
+	Metrics string
 	// DialTimeout limits one attempt to connect, RequestTimeout one request to
 	// one endpoint. 0 means the default.
 	DialTimeout    time.Duration

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -103,6 +104,27 @@ func ParseEndpoints(raw []string, withTLS bool) ([]string, error) {
 		}
 	}
 	return endpoints, nil
+}
+
+// ParseMetricsURL returns the normal form of a URL of [Settings.Metrics]: scheme, port, and
+// a host that stands for every interface, as in ETCD_LISTEN_METRICS_URLS.
+//
+// Errors are of type [*EndpointError].
+func ParseMetricsURL(raw string) (string, error) {
+	parsed, err := ParseEndpoint(raw, false)
+	if err != nil {
+		return "", err
+	}
+	given, err := url.Parse(strings.TrimSpace(raw))
+	switch ip, _ := netip.ParseAddr(hostnameOf(parsed)); {
+	case err != nil || given.Host == "":
+		return "", &EndpointError{Endpoint: raw, Reason: "has no scheme"}
+	case given.Port() == "":
+		return "", &EndpointError{Endpoint: raw, Reason: "has no port"}
+	case !ip.IsUnspecified():
+		return "", &EndpointError{Endpoint: raw, Reason: "has a host, and it is one URL for all members"}
+	}
+	return parsed, nil
 }
 
 // Askable returns client URLs that members publish, with a scheme, in the form in which

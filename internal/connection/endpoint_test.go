@@ -82,6 +82,19 @@ func TestParseEndpoints(t *testing.T) {
 	}
 }
 
+func TestParseMetricsURL(t *testing.T) {
+	for raw, want := range map[string]string{
+		"http://0.0.0.0:2381": "http://0.0.0.0:2381", " HTTPS://[::]:2381/ ": "https://[::]:2381",
+		"http://0.0.0.0": "has no port", "0.0.0.0:2381": "has no scheme", "http://10.0.0.1:2381": "has a host", "http://:2381": "has no host",
+		"http://0.0.0.0:2381/metrics": "has the path", "": "is empty", "http://u:p@0.0.0.0:2381": "user information",
+	} {
+		got, err := ParseMetricsURL(raw)
+		if got != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %q, %v; want %q", raw, got, err, want)
+		}
+	}
+}
+
 func TestParseAddressMap(t *testing.T) {
 	got, err := ParseAddressMap(map[string]string{
 		"https://10.0.0.1:2379": "bastion:12379",

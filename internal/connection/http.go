@@ -105,11 +105,21 @@ func (p *Pool) WebClient(s Settings, base string) *http.Client {
 // maxBody limits HTTP bodies, in bytes. All expected answers are smaller.
 const maxBody = 16 << 20
 
-// Get reads a path of an endpoint over HTTP, such as /metrics, within the
-// request timeout, and returns the body, and the time on the clock of the server, zero if
-// it did not tell. It keeps the connection open for the next call and follows no redirect.
+// Metrics reads the metrics of the member that answers at an endpoint over HTTP, within the
+// request timeout, and returns the body, and the time on the clock of the member, zero if it
+// did not tell. It keeps the connection open for the next call and follows no redirect.
+//
+// [Settings.Metrics] names the URL, so it is asked, also if it is http beside https. It gets
+// the client certificate if it is https, and never the password.
+//
 // Errors are an [*Error], an [*EndpointError] or ctx's own.
-func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body []byte, at time.Time, err error) {
+func (p *Pool) Metrics(ctx context.Context, s Settings, endpoint string) (body []byte, at time.Time, err error) {
+	if of, err := url.Parse(s.Metrics); err == nil && s.Metrics != "" {
+		of.Host = net.JoinHostPort(hostnameOf(endpoint), of.Port())
+		endpoint = of.String()
+		s.Endpoints, s.Named, s.Learned = []string{endpoint}, nil, false
+		s.Username, s.Password = "", ""
+	}
 	c, err := p.Client(ctx, s.WithoutCredentials(), endpoint)
 	if err != nil {
 		return nil, at, err
@@ -122,7 +132,7 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body
 		}
 		return nil, at, AttemptError(c.endpoint, err)
 	}
-	req, err := http.NewRequestWithContext(call, http.MethodGet, c.endpoint+path, nil)
+	req, err := http.NewRequestWithContext(call, http.MethodGet, c.endpoint+"/metrics", nil)
 	if err != nil {
 		return fail(err)
 	}
@@ -136,7 +146,7 @@ func (p *Pool) Get(ctx context.Context, s Settings, endpoint, path string) (body
 	case err != nil:
 		return fail(err)
 	case resp.StatusCode != http.StatusOK:
-		return nil, at, &Error{Endpoint: c.endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET %s: HTTP status %s", path, resp.Status)}
+		return nil, at, &Error{Endpoint: c.endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET /metrics: HTTP status %s", resp.Status)}
 	}
 	at, _ = http.ParseTime(resp.Header.Get("Date")) // zero without one
 	return body, at, nil

@@ -41,13 +41,13 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 		if _, _, err = keys.Node(t.Context(), "/a"); KindOf(err) != Redirected {
 			t.Errorf("%d: got %v", code, err)
 		}
-		if _, _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), strconv.Itoa(code)) {
+		if _, _, err := pool.Metrics(t.Context(), Settings{}, server.URL); KindOf(err) != NotEtcd || !strings.Contains(err.Error(), strconv.Itoa(code)) {
 			t.Errorf("%d: metrics: got %v", code, err)
 		}
 	}
 	s := Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "secret"}
 	_, v2 := pool.KeysV2(t.Context(), s, "http://a:2379")
-	_, _, metrics := pool.Get(t.Context(), s, other, "/metrics")
+	_, _, metrics := pool.Metrics(t.Context(), s, other)
 	if KindOf(v2) != NotAsked || KindOf(metrics) != NotAsked || asked.Load() != 0 {
 		t.Errorf("plain http: %v; a host that is not named: %v; the other host was asked %d times", v2, metrics, asked.Load())
 	}
@@ -71,7 +71,7 @@ func TestMetricsOverOneConnection(t *testing.T) {
 	pool := &Pool{}
 	get := func() {
 		t.Helper()
-		if body, at, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); err != nil || string(body) != "/metrics" || at.IsZero() {
+		if body, at, err := pool.Metrics(t.Context(), Settings{}, server.URL); err != nil || string(body) != "/metrics" || at.IsZero() {
 			t.Errorf("got %q at %v, %v", body, at, err)
 		}
 	}
@@ -84,10 +84,44 @@ func TestMetricsOverOneConnection(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := pool.Get(t.Context(), Settings{}, server.URL, "/metrics"); !errors.Is(err, errPoolClosed) {
+	if _, _, err := pool.Metrics(t.Context(), Settings{}, server.URL); !errors.Is(err, errPoolClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 	etcdtest.Until(t, "the connection is closed", func() bool { return closed.Load() == 1 })
+}
+
+// A URL of metrics is asked at the host of the member, without a password, and also if the
+// client URL is https. It gets the client certificate if it is https.
+func TestMetricsOfTheirOwn(t *testing.T) {
+	pki := etcdtest.NewPKI(t)
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, sent := r.BasicAuth(); sent || r.URL.Path != "/metrics" {
+			t.Errorf("%s with %v", r.URL, r.Header)
+		}
+	})
+	secure, shown := shows(t, pki, answer)
+	plain := httptest.NewServer(answer)
+	defer plain.Close()
+	pool := &Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	for _, url := range []string{secure.URL, plain.URL} {
+		metrics, err := ParseMetricsURL(strings.ReplaceAll(url, "127.0.0.1", "0.0.0.0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Settings{Endpoints: []string{"https://127.0.0.1:1"}, TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: "secret", Metrics: metrics}
+		if _, _, err := pool.Metrics(t.Context(), s, "https://127.0.0.1:1"); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+		if s.Metrics = ""; url == plain.URL {
+			if _, _, err := pool.Metrics(t.Context(), s, url); KindOf(err) != NotAsked {
+				t.Errorf("not named: %v", err)
+			}
+		}
+	}
+	if shown.Load() != 1 {
+		t.Errorf("%d certificates were shown", shown.Load())
+	}
 }
 
 // shows returns a TLS server and a counter of the client certificates it receives.

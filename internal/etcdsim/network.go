@@ -45,6 +45,8 @@ type Network struct {
 	Lax bool
 	// V2 is --enable-v2 of the processes, which 3.5 has.
 	V2 bool
+	// HTTP is the port of ETCD_LISTEN_CLIENT_HTTP_URLS of every process, "" without it.
+	HTTP string
 
 	mu       sync.Mutex
 	clusters []*Cluster

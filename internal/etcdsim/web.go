@@ -85,7 +85,9 @@ func (n *Network) page(ctx context.Context, c Call, req *http.Request) (answer p
 		if err = n.wait(ctx, nil, 0, nil, func() bool { return !n.silent(c.Run, c.Address) }); err == nil {
 			answer = s.serve(req)
 		}
-	} else if p, err = n.reach(ctx, c.Run, c.Address); err == nil {
+	} else if address, ok := n.web(c.Address); !ok {
+		answer = page{http.StatusNotFound, http.Header{}, "404 page not found\n"}
+	} else if p, err = n.reach(ctx, c.Run, address); err == nil {
 		answer, err = p.page(ctx, req)
 	}
 	// If the connection fell silent in the meantime, the answer is late.
@@ -93,6 +95,15 @@ func (n *Network) page(ctx context.Context, c Call, req *http.Request) (answer p
 		err = lost
 	}
 	return answer, err
+}
+
+// web returns the client URL of the process that serves HTTP at an address.
+func (n *Network) web(address string) (client string, ok bool) {
+	if n.HTTP == "" {
+		return address, true
+	}
+	host, ok := strings.CutSuffix(address, ":"+n.HTTP)
+	return host + ":2379", ok
 }
 
 const prefixV2 = "/v2/keys"

@@ -61,6 +61,7 @@ func (r *reader) settings(m model) connection.Settings {
 	}
 	s.Endpoints = r.endpoints(m.Endpoints, secure)
 	s.AddressMap = r.addressMap(m.AddressMap, secure)
+	s.Metrics = r.metricsURL(m.MetricsURL)
 	r.warn(s, material, sources, secure)
 	return s
 }
@@ -170,6 +171,19 @@ func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
 		r.fail(path.Root("address_map"), text.New("Invalid address map",
 			"address_map: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
 				"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".", problem.Endpoint, problem.Reason))
+	}
+	return parsed
+}
+
+func (r *reader) metricsURL(v types.String) string {
+	value, given := r.text(v)
+	if !given || v.IsUnknown() {
+		return ""
+	}
+	parsed, err := connection.ParseMetricsURL(value)
+	if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
+		r.fail(path.Root("metrics_url"), text.New("Invalid URL of metrics",
+			"metrics_url: %q %s. Expected a scheme, 0.0.0.0 and a port, such as http://0.0.0.0:2381.", problem.Endpoint, problem.Reason))
 	}
 	return parsed
 }

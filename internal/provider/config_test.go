@@ -67,6 +67,7 @@ func TestUnknownSettings(t *testing.T) {
 		"insecure":            {"insecure_skip_tls_verify": unknown},
 		"duration":            {"dial_timeout": unknown},
 		"address map":         {"address_map": unknown},
+		"metrics":             {"metrics_url": unknown},
 		"one mapped endpoint": {"address_map": map[string]any{"https://a": unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +93,7 @@ func TestValidateReadsNoFiles(t *testing.T) {
 		"missing file":            {block{"ca_cert": "no/such/file"}, 0},
 		"certificate without key": {block{"cert": "no/such/file"}, 1},
 		"bad text":                {block{"ca_cert": "-----BEGIN x"}, 1},
+		"metrics of one member":   {block{"metrics_url": "http://10.0.0.1:2381"}, 1},
 		"two mistakes":            {block{"ca_cert": "-----BEGIN x", "dial_timeout": "soon"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -162,6 +162,7 @@ type model struct {
 	DialTimeout           types.String `tfsdk:"dial_timeout"`
 	RequestTimeout        types.String `tfsdk:"request_timeout"`
 	AddressMap            types.Map    `tfsdk:"address_map"`
+	MetricsURL            types.String `tfsdk:"metrics_url"`
 }
 
 // The environment variables are those of etcdctl, except the last one.
@@ -213,5 +214,8 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
 				"TLS is still verified against the host of the advertised URL.",
 		},
+		"metrics_url": text("URL at which every member serves `/metrics`, if it is not its client URL: the value of `ETCD_LISTEN_METRICS_URLS` or `ETCD_LISTEN_CLIENT_HTTP_URLS`, such as `http://0.0.0.0:2381`. " +
+			"The host of the member takes the place of `0.0.0.0`. The provider sends it no password, and the client certificate only over `https`. What the leader sees of the other members is read there. " +
+			"Over `http` anyone on the network can forge it. Default: the client URL of the member."),
 	}
 }

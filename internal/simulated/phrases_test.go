@@ -6,7 +6,6 @@ package simulated
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -363,15 +362,8 @@ func init() { // a map that refers to itself
 				s.network.Answer(p.ClientURL, s.other)
 			}
 		},
-		"no-metrics": func(s *script, _ string) {
-			before := s.network.Before
-			s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
-				if c.Method == "GET /metrics" {
-					return errors.New("404 Not Found")
-				}
-				return before(ctx, c)
-			}
-		},
+		"http-port":     func(s *script, port string) { s.network.HTTP = port },
+		"metrics-url":   func(s *script, url string) { s.ws.Provider["metrics_url"] = url },
 		"killed-adding": func(s *script, name string) { s.killedWhileAdding(name) },
 		"revive": func(s *script, name string) {
 			s.network.After, s.fleet.broken[name] = nil, false

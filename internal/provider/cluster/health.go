@@ -187,7 +187,7 @@ func silentMember(name string, seen silence, after time.Duration) text.Message {
 	switch {
 	case seen.Unseen != "":
 		first, evidence = "It does not answer Terraform, and the leader's view of it is missing:", seen.Unseen+"."
-		last = "replace_unreachable_after needs the leader's view. Make /metrics reachable at the client URLs: with ETCD_LISTEN_CLIENT_HTTP_URLS it has another port."
+		last = "replace_unreachable_after needs the leader's view. If /metrics is not at the client URLs, as with ETCD_LISTEN_CLIENT_HTTP_URLS, set metrics_url of the provider."
 	case after > 0:
 		last = "With replace_unreachable_after, " + silentUntil(name, seen, after) + ". An apply stores that time, also terraform apply -refresh-only."
 	}
