@@ -175,6 +175,7 @@ var optionProblems = map[userdata.Problem]string{
 	userdata.MissingOption:    "is missing",
 	userdata.NotObject:        "must be an object",
 	userdata.NotText:          "must be a string",
+	userdata.NotBool:          "must be true or false",
 	userdata.NotHTTPS:         "must be an https:// URL without a user name",
 	userdata.NotSHA256:        "must be a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release",
 	userdata.NotPath:          "must be an absolute path of letters, digits and the characters _ . / : + @ -",

@@ -14,7 +14,7 @@ import (
 
 // CloudConfig returns user data for cloud-init on Debian and Ubuntu. Every
 // value is JSON, which is valid YAML, so no value can end its line or begin a
-// key.
+// key. Compressed, it is the base64 of its gzip, as the clouds take it.
 func CloudConfig(n Node, o Options) (string, error) {
 	m, err := newMachine(n, o, "/usr/local/bin")
 	if err != nil {
@@ -52,7 +52,11 @@ func CloudConfig(n Node, o Options) (string, error) {
 	if err := merge(doc, o.extra); err != nil {
 		return "", err
 	}
-	return "#cloud-config\n" + lines(doc), nil
+	text := "#cloud-config\n" + lines(doc)
+	if o.compress {
+		return compressed(text), nil
+	}
+	return text, nil
 }
 
 // merge adds the keys of extra to doc. It appends lists to lists, and adds

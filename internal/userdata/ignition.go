@@ -17,7 +17,9 @@ const ignitionVersion = "3.1.0"
 // dataURL unescapes what needs no escape in a data URL, and is frequent in an environment.
 var dataURL = strings.NewReplacer("%2F", "/", "%2C", ",")
 
-// Ignition returns an Ignition configuration for Fedora CoreOS and Flatcar.
+// Ignition returns an Ignition configuration for Fedora CoreOS and Flatcar. Ignition reads
+// no gzip from a cloud (coreos/ignition#1096), so the compressed one is inside another,
+// which it replaces.
 func Ignition(n Node, o Options) (string, error) {
 	m, err := newMachine(n, o, "/opt/bin") // Flatcar's /usr is read-only
 	if err != nil {
@@ -49,12 +51,18 @@ func Ignition(n Node, o Options) (string, error) {
 			"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(inline(o.extra))),
 		}}}
 	}
-	return inline(map[string]any{
+	text := inline(map[string]any{
 		"ignition": ignition,
 		"passwd":   map[string]any{"users": []any{map[string]any{"name": user, "system": true, "shell": "/usr/sbin/nologin"}}},
 		"storage":  storage,
 		"systemd":  map[string]any{"units": units},
-	}) + "\n", nil
+	}) + "\n"
+	if o.compress {
+		text = inline(map[string]any{"ignition": map[string]any{"version": ignitionVersion, "config": map[string]any{
+			"replace": map[string]any{"compression": "gzip", "source": "data:;base64," + compressed(text)},
+		}}}) + "\n"
+	}
+	return text, nil
 }
 
 // mountUnit returns the name of the unit that mounts a directory

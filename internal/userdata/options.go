@@ -36,6 +36,8 @@ type Options struct {
 	// extra is a cloud-config or an Ignition configuration that is merged into
 	// the result, or nil.
 	extra map[string]any
+	// compress makes the result smaller, for the limit of a cloud.
+	compress bool
 }
 
 // dataDisk is a block device for the data directory. It is formatted only if it
@@ -72,6 +74,7 @@ const (
 	MissingOption    Problem = "missing_option"
 	NotObject        Problem = "not_object"
 	NotText          Problem = "not_text"
+	NotBool          Problem = "not_bool"
 	NotHTTPS         Problem = "not_https"
 	NotSHA256        Problem = "not_sha256"
 	NotPath          Problem = "not_path"
@@ -109,7 +112,7 @@ var filesystems = []string{"ext4", "xfs"}
 // is unknown, and the options are then incomplete.
 func Parse(given map[string]any) (o Options, known bool, err error) {
 	r := &reader{known: true}
-	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra")
+	root := r.object("", given, "etcd", "tls", "peer_tls", "data_dir", "data_disk", "environment", "extra", "compress")
 	o.dataDir = cmp.Or(r.path("data_dir", root["data_dir"]), defaultDataDir)
 	r.etcd(&o, root["etcd"])
 	o.tls = r.tls("tls", root["tls"], "server")
@@ -127,6 +130,11 @@ func Parse(given map[string]any) (o Options, known bool, err error) {
 	o.Environment = r.environment(root["environment"])
 	o.extra = r.anyObject("extra", root["extra"])
 	r.known = r.known && !hasUnknown(o.extra)
+	compress, isBool := root["compress"].(bool)
+	if given := root["compress"]; given != nil && r.is(given) && !isBool {
+		r.fail("compress", NotBool, "")
+	}
+	o.compress = compress
 	return o, r.known, r.err
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package commands tests what people type and what a plan answers, where only the real CLI
-// and real etcd show it: an import, permissions, and a snapshot. How
+// and real etcd show it: an import, permissions, a snapshot, and user data. How
 // members live, fail and are replaced is tested in package acctest.
 package commands
 

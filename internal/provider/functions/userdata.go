@@ -30,16 +30,18 @@ type userData struct {
 var cloudConfig = userData{pure{name: "cloud_config", definition: defineUserData("User data for cloud-init",
 	"Returns complete user data for cloud-init on Debian and Ubuntu",
 	"a cloud-config. Lists such as `runcmd`, `write_files` and `packages` are appended to those of the result, other keys are added",
+	"its gzip in base64, for an argument such as `user_data_base64`",
 )}, userdata.CloudConfig}
 
 var ignition = userData{pure{name: "ignition", definition: defineUserData("User data for Ignition",
 	"Returns a complete configuration for Ignition on Fedora CoreOS and Flatcar",
 	"an Ignition configuration with its `ignition.version`, which is merged",
+	"a configuration that contains the compressed one. Use it as without the option",
 )}, userdata.Ignition}
 
 // defineUserData returns the definition of a function for a kind of user data. about begins
-// its description, and extra says what the option extra takes.
-func defineUserData(summary, about, extra string) function.Definition {
+// its description, extra says what the option extra takes, and compress what that one gives.
+func defineUserData(summary, about, extra, compress string) function.Definition {
 	return function.Definition{
 		Summary: summary,
 		MarkdownDescription: about + " for the machine of one member: the environment, the join script, the systemd service, " +
@@ -54,7 +56,8 @@ func defineUserData(summary, about, extra string) function.Definition {
 			"| `data_disk` | `{ device, filesystem }`: a block device that is mounted at `data_dir`. It is formatted only if it has no file system. Allowed file systems: `ext4` (default), `xfs` (if the image has `mkfs.xfs`). |\n" +
 			"| `environment` | More `ETCD_*` variables, such as `ETCD_QUOTA_BACKEND_BYTES`. The variables of the node are refused. " +
 			"Default: `ETCD_AUTO_COMPACTION_RETENTION = \"1h\"`, and etcd's check of its store at each start. See [Defaults](../guides/cloud-init-and-ignition.md#defaults). |\n" +
-			"| `extra` | More user data, as an object: " + extra + ". |\n\n" +
+			"| `extra` | More user data, as an object: " + extra + ". |\n" +
+			"| `compress` | `true` for a smaller result: " + compress + ". The bytes depend on the arguments only, unlike those of `base64gzip`. Default: `false`. See [Size](../guides/cloud-init-and-ignition.md#size). |\n\n" +
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
 		Parameters: []function.Parameter{
 			function.ObjectParameter{

@@ -1,0 +1,119 @@
+// Copyright (c) The terraform-provider-etcd Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package userdata
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+)
+
+func decompressed(t *testing.T, text string) string {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(text)
+	must(t, err)
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	must(t, err)
+	out, err := io.ReadAll(r) // with the checksum
+	must(t, err)
+	return string(out)
+}
+
+func FuzzCompressed(f *testing.F) {
+	f.Add("", uint16(0))
+	f.Add("a", uint16(1000))
+	f.Add("abcdefgh\n", uint16(8000)) // longer than the window
+	f.Add(joinscript.Discovery().Text, uint16(2))
+	f.Fuzz(func(t *testing.T, text string, times uint16) {
+		text = strings.Repeat(text, min(int(times), 100_000/max(len(text), 1)))
+		if got := decompressed(t, compressed(text)); got != text {
+			t.Errorf("%d bytes became %d", len(text), len(got))
+		}
+	})
+}
+
+// Test codes that would be longer than a decoder reads: Fibonacci's frequencies.
+func TestCodesHaveALimit(t *testing.T) {
+	t.Parallel()
+	all := make([]int, 256)
+	for i, a, b := 0, 1, 1; i < 30; i, a, b = i+1, b, a+b {
+		all['a'+i] = a
+	}
+	for _, limit := range []int{7, 15} {
+		kraft := 0.0
+		for _, n := range codeLengths(all, limit) {
+			if n > limit {
+				t.Errorf("a code of %d bits, of %d", n, limit)
+			} else if n > 0 {
+				kraft += 1 / float64(int(1)<<n)
+			}
+		}
+		if kraft != 1 {
+			t.Errorf("limit %d: the code is not complete: %v", limit, kraft)
+		}
+	}
+}
+
+// Test that compressed user data is the same text, that each cloud can take it, and that it
+// fits into the 16 KiB of Amazon EC2, which do not count the base64 of cloud-init's, where
+// that of a discovery does not.
+func TestCompressed(t *testing.T) {
+	t.Parallel()
+	pki := etcdtest.NewPKI(t)
+	all := goldens(t)
+	all["largest"] = map[string]any{
+		"etcd": aRelease(), "tls": map[string]any{"ca": read(t, pki.CAFile), "cert": read(t, pki.Server.CertFile), "key": read(t, pki.Server.KeyFile)},
+		"extra": map[string]any{"ignition": map[string]any{"version": "3.3.0"}},
+	}
+	for name, given := range all {
+		given = maps.Clone(given)
+		given["compress"] = false
+		plain, _, err := Parse(given)
+		must(t, err)
+		given["compress"] = true
+		o, known, err := Parse(given)
+		if err != nil || !known {
+			t.Fatal(name, known, err)
+		}
+		n := member(Format, joinscript.Discovery().Base64Gzip)
+		for extension, write := range writers {
+			want, err := write(n, plain)
+			must(t, err)
+			got, err := write(n, o)
+			must(t, err)
+			data, size := got, len(got)*3/4
+			if extension == ".ign" {
+				var ign struct {
+					Ignition struct {
+						Version string
+						Config  struct {
+							Replace struct{ Compression, Source string }
+						}
+					}
+				}
+				must(t, json.Unmarshal([]byte(got), &ign))
+				from := ign.Ignition.Config.Replace
+				if from.Compression != "gzip" || ign.Ignition.Version != ignitionVersion {
+					t.Errorf("%s%s: %+v", name, extension, ign)
+				}
+				data, size = strings.TrimPrefix(from.Source, "data:;base64,"), len(got)
+			}
+			if text := decompressed(t, data); text != want {
+				t.Errorf("%s%s: the text differs\n%s", name, extension, text)
+			}
+			t.Logf("%s%s: %d bytes of %d", name, extension, size, len(want))
+			if size > 16<<10 || size >= len(want) {
+				t.Errorf("%s%s: %d bytes of %d", name, extension, size, len(want))
+			}
+		}
+	}
+}
