@@ -151,10 +151,9 @@ func (b *ballot) count(probes []probe, trusted []*ballot) {
 	given := 0
 	for _, m := range b.members {
 		switch agrees, counts := gave[m.ID]; {
-		case m.Learner, !counts:
-		case agrees:
+		case agrees && !m.Learner:
 			given++
-		default:
+		case counts && !m.Learner:
 			b.against = append(b.against, m.ID)
 		}
 	}

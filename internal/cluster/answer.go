@@ -67,27 +67,29 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 	}
 	urls := connection.Askable(m.ClientURLs)
 	for _, p := range probes {
-		of, id := p.from()
-		ours, own := p.status != nil && of == cluster, who.isOwnAddress(p.endpoint, id)
+		from, id := p.from()
+		ours, own := p.status != nil && from == cluster, who.isOwnAddress(p.endpoint, id)
+		silent, of := p.status == nil, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id, Detail: brief(p.err)}
 		switch at := slices.Contains(urls, p.endpoint); {
 		case ours && id == m.ID && own:
 			return answered(p), true
 		case ours && id == m.ID && len(who.at(p.endpoint)) > 0:
-			note(atAnothersURL, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id,
-				Detail: fmt.Sprintf("answered with the ID of member %s at a URL of member %s", id, who.at(p.endpoint)[0])})
-		case !at:
-		case p.status == nil && connection.KindOf(p.err) == connection.NotAsked:
-			note(notAsked, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, Detail: brief(p.err)})
-		case p.status == nil:
-			note(unanswered, membership.Answer{State: membership.Silent, Endpoint: p.endpoint, Detail: brief(p.err)})
-		case !ours:
-			note(unanswered, membership.Answer{State: membership.WrongCluster, Endpoint: p.endpoint, ClusterID: of, MemberID: id, Detail: "answers for cluster " + of.String()})
-		default:
-			as := byAnother
-			if !own {
-				as = atAnothersURL
-			}
-			note(as, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id, Detail: "answered by member " + id.String()})
+			of.Detail = fmt.Sprintf("answered with the ID of member %s at a URL of member %s", id, who.at(p.endpoint)[0])
+			note(atAnothersURL, of)
+		case at && silent && connection.KindOf(p.err) == connection.NotAsked:
+			note(notAsked, of)
+		case at && silent:
+			of.State = membership.Silent
+			note(unanswered, of)
+		case at && !ours:
+			of.State, of.ClusterID, of.Detail = membership.WrongCluster, from, "answers for cluster "+from.String()
+			note(unanswered, of)
+		case at && own:
+			of.Detail = "answered by member " + id.String()
+			note(byAnother, of)
+		case at:
+			of.Detail = "answered by member " + id.String()
+			note(atAnothersURL, of)
 		}
 	}
 	return a, known > 0

@@ -80,12 +80,12 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 		if !open && !before {
 			break
 		}
-		r := PromoteRequest{ID: id}
+		was := Answer{}
 		if before {
-			r.Before = s.Answer(id)
-			r.Before.Applied-- // it has applied an entry since
+			was = s.Answer(id)
+			was.Applied-- // it has applied an entry since
 		}
-		d := DecidePromote(s, r)
+		d := DecidePromote(s, id, was)
 		c.compare(w, "promote", i+1, d, w.naivePromote(i, before))
 	}
 	d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{"http://10.0.0.99:2380"}})

@@ -56,9 +56,7 @@ func DecideCleanUp(s Snapshot, r CleanUpRequest) Decision {
 		}
 		return Decision{Verdict: Done, Warnings: []Warning{{Unmanaged, f}}}
 	}
-	d = DecideRemove(s, RemoveRequest{ID: m.ID, PeerURLs: m.PeerURLs, Replacement: r.Replacement && !m.Learner})
-	d.Facts.Subject = m.ID
-	return d
+	return DecideRemove(s, RemoveRequest{ID: m.ID, PeerURLs: m.PeerURLs, Replacement: r.Replacement && !m.Learner}).about(m.ID)
 }
 
 // MemberOnRecord returns the member in the list that an ownership record names:

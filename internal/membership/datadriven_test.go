@@ -33,16 +33,16 @@ func TestDecisions(t *testing.T) {
 				td.MaybeScanArgs(t, "ask-server", &r.AskServer)
 				return show(DecideAdd(s, r))
 			case "promote":
-				r := PromoteRequest{ID: idOf(argument(t, td, "id"))}
+				id, before := idOf(argument(t, td, "id")), Answer{}
 				if td.HasArg("before") {
-					r.Before = s.Answer(r.ID)
-					r.Before.Applied -= uint64(max(1, argInt(t, td, "moved")))
+					before = s.Answer(id)
+					before.Applied -= uint64(max(1, argInt(t, td, "moved")))
 					if td.HasArg("stood") {
-						r.Before.Applied = s.Answer(r.ID).Applied
+						before.Applied = s.Answer(id).Applied
 					}
-					r.Before.Term -= uint64(argInt(t, td, "terms-ago"))
+					before.Term -= uint64(argInt(t, td, "terms-ago"))
 				}
-				return show(DecidePromote(s, r))
+				return show(DecidePromote(s, id, before))
 			case "remove":
 				r := RemoveRequest{ID: idOf(argument(t, td, "id")), Replacement: td.HasArg("replacement")}
 				argString(t, td, "name", &r.Name)

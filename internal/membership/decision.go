@@ -173,14 +173,6 @@ type AddRequest struct {
 	AskServer bool
 }
 
-// PromoteRequest describes a learner to promote.
-type PromoteRequest struct {
-	ID MemberID
-	// Before is what the learner answered in the previous snapshot of the same
-	// wait; the zero value means that there is none.
-	Before Answer
-}
-
 // RemoveRequest describes a member to remove.
 type RemoveRequest struct {
 	ID MemberID

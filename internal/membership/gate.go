@@ -136,17 +136,14 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 	silent := keep(voters, func(m Member) bool { return !s.answers(m.ID) })
 	quiet := s.tallyOf(silent, 0)
 	answering := reach(today.Quorum, len(voters)-len(silent), len(quiet[unprobed]))
-	switch {
-	case answering == won:
-	case s.Linearizable || today.Alive > 0:
-		return refuse(NotProbed, today.of(quiet.missing()))
-	case answering == pending || len(voters) == 0:
-		return refuse(NotProbed, today.of(quiet[unprobed]))
-	default:
-		return refuse(QuorumLost, today.of(quiet.missing()))
-	}
 	_, _, agreed := s.MajorityLeader()
 	switch {
+	case answering != won && (s.Linearizable || today.Alive > 0):
+		return refuse(NotProbed, today.of(quiet.missing()))
+	case answering == pending, len(voters) == 0:
+		return refuse(NotProbed, today.of(quiet[unprobed]))
+	case answering == lost:
+		return refuse(QuorumLost, today.of(quiet.missing()))
 	case !agreed || serving != won:
 		return wait(NoLeader, today)
 	case s.Linearizable:
@@ -156,6 +153,12 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 	default:
 		return wait(ListMoved, Facts{Subject: subject})
 	}
+}
+
+// about returns a decision about another subject.
+func (d Decision) about(id MemberID) Decision {
+	d.Facts.Subject = id
+	return d
 }
 
 func refuse(c Code, f Facts) Decision { return Decision{Verdict: Refuse, Code: c, Facts: f} }

@@ -99,7 +99,7 @@ func TestNothingReliesOnPending(t *testing.T) {
 	before := s.Answer(4)
 	before.Applied--
 	for id, want := range map[MemberID]Code{3: URLsPending, 4: URLsPending, 0: ""} {
-		if d := DecidePromote(at(id), PromoteRequest{ID: 4, Before: before}); d.Code != want {
+		if d := DecidePromote(at(id), 4, before); d.Code != want {
 			t.Errorf("promote while %s is pending: %v %q, want %q", id, d.Verdict, d.Code, want)
 		}
 	}

@@ -3,7 +3,8 @@
 
 package membership
 
-// DecidePromote decides whether a learner may be promoted now. The server does not
+// DecidePromote decides whether a learner may be promoted now. before is what it answered in
+// the previous snapshot of the same wait, the zero value if there is none. The server does not
 // check whether the learner is alive: every version promotes a learner that was killed
 // seconds before, and from one voter to two that loses the quorum permanently. So
 // everything is checked here, and the caller sends the request to the leader at once:
@@ -28,29 +29,29 @@ package membership
 // From 4 on the verdict is [Wait], also if a voter is down, since it may come back (a
 // network partition may heal), and if the learner could not be asked, since its
 // address may not be published yet. It is [Refuse] if unprobed voters decide 6.
-func DecidePromote(s Snapshot, r PromoteRequest) Decision {
-	if d := s.Gate(r.ID); d.Verdict != Go {
+func DecidePromote(s Snapshot, id MemberID, before Answer) Decision {
+	if d := s.Gate(id); d.Verdict != Go {
 		return d
 	}
 	leader, term, _ := s.MajorityLeader()
-	m, listed := s.Member(r.ID)
-	a := s.Answer(r.ID)
-	f := Facts{Subject: r.ID}
+	m, listed := s.Member(id)
+	a := s.Answer(id)
+	f := Facts{Subject: id}
 	switch {
 	case !listed:
 		return refuse(NotMember, f)
-	case a.State == WrongCluster, a.State == Answered && a.MemberID == r.ID && a.ClusterID != s.ClusterID:
-		return refuse(MixedClusters, f.of([]MemberID{r.ID}))
+	case a.State == WrongCluster, a.State == Answered && a.MemberID == id && a.ClusterID != s.ClusterID:
+		return refuse(MixedClusters, f.of([]MemberID{id}))
 	case !m.Learner:
-		return s.voteConfirmed(r.ID)
+		return s.voteConfirmed(id)
 	}
 	voters := s.Voters()
-	old := s.newEnough(r.ID, func(version string) bool { return len(voters) == 1 && cannotPromoteAlone(version) })
+	old := s.newEnough(id, func(version string) bool { return len(voters) == 1 && cannotPromoteAlone(version) })
 	if d := firstOf(old, s.follows(m, leader, term)); d.Verdict != Go {
 		return d
 	}
 	t := s.tallyOf(voters, 0)
-	f, quorum := t.project(r.ID, len(voters)+1)
+	f, quorum := t.project(id, len(voters)+1)
 	switch {
 	case len(voters) == 1 || quorum == won:
 	case quorum == pending:
@@ -58,12 +59,12 @@ func DecidePromote(s Snapshot, r PromoteRequest) Decision {
 	default:
 		return wait(t.goneCode(), f.of(t.gone()))
 	}
-	if s.lags(r.ID) {
+	if s.lags(id) {
 		return wait(Lagging, f)
 	}
-	b := r.Before
-	if b.State != Answered || b.MemberID != r.ID || b.ClusterID != s.ClusterID || !b.Learner ||
-		b.Leader != leader || b.Term != term || b.Applied >= a.Applied {
+	learned := before.IsOf(id, s.ClusterID) && before.Learner
+	followed := before.Leader == leader && before.Term == term
+	if !learned || !followed || before.Applied >= a.Applied {
 		return wait(Unconfirmed, f)
 	}
 	return Decision{Verdict: Go, Warnings: s.joinWarnings(t, f)}

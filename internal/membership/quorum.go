@@ -34,13 +34,8 @@ func (s Snapshot) Alive(id MemberID) bool {
 // nothing, sorted by ID. It does not say whether the others can reach them.
 func (s Snapshot) Down() []MemberID { return union(s.tallyOf(s.Members, 0)[down]) }
 
-// answers reports whether the member itself answered, for this cluster. Behind a
-// load balancer another member may answer; then nothing is known about this
-// member.
-func (s Snapshot) answers(id MemberID) bool {
-	a := s.Answer(id)
-	return a.State == Answered && a.MemberID == id && a.ClusterID == s.ClusterID && id != 0
-}
+// answers reports whether the member itself answered.
+func (s Snapshot) answers(id MemberID) bool { return id != 0 && s.Answer(id).IsOf(id, s.ClusterID) }
 
 // MajorityLeader returns the leader and term that a quorum of all voters in the
 // list name, each in its own answer. ok is false if there is no such pair, or if

@@ -84,6 +84,12 @@ type Answer struct {
 	Alarms []Alarm
 }
 
+// IsOf reports whether the member itself gave the answer, for this cluster. Behind a load
+// balancer another member may answer; then nothing is known about this member.
+func (a Answer) IsOf(id MemberID, cluster ClusterID) bool {
+	return a.State == Answered && a.MemberID == id && a.ClusterID == cluster
+}
+
 // Alarm is raised by one member for the whole cluster, until it is disarmed.
 type Alarm struct {
 	Member MemberID

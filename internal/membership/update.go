@@ -34,11 +34,11 @@ type UpdateRequest struct {
 func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	m, listed := s.Member(r.ID)
 	d := firstOf(usableURLs(r.PeerURLs), s.Gate(r.ID))
-	switch d.Facts.Subject = r.ID; {
+	switch {
 	case d.Verdict != Go:
-		return d
+		return d.about(r.ID)
 	case !listed:
-		return refuse(NotMember, d.Facts)
+		return refuse(NotMember, Facts{Subject: r.ID})
 	case SameURLs(m.PeerURLs, r.PeerURLs):
 		return Decision{Verdict: Done}
 	}
@@ -46,8 +46,8 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	others.Members = s.filter(func(o Member) bool { return o.ID != r.ID })
 	d = firstOf(ours(m, RemoveRequest{ID: r.ID, Name: r.Name}), others.freeIdentity(AddRequest{PeerURLs: r.PeerURLs}),
 		s.newEnough(r.ID, func(version string) bool { return m.Learner && forgetsLearner(version) }), s.oneAtATime(r.ID, r.PeerURLs))
-	if d.Facts.Subject = r.ID; d.Verdict != Go {
-		return d
+	if d.Verdict != Go {
+		return d.about(r.ID)
 	}
 	voters := s.Voters()
 	if m.Learner || len(voters) == 1 {
@@ -57,15 +57,14 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 	f, quorum := rest.project(r.ID, len(voters))
 	f.Others = rest.missing()
 	out := Decision{Verdict: Go}
-	switch {
-	case quorum == won, s.goesBack(r.ID, r.PeerURLs):
-	case len(voters) == 2 && len(rest.missing()) == 0:
+	switch needed := quorum != won && !s.goesBack(r.ID, r.PeerURLs); {
+	case needed && len(voters) == 2 && len(f.Others) == 0:
 		// Two voters need both: in every order of restarts there is a moment in
 		// which the member with the new URLs is away.
 		out.Warnings = []Warning{{ToleranceZero, f}}
-	case quorum == pending:
+	case needed && quorum == pending:
 		return refuse(NotProbed, f.of(rest[unprobed]))
-	default:
+	case needed:
 		return refuse(BelowQuorum, f)
 	}
 	return s.handOver(out, r.ID, rest[alive], nil)

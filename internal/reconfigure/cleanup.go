@@ -47,11 +47,11 @@ const (
 // everything again: taking the lock is a write, and the list then contains
 // everything that was in the log before that write.
 func (e *Engine) CleanUp(ctx context.Context, r CleanUpRequest) (Removed, error) {
-	if id, settled, over := e.Process.isSettled(r.Owner); settled {
+	if id, settled := e.Process.settled.Get(r.Owner); settled {
 		// This process observed the removal. A record that cannot be deleted has no
 		// effect, but it would remain permanently. So if the operator interrupts
 		// the deletion, the error makes the next Terraform run continue it.
-		if !over && !e.discard(ctx, id, r.Owner) && errors.Is(ctx.Err(), context.Canceled) {
+		if !e.IsDissolved(id) && !e.discard(ctx, id, r.Owner) && errors.Is(ctx.Err(), context.Canceled) {
 			return Removed{}, ctx.Err()
 		}
 		return Removed{}, nil

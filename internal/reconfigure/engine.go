@@ -255,13 +255,6 @@ func (b *ProcessState) busy(id membership.ClusterID) bool {
 	return len(held) > 0
 }
 
-// isSettled reports whether this process saw the removal of the owner's member,
-// from which cluster, and whether that cluster has been given up since.
-func (b *ProcessState) isSettled(owner string) (id membership.ClusterID, settled, dissolved bool) {
-	id, settled = b.settled.Get(owner)
-	return id, settled, settled && b.dissolved.Has(id)
-}
-
 // IsDissolved reports whether this process has given up the cluster: its last voter was
 // forgotten, or it has no quorum any more.
 func (e *Engine) IsDissolved(id membership.ClusterID) bool { return e.Process.dissolved.Has(id) }

@@ -278,7 +278,10 @@ func (j *join) add(ctx context.Context) error {
 			}
 		}
 	}
-	if err := j.intend(ctx); err != nil {
+	if err := j.ensure(); err != nil {
+		return err
+	}
+	if err := j.write(ctx, cluster.Intended, 0); err != nil {
 		return err
 	}
 	var id membership.MemberID

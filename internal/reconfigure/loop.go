@@ -113,6 +113,7 @@ func classify(err error) outcome {
 	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
 	case unrecoverable(err):
+		o.next = stop
 	case refused && refusal.Decision.Verdict == membership.Wait:
 		o.next = retry
 	case refused && !refusal.Decision.Code.Permanent():

@@ -15,14 +15,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// intend records, under the lock, that the member is about to be added.
-func (j *join) intend(ctx context.Context) error {
-	if err := j.ensure(); err != nil {
-		return err
-	}
-	return j.write(ctx, cluster.Intended, 0)
-}
-
 // write updates the record if it is not up to date.
 func (j *join) write(ctx context.Context, state cluster.RecordState, id membership.MemberID) error {
 	next := j.record
@@ -31,8 +23,8 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 	if id != 0 {
 		next.MemberID = id.String()
 	}
-	same := id != 0 && id == j.record.ID()
-	next.Started = id != 0 && id == j.member.ID && j.member.Started() || same && j.record.Started
+	started := id == j.member.ID && j.member.Started()
+	next.Started = id != 0 && (started || id == j.record.ID() && j.record.Started)
 	if state == cluster.Intended || len(j.abandoned) > 0 {
 		next.Awaited = j.req.Goal != Added
 	}

@@ -66,8 +66,8 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 // [*cluster.NotDeleted], or the error of a cluster that gave no member list.
 func (e *Engine) AbandonReplacement(ctx context.Context, owner, name string) error {
 	defer e.reportChange()
-	id, _, over := e.Process.isSettled(owner)
-	if over {
+	id, _ := e.Process.settled.Get(owner)
+	if e.IsDissolved(id) {
 		return nil // no member is left to wait for it
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
@@ -108,11 +108,10 @@ func placeholder(s membership.Snapshot) (membership.Member, bool) {
 // that matters and was not asked. It returns nil if they do.
 func (l *removal) place(r membership.RemoveRequest) error {
 	d := membership.DecidePlace(l.snap, r, l.accepted)
-	switch d.Verdict {
-	case membership.Go:
+	if d.Verdict == membership.Go {
 		return nil
-	case membership.Wait:
-	case membership.Refuse, membership.Done:
+	}
+	if d.Verdict != membership.Wait {
 		return stopping(l.refusal(d))
 	}
 	scheme, _, _ := strings.Cut(l.req.PeerURLs[0], "://")

@@ -174,7 +174,7 @@ func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out 
 	}
 	m, _ := out.Snapshot.Member(out.Member)
 	after := e.Cluster.Member(ctx, m, out.Snapshot.ClusterID)
-	if after.State != membership.Answered || after.MemberID != out.Member || after.ClusterID != out.Snapshot.ClusterID {
+	if !after.IsOf(out.Member, out.Snapshot.ClusterID) {
 		return errReplaced
 	}
 	out.Backup = membership.Backup{Cluster: after.ClusterID, Least: before.Revision, Most: after.Revision}

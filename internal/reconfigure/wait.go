@@ -87,7 +87,8 @@ func (j *join) advance(ctx context.Context) error {
 	if err := j.write(ctx, cluster.Added, j.member.ID); err != nil {
 		return err // the record must say that the member has run before others rely on it
 	}
-	if refused, ok := membership.CheckName(j.member, j.name); !ok && (j.req.ID == 0 || j.member.Learner && !j.req.standby) {
+	accepted := j.req.ID != 0 && (!j.member.Learner || j.req.standby) // whatever its name is now
+	if refused, ok := membership.CheckName(j.member, j.name); !ok && !accepted {
 		return &Unidentified{Name: j.name, PeerURLs: j.req.PeerURLs, Identity: refused, Snapshot: j.snap}
 	}
 	if j.req.Goal == Started {
@@ -191,7 +192,7 @@ func (j *join) promote() error {
 
 // judge decides on the latest observation whether the member may be promoted.
 func (j *join) judge() membership.Decision {
-	d := membership.DecidePromote(j.snap, membership.PromoteRequest{ID: j.member.ID, Before: j.before})
+	d := membership.DecidePromote(j.snap, j.member.ID, j.before)
 	j.decided(d)
 	return d
 }

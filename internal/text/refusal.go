@@ -246,7 +246,7 @@ func turnsWayOut(open []membership.Turn) string {
 func views(s membership.Snapshot) string {
 	var out []string
 	for _, m := range s.Voters() {
-		if a := s.Answer(m.ID); a.State != membership.Answered || a.MemberID != m.ID || a.ClusterID != s.ClusterID {
+		if !s.Answer(m.ID).IsOf(m.ID, s.ClusterID) {
 			out = append(out, strings.TrimSuffix(MemberAnswer(s, m.ID), "."))
 			continue
 		}

@@ -142,7 +142,7 @@ func promoting(s membership.Snapshot, n int) textCase {
 	before := s.Answer(id)
 	before.Applied-- // it has advanced since
 	return textCase{action: "promote", name: fmt.Sprintf("infra%d", n), s: s,
-		d: membership.DecidePromote(s, membership.PromoteRequest{ID: id, Before: before})}
+		d: membership.DecidePromote(s, id, before)}
 }
 
 func removing(s membership.Snapshot, n int, leaving ...int) textCase {
@@ -183,13 +183,13 @@ func textCases() map[string]textCase {
 	mixed.Others = map[membership.ClusterID][]string{0xc3: {"https://10.0.1.13:2379"}, 0xc2: {"https://10.0.1.12:2379"}}
 	away := seen(ok, ok, ok)
 	gone := promoting(away, 3)
-	gone.d = membership.DecidePromote(away, membership.PromoteRequest{ID: 0xabc})
+	gone.d = membership.DecidePromote(away, 0xabc, membership.Answer{})
 	notOurs := removing(away, 3)
 	notOurs.d = membership.DecideRemove(away, membership.RemoveRequest{ID: nth(away, 3), Name: "node-c"})
 	alone := promoting(seen(version("3.4.3"), learner), 2)
 	alone.action = "add" // the promotion at the end of an addition
 	once := promoting(seen(ok, learner), 2)
-	once.d = membership.DecidePromote(once.s, membership.PromoteRequest{ID: nth(once.s, 2)})
+	once.d = membership.DecidePromote(once.s, nth(once.s, 2), membership.Answer{})
 	unnamed := promoting(seen(ok, both(learner, unstarted)), 2)
 	unnamed.name = ""
 	turn := replacing(seen(ok, ok), 1)
