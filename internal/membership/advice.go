@@ -78,11 +78,6 @@ func (s Snapshot) Witness() MemberID {
 func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated bool) []Warning {
 	var out []Warning
 	say := func(c Code, f Facts) { out = append(out, Warning{c, f}) }
-	told := func(others []MemberID, c Code) {
-		if len(others) > 0 {
-			say(c, Facts{Others: others})
-		}
-	}
 
 	d := s.Gate(0)
 	ok := d.Verdict == Go
@@ -99,17 +94,16 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated 
 	}
 	here := keep(all[down], func(id MemberID) bool { return seen[id] })
 	silent := keep(all[down], func(id MemberID) bool { return !seen[id] })
-	if len(silent) > 0 {
-		// An unstarted member comes first: it holds up the replacement of a lost
-		// member.
-		told(unsaid(all[unstarted]), MemberUnstarted)
+	codes := []Code{MemberDown, SilentHere, MemberUnstarted, NotProbed}
+	if len(silent) > 0 { // an unstarted member holds up the replacement of a lost one
+		codes = []Code{MemberUnstarted, MemberDown, SilentHere, NotProbed}
 	}
-	told(unsaid(silent), MemberDown)
-	told(unsaid(here), SilentHere)
-	if len(silent) == 0 {
-		told(unsaid(all[unstarted]), MemberUnstarted)
+	are := map[Code][]MemberID{MemberDown: silent, SilentHere: here, MemberUnstarted: all[unstarted], NotProbed: all[unprobed]}
+	for _, c := range codes {
+		if others := unsaid(are[c]); len(others) > 0 {
+			say(c, Facts{Others: others})
+		}
 	}
-	told(unsaid(all[unprobed]), NotProbed)
 	for _, id := range s.Lagging() {
 		was, now := before.Answer(id), s.Answer(id)
 		if before.ClusterID == s.ClusterID && before.answers(id) && was.Applied == now.Applied {

@@ -263,15 +263,15 @@ func versions(t *testing.T, td *datadriven.TestData, s Snapshot) string {
 	for i, v := range list(td, "to") {
 		to[letter(MemberID(i+1))] = v
 	}
-	step, code := checkVersions(s, from, to)
+	step := checkVersions(s, from, to)
 	s.Members = s.Members[1:]
-	if late, now := checkVersions(s, from, to); now.Refused() && !code.Refused() {
-		t.Errorf("%s: refused when it is applied: %+v, %d", td.Pos, late, now)
+	if late := checkVersions(s, from, to); late.Code.Refused() && !step.Code.Refused() {
+		t.Errorf("%s: refused when it is applied: %+v", td.Pos, late)
 	}
-	if code == UpgradeFine {
+	if step.Code == UpgradeFine {
 		return fmt.Sprint("fine", step.Name)
 	}
-	return fmt.Sprintf("%s: %s members=%s between=%s", upgradeCodes[code], step.Name, letters(step.Members), step.Between)
+	return fmt.Sprintf("%s: %s members=%s between=%s", upgradeCodes[step.Code], step.Name, letters(step.Members), step.Between)
 }
 
 // upgradeCodes are the words for [UpgradeCode].

@@ -79,9 +79,8 @@ type NodesPlan struct {
 	// DeadLearners and Deviating are for warnings: started learners that do not
 	// answer, if a node is rebuilt, and nodes whose members answer another version.
 	DeadLearners, Deviating []string
-	// Step and Upgrade are the change of version to refuse or to warn about.
-	Step    VersionStep
-	Upgrade UpgradeCode
+	// Upgrade is the change of version to refuse or to warn about.
+	Upgrade VersionStep
 	// FirstVersion are nodes without a version whose members answer another
 	// version than the first one that is wanted. The plan is refused.
 	FirstVersion []string
@@ -128,7 +127,7 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 			p.Nodes[name] = PlannedNode{Action: NodeNew, NodeValues: want}
 		}
 	}
-	p.Step, p.Upgrade = q.checkVersion(due)
+	p.Upgrade = q.checkVersion(due)
 	slices.SortFunc(due, func(a, b Node) int { return cmp.Or(q.rank(a)-q.rank(b), cmp.Compare(a.Name, b.Name)) })
 	for i, n := range due {
 		reason, others, votes := q.mayRebuild(n)
@@ -152,15 +151,15 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 
 func (p *NodesPlan) rebuild(n Node, want NodeValues, health NodesHealth) {
 	e := health.of(n.Name)
-	before := slices.Clone(n.Replaces)
-	if e.Node == n.ID && e.Own {
-		before = nil // it took their place, so nothing of them is left
-	}
-	if before = append(before, n.ID); n.neverCameUp(e) {
+	before := append(slices.Clone(n.Replaces), n.ID)
+	switch {
+	case n.neverCameUp(e):
 		before = nil // nothing is left of it, and the others do not wait for it
+	case e.Node == n.ID && e.Own:
+		before = []string{n.ID} // it took the place of those before
 	}
 	p.Nodes[n.Name] = PlannedNode{Action: NodeRebuilt, NodeValues: want, Replaces: before}
-	p.Rebuilt, p.Failed = n.Name, health.failed(n)
+	p.Rebuilt, p.Failed = n.Name, n.hasFailed(e)
 	p.Reason, p.Others = NodesNext, nil
 	p.DeadLearners = health.labels(n, func(e NodeHealth) bool { return e.Member != 0 && !e.Voter && !e.Alive && e.Status != NodeAdded })
 }
@@ -169,6 +168,9 @@ func (p *NodesPlan) rebuild(n Node, want NodeValues, health NodesHealth) {
 func (n Node) neverCameUp(e NodeHealth) bool {
 	return len(n.Replaces) == 0 && e.Node == n.ID && e.Status == NodePending && !e.Recorded
 }
+
+// hasFailed reports whether the member of the node, not of one before it, has failed.
+func (n Node) hasFailed(e NodeHealth) bool { return e.Node == n.ID && e.Status == NodeFailed }
 
 // becomes returns what the node has if it is not rebuilt, and whether it needs a
 // rebuild. wait is [NodesDeviate] if the first version contradicts the member, and
@@ -184,7 +186,7 @@ func (n Node) neverCameUp(e NodeHealth) bool {
 //   - An imported node may leave its URLs to its machine.
 func (n Node) becomes(want NodeValues, e NodeHealth) (kept NodeValues, rebuild bool, wait NodesReason) {
 	kept = n.NodeValues
-	rebuild = e.Node == n.ID && e.Status == NodeFailed
+	rebuild = n.hasFailed(e)
 	urls := func(has, wants []string) []string {
 		if n.Imported && wants == nil {
 			return nil
@@ -227,12 +229,6 @@ func sameVersion(a, b string) bool {
 	return strings.TrimPrefix(a, "v") == strings.TrimPrefix(b, "v")
 }
 
-// failed reports whether the member of the node has failed.
-func (h NodesHealth) failed(n Node) bool {
-	e := h.of(n.Name)
-	return e.Node == n.ID && e.Status == NodeFailed
-}
-
 // deviates reports whether the node's own member answers another version than the
 // node has: its image has etcd in it, or the new one was never installed.
 func (h NodesHealth) deviates(n Node) bool {
@@ -257,7 +253,7 @@ func (h NodesHealth) labels(n Node, is func(NodeHealth) bool) (out []string) {
 
 // checkVersion applies the rules of [UpgradeCode] to the versions that the refresh
 // stored, for the nodes that are new and for those that need a rebuild.
-func (q queue) checkVersion(due []Node) (VersionStep, UpgradeCode) {
+func (q queue) checkVersion(due []Node) VersionStep {
 	from, to := map[string]string{}, map[string]string{}
 	for name, want := range q.wanted {
 		to[name] = want.Version

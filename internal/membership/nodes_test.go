@@ -65,7 +65,7 @@ func upgraded(td *datadriven.TestData) string {
 			wanted[nodes[i].Name] = w
 		}
 		p := PlanNodes(wanted, nodes, h)
-		out = append(out, fmt.Sprintf("%s, first version of %v", upgradeCodes[p.Upgrade], p.FirstVersion))
+		out = append(out, fmt.Sprintf("%s, first version of %v", upgradeCodes[p.Upgrade.Code], p.FirstVersion))
 	}
 	return strings.Join(out, "\n")
 }
@@ -230,7 +230,7 @@ func TestUpgradeFromEveryPatch(t *testing.T) {
 				1: {State: Answered, MemberID: 1, Version: tt.from}, 2: {State: Answered, MemberID: 2, Version: tt.beside},
 			}}
 			for _, name := range []string{"a", "b", "new"} {
-				if _, got := checkVersions(s, map[string]string{}, map[string]string{name: tt.to}); got != tt.want {
+				if got := checkVersions(s, map[string]string{}, map[string]string{name: tt.to}).Code; got != tt.want {
 					t.Errorf("%s of %s beside %s to %s: %s, want %s", name, tt.from, tt.beside, tt.to, upgradeCodes[got], upgradeCodes[tt.want])
 				}
 			}

@@ -14,6 +14,8 @@ import (
 // if both are versions of etcd.
 type VersionStep struct {
 	Name, From, To string
+	// Code says what is wrong with it.
+	Code UpgradeCode
 	// Members are the members that cause the refusal or the warning.
 	Members []MemberID
 	// Between is the version that must come first, if the step skips one, or if
@@ -78,81 +80,75 @@ var floors = map[int]floor{5: {26, 32}, 6: {11, 11}}
 //
 // The rest of the cluster decides how far back a member may go, because the
 // member's own version is gone once the member is removed.
-func checkVersions(s Snapshot, effective, desired map[string]string) (VersionStep, UpgradeCode) {
+func checkVersions(s Snapshot, effective, desired map[string]string) VersionStep {
 	if step, ok := s.downgrading(effective, desired); ok {
-		return step, UpgradeDuringDowngrade
+		return step
 	}
-	running := map[string]minor{}
+	running := map[string]release{}
 	for _, m := range s.Members {
 		if v, ok := parseMinor(s.Answer(m.ID).Version); ok && s.answers(m.ID) {
 			running[m.Name] = v
 		}
 	}
 	if len(running) == 0 {
-		return VersionStep{}, UpgradeFine
+		return VersionStep{}
 	}
-	warned, warning := VersionStep{}, UpgradeFine
+	var warning VersionStep
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		to, ok := parseMinor(desired[name])
 		if !ok || desired[name] == effective[name] {
 			continue
 		}
 		step := VersionStep{Name: name, From: effective[name], To: desired[name]}
-		code := step.judge(s, running, to)
-		switch {
-		case code.Refused():
-			return step, code
-		case code != UpgradeFine && warning == UpgradeFine:
-			warned, warning = step, code
+		step.judge(s, running, to)
+		if step.Code.Refused() {
+			return step
+		}
+		if step.Code != UpgradeFine && warning.Code == UpgradeFine {
+			warning = step
 		}
 	}
-	return warned, warning
+	return warning
 }
 
-func (t *VersionStep) judge(s Snapshot, running map[string]minor, to minor) UpgradeCode {
-	runs := func(is func(Member, minor) bool) []Member {
+// judge sets the code of the step.
+func (t *VersionStep) judge(s Snapshot, running map[string]release, to release) {
+	runs := func(is func(Member, release) bool) []Member {
 		return keep(s.Members, func(m Member) bool {
 			v, ok := running[m.Name]
 			return ok && is(m, v)
 		})
 	}
-	if far := runs(func(_ Member, v minor) bool { return v[0] != to[0] || to[1]-v[1] > 1 }); len(far) > 0 {
-		v := running[far[len(far)-1].Name]
-		t.Members, t.Between = IDs(far), fmt.Sprintf("%d.%d", v[0], v[1]+1)
-		return UpgradeSkips
-	}
-	others := runs(func(m Member, _ minor) bool { return m.Name != t.Name })
+	far := runs(func(_ Member, v release) bool { return v[0] != to[0] || to[1]-v[1] > 1 })
+	others := runs(func(m Member, _ release) bool { return m.Name != t.Name })
 	ahead := func(n int) bool {
 		return len(others) > 0 && !slices.ContainsFunc(others, func(m Member) bool { return running[m.Name][1]-to[1] < n })
 	}
-	switch {
-	case ahead(2):
-		return UpgradeSkipsBack
-	case ahead(1):
-		return UpgradeBack
-	}
-	left := runs(func(_ Member, v minor) bool { return v[1] < to[1] })
-	if len(left) < len(running) {
-		return UpgradeFine // begun: the way out is to finish it
-	}
 	last := to[1] - 1
-	before := func(patch int) bool {
-		t.Members = keep(IDs(left), func(id MemberID) bool { return isBefore(s.Answer(id).Version, last, patch) })
-		return len(t.Members) > 0
+	left := runs(func(_ Member, v release) bool { return v[1] < to[1] })
+	begun := len(left) < len(running) // the way out is to finish it
+	before := func(patch int) []MemberID {
+		return keep(IDs(left), func(id MemberID) bool { return isBefore(s.Answer(id).Version, last, patch) })
 	}
 	patch := func(n int) string { return fmt.Sprintf("3.%d.%d", last, n) }
-	switch f := floors[last]; {
-	case before(f.least):
-		t.Between = patch(f.least)
-		return UpgradeFromTooOld
-	case before(f.asked):
-		t.Between = patch(f.asked)
-		return UpgradeFromOlder
-	case to == minor{3, 6}:
-		t.Members = IDs(left)
-		return UpgradeLeavesV2
+	f := floors[last]
+	tooOld, older := before(f.least), before(f.asked)
+	switch {
+	case len(far) > 0:
+		v := running[far[len(far)-1].Name]
+		t.Code, t.Members, t.Between = UpgradeSkips, IDs(far), fmt.Sprintf("%d.%d", v[0], v[1]+1)
+	case ahead(2):
+		t.Code = UpgradeSkipsBack
+	case ahead(1):
+		t.Code = UpgradeBack
+	case begun:
+	case len(tooOld) > 0:
+		t.Code, t.Members, t.Between = UpgradeFromTooOld, tooOld, patch(f.least)
+	case len(older) > 0:
+		t.Code, t.Members, t.Between = UpgradeFromOlder, older, patch(f.asked)
+	case last == 5:
+		t.Code, t.Members = UpgradeLeavesV2, IDs(left)
 	}
-	return UpgradeFine
 }
 
 // downgrading returns the first change that would add a member while the cluster
@@ -164,19 +160,15 @@ func (s Snapshot) downgrading(effective, desired map[string]string) (VersionStep
 		return VersionStep{}, false
 	}
 	to := s.Answer(back[len(back)-1].ID).Downgrade
-	return VersionStep{Name: name, From: effective[name], To: desired[name], Members: IDs(back), Between: to}, true
+	return VersionStep{Name: name, From: effective[name], To: desired[name], Code: UpgradeDuringDowngrade, Members: IDs(back), Between: to}, true
 }
 
-// minor is a major and a minor version.
-type minor [2]int
-
-// parseMinor reads the first two numbers of a version such as "3.6", "v3.6.16"
-// or "3.7.0-rc.1"; ok is false for anything else.
-func parseMinor(s string) (v minor, ok bool) {
+// parseMinor is [parseRelease] for a wanted version, which may also be written "3.6" or
+// "v3.6.16". Only its first two numbers count.
+func parseMinor(s string) (v release, ok bool) {
 	s = strings.TrimPrefix(s, "v")
 	if strings.Count(s, ".") == 1 {
 		s += ".0"
 	}
-	r, ok := parseRelease(s)
-	return minor{r[0], r[1]}, ok
+	return parseRelease(s)
 }

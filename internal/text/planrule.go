@@ -126,7 +126,7 @@ const keepPromoted = "If promote was changed to false, set it to true again: a p
 
 // Upgrade returns the error or the warning for a step from one version of etcd
 // to another.
-func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s membership.Snapshot) Message {
+func Upgrade(step membership.VersionStep, s membership.Snapshot) Message {
 	from := "to " + step.To
 	if step.From != "" {
 		from = "from " + step.From + " to " + step.To
@@ -137,7 +137,7 @@ func Upgrade(step membership.VersionStep, code membership.UpgradeCode, s members
 	if len(step.Members) > 0 {
 		c.more["runs"] = s.Answer(step.Members[0]).Version
 	}
-	return c.message(upgrades[code])
+	return c.message(upgrades[step.Code])
 }
 
 var upgrades = map[membership.UpgradeCode]words{

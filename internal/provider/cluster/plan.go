@@ -182,11 +182,11 @@ func (p nodesPlan) check(want string, stored health, diags *diag.Diagnostics) {
 			"The state has no version for %s, and the plan would note %s, which is not what they run (%s). Set version to what they run and apply. Then change it.",
 			p.FirstVersion, want, slices.Compact(running)))
 	}
-	if p.Upgrade == membership.UpgradeFine {
+	if p.Upgrade.Code == membership.UpgradeFine {
 		return
 	}
-	t := text.Upgrade(p.Step, p.Upgrade, stored.Running())
-	if p.Upgrade.Refused() {
+	t := text.Upgrade(p.Upgrade, stored.Running())
+	if p.Upgrade.Code.Refused() {
 		report.ErrorOn(diags, "version", t)
 	} else {
 		report.Warn(diags, t)
