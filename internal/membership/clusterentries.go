@@ -38,7 +38,7 @@ type GivingUp struct {
 // InState returns the etcd_cluster of the state that has one of the peer URLs. Terraform
 // plans a tainted one as if it were new.
 func InState(clusters []ClusterEntry, urls []string) (ClusterEntry, bool) {
-	return find(clusters, func(c ClusterEntry) bool { return c.Object == "" && len(in(c.PeerURLs, urls)) > 0 })
+	return find(clusters, func(c ClusterEntry) bool { return c.Object == "" && shareURL(c.PeerURLs, urls) })
 }
 
 // SharedBy returns the peer URLs of the entry that another etcd_cluster of the plan has:
@@ -46,7 +46,7 @@ func InState(clusters []ClusterEntry, urls []string) (ClusterEntry, bool) {
 func (c ClusterEntry) SharedBy(clusters []ClusterEntry) (urls []string) {
 	for _, other := range clusters {
 		if other.Object != "" && other.Object != c.Object {
-			urls = append(urls, in(c.PeerURLs, other.PeerURLs)...)
+			urls = append(urls, sharedURLs(c.PeerURLs, other.PeerURLs)...)
 		}
 	}
 	slices.Sort(urls)
@@ -66,7 +66,7 @@ func GivenUp(clusters []ClusterEntry) (out []GivingUp) {
 
 // Has reports whether the etcd_cluster has the node of a member.
 func (c ClusterEntry) Has(s Side) bool {
-	return slices.Contains(c.Nodes, s.Node) || len(in(c.PeerURLs, s.PeerURLs)) > 0
+	return slices.Contains(c.Nodes, s.Node) || shareURL(c.PeerURLs, s.PeerURLs)
 }
 
 // Located returns the entry of a new member with the cluster of its node. The node of an

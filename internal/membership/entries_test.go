@@ -320,13 +320,13 @@ func TestStrays(t *testing.T) {
 // What entries of etcd_cluster say does not depend on their order, but for the latest plan
 // of a restore, and with one entry more nothing is said less.
 func TestClusterEntries(t *testing.T) {
-	stored := ClusterEntry{Cluster: 1, Formed: true, Nodes: []string{"n1", "n2"}, PeerURLs: []string{"p1", "p2"}}
-	forming := ClusterEntry{Nodes: []string{"n3"}, PeerURLs: []string{"p3"}}
-	planned := ClusterEntry{Object: "x", PeerURLs: []string{"p1", "p2"}}
-	other := ClusterEntry{Object: "y", PeerURLs: []string{"p2", "p4"}}
+	stored := ClusterEntry{Cluster: 1, Formed: true, Nodes: []string{"n1", "n2"}, PeerURLs: []string{"http://p1:1", "http://p2:1"}}
+	forming := ClusterEntry{Nodes: []string{"n3"}, PeerURLs: []string{"http://p3:1"}}
+	planned := ClusterEntry{Object: "x", PeerURLs: []string{"http://p1:1", "http://p2:1"}}
+	other := ClusterEntry{Object: "y", PeerURLs: []string{"http://P2:1/", "http://p4:1"}}
 	gives := ClusterEntry{GivesUp: &GivingUp{GiveUpRequest: GiveUpRequest{Cluster: 1}}}
 	says := func(clusters []ClusterEntry) (out []string) {
-		for _, url := range []string{"p1", "p2", "p3", "p4"} {
+		for _, url := range []string{"http://p1:1", "http://p2:1", "http://p3:1", "http://p4:1"} {
 			if c, ok := InState(clusters, []string{url}); ok {
 				out = append(out, fmt.Sprint(url, " is in the state, of ", c.Cluster))
 			}
@@ -349,8 +349,8 @@ func TestClusterEntries(t *testing.T) {
 	}
 	all := []ClusterEntry{stored, forming, planned, other, gives, gives}
 	want := []string{
-		"p1 is in the state, of 1", "p2 is in the state, of 1", "p3 is in the state, of 0",
-		"n1 is of 1", "n2 is of 1", "x shares p2", "y shares p2", "1 is given up",
+		"http://p1:1 is in the state, of 1", "http://p2:1 is in the state, of 1", "http://p3:1 is in the state, of 0",
+		"n1 is of 1", "n2 is of 1", "x shares http://p2:1", "y shares http://p2:1", "1 is given up",
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {

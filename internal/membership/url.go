@@ -165,8 +165,11 @@ func IsLoopback(raw string) bool {
 // spelling. A URL that cannot be normalised is compared as it is.
 func SameURLs(a, b []string) bool { return slices.Equal(urlSet(a), urlSet(b)) }
 
+// sharedURLs returns the peer URLs that two lists have in common, in any spelling.
+func sharedURLs(a, b []string) []string { return in(urlSet(a), urlSet(b)) }
+
 // shareURL reports whether two lists have a peer URL in common, in any spelling.
-func shareURL(a, b []string) bool { return len(in(urlSet(a), urlSet(b))) > 0 }
+func shareURL(a, b []string) bool { return len(sharedURLs(a, b)) > 0 }
 
 func urlSet(urls []string) []string {
 	out := make([]string, 0, len(urls))
