@@ -108,6 +108,8 @@ type hold struct {
 	claim  claim.Hold
 	// unguarded is true if the lock between processes could not be taken.
 	unguarded bool
+	// recorded is true if the replacements on record are current since it was taken.
+	recorded bool
 }
 
 // underLock takes a step under the lock. It keeps the lock if the outcome says

@@ -113,9 +113,8 @@ func (e *Engine) removeNow(ctx context.Context, r RemoveRequest) (Removed, error
 // removal, another removal must not move it back before the first is done.
 type removal struct {
 	guarded
-	req        RemoveRequest
-	tried      bool  // the removal was sent, and the servers did not refuse it
-	recordedIn *hold // the turns on record are current since this lock was taken
+	req   RemoveRequest
+	tried bool // the removal was sent, and the servers did not refuse it
 	// accepted are the learners beside which the servers accept another one.
 	accepted []membership.MemberID
 	out      Removed

@@ -20,7 +20,7 @@ import (
 // then allows only a failed member, or the member whose data is corrupt.
 func (l *removal) recordReplacement(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
-	if l.recordedIn == l.hold || m.Learner {
+	if l.hold.recorded || m.Learner {
 		return nil
 	}
 	if err := l.ensure(); err != nil || l.hold.unguarded {
@@ -33,7 +33,7 @@ func (l *removal) recordReplacement(ctx context.Context) error {
 			return sent(err, "")
 		}
 	}
-	l.recordedIn = l.hold
+	l.hold.recorded = true
 	return nil
 }
 
