@@ -6,6 +6,7 @@ package etcdsim
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"time"
@@ -235,9 +236,8 @@ func (p *Process) memberAdd(ctx context.Context, r *pb.MemberAddRequest) (proto.
 	if err := p.mayAdd(r.IsLearner); err != nil {
 		return nil, err
 	}
-	now := time.Now()
 	urls := slices.Sorted(slices.Values(r.PeerURLs))
-	m := &record{ID: uint64(membership.ComputeMemberID(urls, "", &now)), PeerURLs: urls, IsLearner: r.IsLearner}
+	m := &record{ID: uint64(membership.ComputeMemberID(urls, fmt.Sprint(time.Now().Unix()))), PeerURLs: urls, IsLearner: r.IsLearner}
 	added := &pb.Member{ID: m.ID, PeerURLs: urls, IsLearner: m.IsLearner}
 	return p.fill(p.configure(ctx, func(s *state) error { return s.add(m) }, func(list []*pb.Member) proto.Message {
 		return &pb.MemberAddResponse{Header: &pb.ResponseHeader{}, Member: added, Members: list}

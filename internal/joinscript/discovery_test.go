@@ -113,7 +113,7 @@ func mustBeFounded(t *testing.T, g *registry, token string, founders ...*etcdtes
 	var ids []membership.MemberID
 	var want []string
 	for _, p := range founders {
-		id := membership.ComputeMemberID([]string{p.PeerURL()}, token, nil)
+		id := membership.ComputeMemberID([]string{p.PeerURL()}, token)
 		if !slices.ContainsFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.ID == uint64(id) && m.PeerURLs[0] == p.PeerURL() }) {
 			t.Errorf("%s is not member %s: %v", p.Name, id, list.Members)
 		}

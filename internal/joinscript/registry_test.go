@@ -108,7 +108,7 @@ func (g *registry) differs(t *testing.T, before []string, registered string) str
 			_, url, _ := strings.Cut(entry, "=")
 			urls = append(urls, url)
 		}
-		want = append(want, fmt.Sprintf("%sT/members/%x %s", prefix, uint64(membership.ComputeMemberID(urls, "T", nil)), registered))
+		want = append(want, fmt.Sprintf("%sT/members/%x %s", prefix, uint64(membership.ComputeMemberID(urls, "T")), registered))
 	}
 	slices.Sort(want)
 	if got := g.members(t, "T"); !slices.Equal(got, want) {

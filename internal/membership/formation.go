@@ -52,7 +52,7 @@ func InitialMemberID(peerURLs []string, clusterToken string) (MemberID, error) {
 	if err != nil {
 		return 0, err
 	}
-	return ComputeMemberID(urls, clusterToken, nil), nil
+	return ComputeMemberID(urls, clusterToken), nil
 }
 
 // InitialMemberIDs returns the IDs of these initial members, peer URLs by name, and of the

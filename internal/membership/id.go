@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // MemberID identifies a member within its cluster, permanently: etcd refuses an
@@ -99,25 +98,17 @@ func IDs(members []Member) []MemberID {
 
 // ComputeMemberID returns the ID that etcd gives a member: the first eight bytes
 // of SHA-1 over its peer URLs (sorted as strings and joined), then the cluster
-// token, then the time at which it was added, in whole seconds.
+// token.
 //
-// An initial member has no time (nil) and the token of its bootstrap (etcd's
-// default is "etcd-cluster"; with discovery it is the discovery token), so that
-// all initial members compute the same IDs. A member that is added later has a
-// time and an empty token. The URLs are hashed as they are spelled in the
+// An initial member has the token of its bootstrap (etcd's default is "etcd-cluster";
+// with discovery it is the discovery token), so that all initial members compute the
+// same IDs. A member that is added later has in its place the time at which it was added,
+// in seconds since 1970. The URLs are hashed as they are spelled in the
 // settings of the initial member, so they are not normalised here. A computed ID
 // is never zero in practice, but nothing rules it out.
-func ComputeMemberID(peerURLs []string, clusterToken string, addedAt *time.Time) MemberID {
-	urls := make([]string, 0, len(peerURLs))
-	for _, u := range peerURLs {
-		urls = append(urls, strings.TrimSpace(u))
-	}
-	slices.Sort(urls)
-	text := strings.Join(urls, "") + clusterToken
-	if addedAt != nil {
-		text += strconv.FormatInt(addedAt.Unix(), 10)
-	}
-	return MemberID(firstEight([]byte(text)))
+func ComputeMemberID(peerURLs []string, clusterToken string) MemberID {
+	urls := slices.Sorted(slices.Values(peerURLs))
+	return MemberID(firstEight([]byte(strings.Join(urls, "") + clusterToken)))
 }
 
 // ComputeClusterID returns the ID of the cluster that initial members with these
