@@ -37,7 +37,7 @@ type Settings struct {
 	// material. It holds no server names: those follow from the URL.
 	TLS *tls.Config
 	// Named are further URLs that arguments name. Only what Endpoints, Named,
-	// AddressMap and [Naming] name receives the credentials. See [Settings.Refusal]
+	// AddressMap and [TrustHosts] name receives the credentials. See [Settings.Refusal]
 	// and [Settings.At].
 	Named []string
 	// Learned means that Endpoints are known only from what members advertise.

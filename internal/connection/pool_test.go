@@ -22,7 +22,7 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	s := Settings{Endpoints: []string{"https://a:1"}, Username: "root", Password: password}.WithoutCredentials()
 	const endpoint = "https://b:1"
-	ctx, pool := Naming(t.Context(), endpoint), &Pool{}
+	ctx, pool := TrustHosts(t.Context(), endpoint), &Pool{}
 	clients := make([]*Client, 20)
 	var wg sync.WaitGroup
 	for i := range clients {

@@ -67,7 +67,7 @@ func judge(f facts) Refusal {
 }
 
 // Refusal reports why the normalised endpoint is not asked. It depends on the
-// settings and on [Naming] in ctx.
+// settings and on [TrustHosts] in ctx.
 func (s Settings) Refusal(ctx context.Context, endpoint string) Refusal {
 	return judge(s.facts(ctx, endpoint))
 }
@@ -83,7 +83,7 @@ func (s Settings) facts(ctx context.Context, endpoint string) facts {
 		mapped:   mapped,
 		plain:    !isHTTPS(endpoint),
 		secured:  s.secured(),
-		named:    s.names(name) || slices.Contains(namedIn(ctx), name),
+		named:    s.names(name) || slices.Contains(trustedHosts(ctx), name),
 		verified: s.TLS != nil && s.TLS.RootCAs != nil && !s.TLS.InsecureSkipVerify,
 		password: s.Username != "", certificate: s.hasCertificate(),
 	}
@@ -174,14 +174,14 @@ func (s Settings) withoutCertificate() Settings {
 	return s
 }
 
-type namedKey struct{}
+type trustedKey struct{}
 
-// Naming returns a context in which urls and their hosts count as named. They are
+// TrustHosts returns a context in which urls and their hosts count as named. They are
 // the URLs that a resource's configuration gives for the member it manages.
 // Trust belongs to the call and not to the process, because the order in which
 // Terraform visits resources is unknown. Texts that are not URLs are ignored.
-func Naming(ctx context.Context, urls ...string) context.Context {
-	hosts := slices.Clone(namedIn(ctx))
+func TrustHosts(ctx context.Context, urls ...string) context.Context {
+	hosts := slices.Clone(trustedHosts(ctx))
 	for _, u := range urls {
 		if host := hostnameOf(u); host != "" {
 			hosts = append(hosts, host)
@@ -189,21 +189,21 @@ func Naming(ctx context.Context, urls ...string) context.Context {
 	}
 	hosts = append(hosts, slices.DeleteFunc(Askable(urls), isHTTPS)...)
 	slices.Sort(hosts)
-	return context.WithValue(ctx, namedKey{}, slices.Compact(hosts))
+	return context.WithValue(ctx, trustedKey{}, slices.Compact(hosts))
 }
 
-func namedIn(ctx context.Context) []string {
-	hosts, _ := ctx.Value(namedKey{}).([]string)
+func trustedHosts(ctx context.Context) []string {
+	hosts, _ := ctx.Value(trustedKey{}).([]string)
 	return hosts
 }
 
-// Trust returns a key for calls whose answers may differ because of [Naming] in
+// Trust returns a key for calls whose answers may differ because of [TrustHosts] in
 // ctx. The key is "" if only the settings decide.
 func (s Settings) Trust(ctx context.Context) string {
 	if s.Username == "" && !s.hasCertificate() {
 		return ""
 	}
-	return strings.Join(slices.DeleteFunc(slices.Clone(namedIn(ctx)), s.names), " ")
+	return strings.Join(slices.DeleteFunc(slices.Clone(trustedHosts(ctx)), s.names), " ")
 }
 
 // Untrusted returns what would allow all of the URLs to be asked: URLs to name, and

@@ -111,7 +111,7 @@ func TestRefusal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := test.s.Refusal(Naming(t.Context(), test.own...), url); got != test.want {
+			if got := test.s.Refusal(TrustHosts(t.Context(), test.own...), url); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -137,10 +137,10 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// Test that Naming affects one call, and that Trust returns only what it changes.
+// Test that TrustHosts affects one call, and that Trust returns only what it changes.
 func TestTrustOfACall(t *testing.T) {
 	s := Settings{Endpoints: []string{"https://a:2379"}}
-	ctx := Naming(Naming(t.Context(), "https://c:2380", "https://a:2380"), "https://b:2380", "", "not a URL")
+	ctx := TrustHosts(TrustHosts(t.Context(), "https://c:2380", "https://a:2380"), "https://b:2380", "", "not a URL")
 	if got := s.Trust(ctx); got != "" {
 		t.Errorf("without a secret: got %q", got)
 	}
@@ -151,7 +151,7 @@ func TestTrustOfACall(t *testing.T) {
 	if got := s.Trust(context.Background()); got != "" {
 		t.Errorf("another call: got %q", got)
 	}
-	if got := s.Trust(Naming(ctx, "http://a:1", "http://a:2379")); got != "b c http://a:1 http://a:2379" {
+	if got := s.Trust(TrustHosts(ctx, "http://a:1", "http://a:2379")); got != "b c http://a:1 http://a:2379" {
 		t.Errorf("in the clear: got %q", got)
 	}
 	unnamed, plain := s.Untrusted([]string{"https://c:2379", "https://a:1", "http://b:2379", "https://b:2379", "https://b:2381", "%"})

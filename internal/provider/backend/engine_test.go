@@ -47,8 +47,8 @@ func trusting(t *testing.T) *Cluster {
 
 // Whichever resource is first, each sees what its own configuration allows.
 func TestViewsDoNotShareTrust(t *testing.T) {
-	none, b, c := t.Context(), connection.Naming(t.Context(), "https://b:2380"), connection.Naming(t.Context(), "https://c:2380")
-	alsoA := connection.Naming(t.Context(), "https://a:2380") // which is trusted anyway
+	none, b, c := t.Context(), connection.TrustHosts(t.Context(), "https://b:2380"), connection.TrustHosts(t.Context(), "https://c:2380")
+	alsoA := connection.TrustHosts(t.Context(), "https://a:2380") // which is trusted anyway
 	for name, order := range map[string][]context.Context{
 		"none first": {none, b, c, alsoA}, "b first": {b, none, alsoA, c}, "c first": {c, b, none, alsoA}, "a first": {alsoA, c, b, none},
 	} {
@@ -77,7 +77,7 @@ func TestUntrustedURLsAreReportedOnce(t *testing.T) {
 	c := trusting(t)
 	var diags diag.Diagnostics
 	for range 3 {
-		snap, err := c.View(connection.Naming(t.Context(), "https://b:2380"), 0)
+		snap, err := c.View(connection.TrustHosts(t.Context(), "https://b:2380"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func (r *Resource) Metadata(ctx context.Context, req resource.MetadataRequest, r
 // reach returns the cluster at the addresses of nodes and at the provider's endpoints, and
 // the context in which the credentials may go to the former.
 func (r *Resource) reach(ctx context.Context, nodes []string, diags *diag.Diagnostics) (context.Context, *backend.Cluster, error) {
-	ctx = connection.Naming(ctx, nodes...)
+	ctx = connection.TrustHosts(ctx, nodes...)
 	// In one order, because resources that have the same endpoints share what they observe.
 	c, err := r.Backend.At(append(slices.Compact(slices.Sorted(slices.Values(nodes))), r.Backend.Settings.Endpoints...), diags)
 	return ctx, c, err

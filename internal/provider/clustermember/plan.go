@@ -65,7 +65,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		ctx = trusted(ctx, req.Private, diags)
 	} else {
 		plan = r.role.model(ctx, req.Plan, diags)
-		ctx = connection.Naming(ctx, plan.given()...)
+		ctx = connection.TrustHosts(ctx, plan.given()...)
 		argumentsOf(ctx, req.Config, diags).check(diags)
 	}
 	if r.Backend == nil || diags.HasError() {

@@ -69,7 +69,7 @@ func (r *Resource) trust(ctx context.Context, to private.Writer, plan model, cli
 // trusted returns the context for the member of which [Resource.trust] has stored URLs. There
 // are none for a resource that was imported and has not been changed since.
 func trusted(ctx context.Context, from private.Reader, diags *diag.Diagnostics) context.Context {
-	return connection.Naming(ctx, private.Kept[[]string](ctx, from, trustedKey, diags)...)
+	return connection.TrustHosts(ctx, private.Kept[[]string](ctx, from, trustedKey, diags)...)
 }
 
 // byProvider reports whether nothing but the provider's endpoints says which cluster the

@@ -70,7 +70,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	r.Backend.Table.Apply()
 	diags := &resp.Diagnostics
 	m := r.role.model(ctx, req.Plan, diags)
-	ctx = connection.Naming(ctx, m.given()...)
+	ctx = connection.TrustHosts(ctx, m.given()...)
 	timeout, d := m.Timeouts.Create(ctx, defaultJoin)
 	diags.Append(d...)
 	if diags.HasError() {
@@ -127,7 +127,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if diags.HasError() {
 		return
 	}
-	ctx = connection.Naming(ctx, m.given()...)
+	ctx = connection.TrustHosts(ctx, m.given()...)
 	learner := state.Role.ValueString() == string(roleLearner)
 	join := m.toRequest(ctx)
 	var bad error
