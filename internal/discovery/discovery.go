@@ -161,8 +161,9 @@ type keys interface {
 	// occupied returns an error if anything exists at the place of a token, or nil.
 	occupied(ctx context.Context, token string) error
 	// put creates the size of a token, without a time to live, because members may
-	// wait for a long time. It fails if anything exists at the place of the token. sent
-	// reports whether a failed attempt may have written the size anyway.
+	// wait for a long time. The error is an [*ExistsError] without a size if anything exists
+	// at the place of the token. sent reports whether a failed attempt may have written the
+	// size anyway.
 	put(ctx context.Context, token string, size int) (sent bool, err error)
 	// read returns the registrations of a token, and its size, nil if there is none.
 	read(ctx context.Context, token string) (all []registration, size *string, err error)
@@ -200,6 +201,9 @@ func (r *cluster) Create(ctx context.Context, token string, size int) (Location,
 				}
 				sent, err := k.put(ctx, token, size)
 				unsure = unsure || sent
+				if is[*ExistsError](err) { // another call was faster
+					return cmp.Or(k.occupied(ctx, token), err)
+				}
 				return err
 			})
 		})

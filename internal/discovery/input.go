@@ -174,11 +174,8 @@ func ParseURL(raw string) (Location, error) {
 // serviceLocation parses a service's URL of a token, whose path ends with 32 hexadecimal digits.
 func serviceLocation(u *url.URL) (Location, error) {
 	dir, token := path.Split(u.Path)
-	if !serviceToken.MatchString(token) {
-		return Location{}, errors.New("does not end with a token of 32 hexadecimal digits")
-	}
 	if !servicePath.MatchString(u.Path) {
-		return Location{}, errors.New("has a path with characters other than letters, digits and \"-\", \".\", \"_\", \"~\"")
+		return Location{}, errors.New("does not end with a token of 32 hexadecimal digits after a path of letters, digits and \"-\", \".\", \"_\", \"~\"")
 	}
 	return Location{Protocol: ByService, Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,14 +24,9 @@ import (
 // maintained (announcement of etcd 3.6) and may not answer (etcd-io/etcd#21915).
 const PublicService = "https://discovery.etcd.io"
 
-const (
-	// serviceTimeout limits one request. A service whose backend is down does
-	// not answer for more than a minute.
-	serviceTimeout = 20 * time.Second
-	// maxTokenAnswer and maxStatusAnswer are limits in bytes.
-	maxTokenAnswer  = 1 << 10
-	maxStatusAnswer = 1 << 20
-)
+// serviceTimeout limits one request. A service whose backend is down does
+// not answer for more than a minute.
+const serviceTimeout = 20 * time.Second
 
 // ErrKept is the error of a service's Delete. A service does not delete tokens on
 // request; it deletes old ones by itself.
@@ -103,7 +97,7 @@ func newService(settings connection.Settings, base string, pool *connection.Pool
 // even if its answer is lost. The error is a [*ServiceError].
 func (s *service) Create(ctx context.Context, _ string, size int) (Location, error) {
 	from := s.base + "/new?size=" + strconv.Itoa(size)
-	resp, body, err := s.get(ctx, from, maxTokenAnswer) //nolint:bodyclose // get closes it
+	resp, body, err := s.get(ctx, from) //nolint:bodyclose // get closes it
 	if err != nil {
 		return Location{}, err
 	}
@@ -127,8 +121,6 @@ func (s *service) Create(ctx context.Context, _ string, size int) (Location, err
 	}
 	return Location{}, failed
 }
-
-var serviceToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // ServiceURLProblem says why base cannot be the URL of a service.
 func ServiceURLProblem(base string) string {
@@ -158,7 +150,7 @@ func (s *service) Status(ctx context.Context, token string) (Status, error) {
 
 // read returns a key of the v2 API, empty without one.
 func (s *service) read(ctx context.Context, from string) (*clientv2.Node, error) {
-	resp, body, err := s.get(ctx, from, maxStatusAnswer) //nolint:bodyclose // get closes it
+	resp, body, err := s.get(ctx, from) //nolint:bodyclose // get closes it
 	switch {
 	case err != nil:
 		return nil, err
@@ -182,8 +174,8 @@ func keyIn(from string, body []byte) (*clientv2.Node, error) {
 // Delete implements [Registry]. It always returns [ErrKept].
 func (s *service) Delete(context.Context, string) error { return ErrKept }
 
-// get sends one request and reads at most limit bytes of its answer.
-func (s *service) get(ctx context.Context, from string, limit int64) (*http.Response, []byte, error) {
+// get sends one request and reads its answer.
+func (s *service) get(ctx context.Context, from string) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
@@ -195,12 +187,9 @@ func (s *service) get(ctx context.Context, from string, limit int64) (*http.Resp
 		return nil, nil, s.failed(from, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	switch {
-	case err != nil:
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
 		return nil, nil, s.failed(from, err)
-	case int64(len(body)) > limit:
-		return nil, nil, &ServiceError{URL: from, Reason: TooLong, Found: "more than " + strconv.FormatInt(limit, 10) + " bytes"}
 	}
 	return resp, body, nil
 }
@@ -209,6 +198,9 @@ func (s *service) get(ctx context.Context, from string, limit int64) (*http.Resp
 func (s *service) failed(from string, err error) error {
 	if redirect, ok := errors.AsType[connection.RedirectError](err); ok {
 		return &ServiceError{URL: from, Reason: Reason(redirect), Err: err}
+	}
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return &ServiceError{URL: from, Reason: TooLong, Err: err}
 	}
 	return &ServiceError{URL: from, Reason: Silent, Found: connection.AttemptError(s.base, err).Answer(), Err: err}
 }

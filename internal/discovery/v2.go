@@ -26,22 +26,27 @@ type keysV2 struct {
 func (k keysV2) dir(token string) string  { return path.Join(k.prefix, token) }
 func (k keysV2) size(token string) string { return k.dir(token) + "/_config/size" }
 
+// place reads the directory of a token and then its size, each nil if it does not exist.
+func (k keysV2) place(ctx context.Context, token string) (dir, size *clientv2.Node, err error) {
+	if dir, _, err = k.Node(ctx, k.dir(token)); err != nil || dir == nil {
+		return nil, nil, err
+	}
+	size, _, err = k.Node(ctx, k.size(token))
+	return dir, size, err
+}
+
 // occupied implements [keys]. A directory without a size is occupied even if its list is
 // empty, because hidden keys are not listed.
 func (k keysV2) occupied(ctx context.Context, token string) error {
-	found, _, err := k.Node(ctx, k.dir(token))
-	if err != nil || found == nil {
-		return err
-	}
-	size, _, err := k.Node(ctx, k.size(token))
+	dir, size, err := k.place(ctx, token)
 	switch {
-	case err != nil:
+	case err != nil || dir == nil:
 		return err
 	case size != nil:
 		return existsFor(size.Value)
 	}
 	var others []string
-	for _, node := range found.Nodes {
+	for _, node := range dir.Nodes {
 		others = append(others, node.Key)
 	}
 	if len(others) == 0 {
@@ -54,30 +59,23 @@ func (k keysV2) occupied(ctx context.Context, token string) error {
 // after the call of occupied do not count.
 func (k keysV2) put(ctx context.Context, token string, size int) (sent bool, err error) {
 	_, err = k.Set(ctx, k.size(token), strconv.Itoa(size), &clientv2.SetOptions{PrevExist: clientv2.PrevNoExist})
-	if connection.CodeV2(err) != clientv2.ErrorCodeNodeExist {
-		return err != nil && !isRefusedV2(err), err
-	}
-	// Another call was faster. If the size cannot be read, it is unknown.
-	found, _, err := k.Node(ctx, k.size(token))
-	if err != nil || found == nil {
+	if connection.CodeV2(err) == clientv2.ErrorCodeNodeExist {
 		return false, &ExistsError{}
 	}
-	return false, existsFor(found.Value)
+	return err != nil && !isRefusedV2(err), err
 }
 
-// read implements [keys]. It reads the members first: if the size changes in between, a
+// read implements [keys]. The members are read first: if the size changes in between, a
 // token then looks less complete than it is, never more.
 func (k keysV2) read(ctx context.Context, token string) (all []registration, size *string, err error) {
-	members, _, err := k.Node(ctx, k.dir(token))
-	if err != nil || members == nil {
-		return nil, nil, err
+	dir, found, err := k.place(ctx, token)
+	if dir != nil {
+		all = registrationsV2(dir)
 	}
-	all = registrationsV2(members)
-	found, _, err := k.Node(ctx, k.size(token))
-	if err != nil || found == nil {
-		return all, nil, err
+	if found != nil {
+		size = &found.Value
 	}
-	return all, &found.Value, nil
+	return all, size, err
 }
 
 // registrationsV2 returns the registrations in the directory of a token.

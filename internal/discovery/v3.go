@@ -4,7 +4,6 @@
 package discovery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
@@ -33,13 +33,29 @@ type keysV3 struct {
 func (k keysV3) dir(token string) string  { return path.Join(k.prefix, token) + "/" }
 func (k keysV3) size(token string) string { return k.dir(token) + "_config/size" }
 
+// place reads what exists at the place of a token: its size, and the first keys below its
+// name.
+func (k keysV3) place(ctx context.Context, token string) (size []*mvccpb.KeyValue, below *etcdserverpb.RangeResponse, err error) {
+	found, err := k.Txn(ctx).Then(
+		clientv3.OpGet(k.size(token)),
+		clientv3.OpGet(k.dir(token), clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(maxNamed)),
+	).Commit()
+	if err != nil {
+		return nil, nil, err
+	}
+	return rangeAt(found, 0).GetKvs(), rangeAt(found, 1), nil
+}
+
 // occupied implements [keys].
 func (k keysV3) occupied(ctx context.Context, token string) error {
-	found, err := k.Txn(ctx).Then(k.occupants(token)...).Commit()
-	if err != nil {
+	size, below, err := k.place(ctx, token)
+	switch {
+	case err != nil:
 		return err
+	case len(size) > 0:
+		return existsFor(string(size[0].Value))
 	}
-	return occupied(found)
+	return othersIn(below)
 }
 
 // put implements [keys]. It requires in the same transaction that no key exists below the
@@ -48,32 +64,14 @@ func (k keysV3) put(ctx context.Context, token string, size int) (sent bool, err
 	made, err := k.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(k.dir(token)), "=", 0).WithPrefix()).
 		Then(clientv3.OpPut(k.size(token), strconv.Itoa(size))).
-		Else(k.occupants(token)...).
 		Commit()
 	switch {
 	case err != nil:
 		return !refused(err), err
-	case made.Succeeded:
-		return false, nil
+	case !made.Succeeded:
+		return false, &ExistsError{}
 	}
-	return false, cmp.Or(occupied(made), existsFor(""))
-}
-
-// occupants returns requests for what exists at the place of a token: its size,
-// and the first keys below its name. Pass the answer to [occupied].
-func (k keysV3) occupants(token string) []clientv3.Op {
-	return []clientv3.Op{
-		clientv3.OpGet(k.size(token)),
-		clientv3.OpGet(k.dir(token), clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(maxNamed)),
-	}
-}
-
-// occupied returns an error if anything exists at the place of a token, or nil.
-func occupied(found *clientv3.TxnResponse) error {
-	if size := rangeAt(found, 0).GetKvs(); len(size) > 0 {
-		return existsFor(string(size[0].Value))
-	}
-	return othersIn(rangeAt(found, 1))
+	return false, nil
 }
 
 // rangeAt returns the result of the nth request of a transaction, or nil if the
@@ -140,11 +138,11 @@ func (k keysV3) remove(ctx context.Context, token string) (deleted bool, err err
 			deleted = deleted || one.GetResponseDeleteRange().GetDeleted() > 0
 		}
 	}
-	left, err := k.Txn(ctx).Then(k.occupants(token)...).Commit()
+	_, left, err := k.place(ctx, token)
 	if err != nil {
 		return deleted, err
 	}
-	return deleted, othersIn(rangeAt(left, 1))
+	return deleted, othersIn(left)
 }
 
 // registrations returns the keys of all registrations.
