@@ -131,6 +131,11 @@ func OptionalSet(description string, validators ...validator.Set) schema.SetAttr
 	return schema.SetAttribute{ElementType: types.StringType, Optional: true, MarkdownDescription: description, Validators: validators}
 }
 
+// DefaultText is [OptionalText] for a text for which the provider sets a default.
+func DefaultText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: description, Validators: validators}
+}
+
 // OptionalMap is [OptionalText] for a map of texts without null.
 func OptionalMap(description string) schema.MapAttribute {
 	return schema.MapAttribute{

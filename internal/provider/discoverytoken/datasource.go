@@ -61,28 +61,14 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 					"(`https://HOST/TOKEN`). The provider connects to the host in it, and verifies it with `ca_cert` of the provider. The host receives user name, password and client " +
 					"certificate only if its scheme, host and port are those of one of the provider's `endpoints`. Set this or `token`.",
 			},
-			"protocol": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(discovery.V3, discovery.V2), withoutURL},
-				MarkdownDescription: "Protocol of the token: `v3` or `v2` with `token`, `v2` or `service` with `url`. With `url` it follows from the URL. Default: `v3`.",
-			},
-			"prefix": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{inPrefix, withoutURL},
-				MarkdownDescription: "Key under which the discovery cluster stores its tokens. Only with `token`. Null with a discovery service. Default: `" + discovery.DefaultPrefix + "`.",
-			},
-			"id":       schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The same as `token`."},
-			"size":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of initial members."},
-			"complete": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether all initial members have registered. The discovery cluster rejects every further registration then."},
-			"members": schema.ListNestedAttribute{
-				Computed:            true,
-				MarkdownDescription: "Members that have registered, in order of registration. Never more than `size`.",
-				NestedObject: schema.NestedAttributeObject{
-					Attributes: map[string]schema.Attribute{
-						"id":        schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in the cluster that it forms, in hexadecimal."},
-						"name":      schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the member."},
-						"peer_urls": schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs that the member advertises."},
-					},
-				},
-			},
+			"protocol": attribute.DefaultText("Protocol of the token: `v3` or `v2` with `token`, `v2` or `service` with `url`. With `url` it follows from the URL. Default: `v3`.",
+				stringvalidator.OneOf(discovery.V3, discovery.V2), withoutURL),
+			"prefix": attribute.DefaultText("Key under which the discovery cluster stores its tokens. Only with `token`. Null with a discovery service. Default: `"+discovery.DefaultPrefix+"`.",
+				inPrefix, withoutURL),
+			"id":       tokenSchema.Attributes["id"],
+			"size":     attribute.ComputedNumber("Number of initial members."),
+			"complete": attribute.ComputedFlag("Whether all initial members have registered. The discovery cluster rejects every further registration then."),
+			"members":  tokenSchema.Attributes["members"],
 		},
 	}
 }

@@ -47,13 +47,10 @@ var tokenSchema = schema.Schema{
 			MarkdownDescription: "Protocol between members and discovery cluster: `v3`, `v2` or `service`. See [Protocols](#protocols). A change replaces a token that is not complete. It has no " +
 				"effect on a complete token. Default: `v3`.",
 		},
-		"service_url": schema.StringAttribute{
-			Optional: true, Computed: true,
-			Validators: []validator.String{attribute.Fits("must be the URL of a discovery service", discovery.ServiceURLProblem,
-				"Invalid URL of a discovery service", "service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".")},
-			MarkdownDescription: "URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. The provider asks the service for a token once. The service cannot " +
-				"delete a token, so a destroy only removes it from the state. Default: `https://discovery.etcd.io`, the public service, which is no longer maintained.",
-		},
+		"service_url": attribute.DefaultText("URL of the discovery service, to which `/new` is added. Only with `protocol = \"service\"`. The provider asks the service for a token once. The service cannot "+
+			"delete a token, so a destroy only removes it from the state. Default: `https://discovery.etcd.io`, the public service, which is no longer maintained.",
+			attribute.Fits("must be the URL of a discovery service", discovery.ServiceURLProblem,
+				"Invalid URL of a discovery service", "service_url = %q %s. It is what /new is added to, such as \"https://discovery.example.com\".")),
 		"prefix": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(discovery.DefaultPrefix), Validators: []validator.String{inPrefix},
 			MarkdownDescription: "Key under which the discovery cluster stores its tokens. Null with `service`. Members with `v3` read only from the default, unless they reach the discovery cluster " +
@@ -72,11 +69,11 @@ var tokenSchema = schema.Schema{
 			MarkdownDescription: "What a machine needs to reach a `v3` discovery cluster with TLS or authentication. Only names are part of `environment`: the files are on the machine, and the " +
 				"machine sets a password as `ETCD_DISCOVERY_PASSWORD`.",
 			Attributes: map[string]schema.Attribute{
-				"ca_cert": machineFile("Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`)."),
-				"cert": machineFile("Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a " +
-					"certificate with a common name. See [Certificates and authentication](../guides/certificates.md#machines-and-the-discovery-cluster)."),
-				"key":      machineFile("Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`)."),
-				"username": schema.StringAttribute{Optional: true, Validators: []validator.String{machineUser}, MarkdownDescription: "User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`."},
+				"ca_cert": attribute.OptionalText("Path on the machine of the CA certificate that verifies the discovery cluster (`ETCD_DISCOVERY_CACERT`).", machinePath),
+				"cert": attribute.OptionalText("Path on the machine of a client certificate for the discovery cluster (`ETCD_DISCOVERY_CERT`). The HTTP gateway of a cluster with authentication refuses a "+
+					"certificate with a common name. See [Certificates and authentication](../guides/certificates.md#machines-and-the-discovery-cluster).", machinePath),
+				"key":      attribute.OptionalText("Path on the machine of the key of that certificate (`ETCD_DISCOVERY_KEY`).", machinePath),
+				"username": attribute.OptionalText("User of the discovery cluster (`ETCD_DISCOVERY_USER`). Its role needs `readwrite` on the prefix `/_etcd/registry/<token>/`.", machineUser),
 			},
 		},
 
@@ -93,11 +90,6 @@ var tokenSchema = schema.Schema{
 		"complete":  attribute.ComputedFlag("Whether all initial members have registered, as of the last refresh. Once `true` it stays `true`, the token is retired, and the discovery cluster is not asked again."),
 		"bootstrap": bootstrap.ComputedAttribute(),
 	},
-}
-
-// machineFile returns an argument for the path of a file on the machine.
-func machineFile(description string) schema.Attribute {
-	return schema.StringAttribute{Optional: true, Validators: []validator.String{machinePath}, MarkdownDescription: description}
 }
 
 // memberObject is one element of members.

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
@@ -62,41 +61,29 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Lists the processes with a live heartbeat key below a prefix, and which of the expected ones are missing.",
 		Attributes: map[string]schema.Attribute{
-			"prefix": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{inPrefix},
-				MarkdownDescription: "Key prefix of the heartbeats. Only direct children count. Default: `" + defaultPrefix + "`.",
-			},
-			"expected": schema.SetAttribute{ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.NoNullValues()}, MarkdownDescription: "Names of the processes that should be alive. Default: none. `missing` and `unexpected` are empty then."},
-			"watch": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "Time to watch before `alive` is read, such as `10s`. Use more than the interval of the heartbeats to see every owner, or more than their time to live to see those " +
-					"that expire. Every refresh blocks for this time. Default: no watch.",
-			},
-			"api": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{inAPI},
-				MarkdownDescription: "API of the keys: `v3` for leases, `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. Default: `" + apiV3 + "`.",
-			},
+			"prefix":   attribute.DefaultText("Key prefix of the heartbeats. Only direct children count. Default: `"+defaultPrefix+"`.", inPrefix),
+			"expected": attribute.OptionalSet("Names of the processes that should be alive. Default: none. `missing` and `unexpected` are empty then.", setvalidator.NoNullValues()),
+			"watch": attribute.OptionalText("Time to watch before `alive` is read, such as `10s`. Use more than the interval of the heartbeats to see every owner, or more than their time to live to see those "+
+				"that expire. Every refresh blocks for this time. Default: no watch.", attribute.Duration()),
+			"api": attribute.DefaultText("API of the keys: `v3` for leases, `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. Default: `"+apiV3+"`.", inAPI),
 			"alive": schema.MapNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "Owners of live heartbeats by name, at the end of the watch.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"value":    schema.StringAttribute{Computed: true, MarkdownDescription: "Value of the key."},
-					"ttl_left": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the key expires without another heartbeat. Null for a key without a time to live, which never expires."},
+					"value":    attribute.ComputedText("Value of the key."),
+					"ttl_left": attribute.ComputedNumber("Seconds until the key expires without another heartbeat. Null for a key without a time to live, which never expires."),
 				}},
 			},
-			"missing":    schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Names in `expected` that are not alive."},
-			"unexpected": schema.SetAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Names that are alive and not in `expected`. Empty without `expected`."},
+			"missing":    attribute.ComputedSet("Names in `expected` that are not alive."),
+			"unexpected": attribute.ComputedSet("Names that are alive and not in `expected`. Empty without `expected`."),
 			"events": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "Events during `watch`, in order. Empty without `watch`.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"kind": schema.StringAttribute{
-						Computed: true,
-						MarkdownDescription: "`started` (the key was created), `beat` (written again), `stopped` (deleted before its time to live was over, as at a regular end or a takeover) or `missed` " +
-							"(expired). A lease that is revoked by hand looks like a missed heartbeat.",
-					},
-					"name":  schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the owner of the heartbeat."},
-					"value": schema.StringAttribute{Computed: true, MarkdownDescription: "Value that the key had."},
+					"kind": attribute.ComputedText("`started` (the key was created), `beat` (written again), `stopped` (deleted before its time to live was over, as at a regular end or a takeover) or `missed` " +
+						"(expired). A lease that is revoked by hand looks like a missed heartbeat."),
+					"name":  attribute.ComputedText("Name of the owner of the heartbeat."),
+					"value": attribute.ComputedText("Value that the key had."),
 				}},
 			},
 		},

@@ -101,34 +101,16 @@ func (h *ephemeralHeartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Publishes a heartbeat while Terraform runs: a key with a time to live, which is deleted at the end.",
 		Attributes: map[string]schema.Attribute{
-			"name": schema.StringAttribute{Required: true, Validators: []validator.String{inName}, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
-			"prefix": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{inPrefix},
-				MarkdownDescription: "Key above the name. Default: `" + defaultPrefix + "`.",
-			},
-			"value": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Value of the key. It identifies this owner, so no other owner can use it. Default: a random UUID.",
-			},
-			"ttl": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "Time to live of the key without another heartbeat, in whole seconds and at least `2s`. Default: `" + defaultTTL + "`.",
-			},
-			"interval": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "Time between two heartbeats, at most half of `ttl`. Default: a third of `ttl`.",
-			},
-			"takeover": schema.BoolAttribute{
-				Optional: true,
-				MarkdownDescription: "Whether to take the name from its owner: the key of the owner is deleted, then this heartbeat starts. A plan does this too. If `false`, a name that is in use is an " +
-					"error, which contains the value of the owner and its remaining time to live. Default: `false`.",
-			},
-			"api": schema.StringAttribute{
-				Optional: true, Computed: true, Validators: []validator.String{inAPI},
-				MarkdownDescription: "API of the key: `v3` for a lease, `v2` for a TTL key on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. TTL keys depend on the clocks of the " +
-					"members, which must agree to much less than `ttl`. Leases do not. Default: `" + apiV3 + "`.",
-			},
-			"key": schema.StringAttribute{Computed: true, MarkdownDescription: "The whole key."},
+			"name":     schema.StringAttribute{Required: true, Validators: []validator.String{inName}, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
+			"prefix":   attribute.DefaultText("Key above the name. Default: `"+defaultPrefix+"`.", inPrefix),
+			"value":    attribute.DefaultText("Value of the key. It identifies this owner, so no other owner can use it. Default: a random UUID.", stringvalidator.LengthAtLeast(1)),
+			"ttl":      attribute.DefaultText("Time to live of the key without another heartbeat, in whole seconds and at least `2s`. Default: `"+defaultTTL+"`.", attribute.Duration()),
+			"interval": attribute.DefaultText("Time between two heartbeats, at most half of `ttl`. Default: a third of `ttl`.", attribute.Duration()),
+			"takeover": attribute.OptionalFlag("Whether to take the name from its owner: the key of the owner is deleted, then this heartbeat starts. A plan does this too. If `false`, a name that is in use is an " +
+				"error, which contains the value of the owner and its remaining time to live. Default: `false`."),
+			"api": attribute.DefaultText("API of the key: `v3` for a lease, `v2` for a TTL key on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. TTL keys depend on the clocks of the "+
+				"members, which must agree to much less than `ttl`. Leases do not. Default: `"+apiV3+"`.", inAPI),
+			"key": attribute.ComputedText("The whole key."),
 		},
 	}
 }
