@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"time"
 
@@ -62,8 +63,8 @@ func (s Status) Complete() bool { return s.Size > 0 && len(s.Members) >= s.Size 
 // registration is the stored registration of one member. A later registration
 // has a greater created.
 type registration struct {
-	id, value string
-	created   uint64
+	key, value string
+	created    uint64
 }
 
 // statusOf returns the Status for the registrations of a token and the value of
@@ -71,7 +72,7 @@ type registration struct {
 func statusOf(ctx context.Context, all []registration, size *string) (s Status, err error) {
 	slices.SortFunc(all, func(a, b registration) int { return cmp.Compare(a.created, b.created) })
 	for _, r := range all {
-		if m, ok := parseMember(r.id, r.value); ok {
+		if m, ok := parseMember(path.Base(r.key), r.value); ok {
 			s.Members = append(s.Members, m)
 		}
 	}

@@ -82,7 +82,7 @@ func (k keysV2) read(ctx context.Context, token string) (all []registration, siz
 func registrationsV2(dir *clientv2.Node) (all []registration) {
 	for _, node := range dir.Nodes {
 		if node != nil && !node.Dir {
-			all = append(all, registration{path.Base(node.Key), node.Value, node.CreatedIndex})
+			all = append(all, registration{node.Key, node.Value, node.CreatedIndex})
 		}
 	}
 	return all

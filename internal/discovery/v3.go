@@ -30,8 +30,9 @@ type keysV3 struct {
 	prefix string
 }
 
-func (k keysV3) dir(token string) string  { return path.Join(k.prefix, token) + "/" }
-func (k keysV3) size(token string) string { return k.dir(token) + "_config/size" }
+func (k keysV3) dir(token string) string     { return path.Join(k.prefix, token) + "/" }
+func (k keysV3) size(token string) string    { return k.dir(token) + "_config/size" }
+func (k keysV3) members(token string) string { return k.dir(token) + "members/" }
 
 // place reads what exists at the place of a token: its size, and the first keys below its
 // name.
@@ -97,7 +98,7 @@ func othersIn(got *etcdserverpb.RangeResponse) error {
 func (k keysV3) read(ctx context.Context, token string) (all []registration, size *string, err error) {
 	got, err := k.Txn(ctx).Then(
 		clientv3.OpGet(k.size(token)),
-		clientv3.OpGet(k.dir(token)+"members/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1)),
+		clientv3.OpGet(k.members(token), clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1)),
 	).Commit()
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +108,7 @@ func (k keysV3) read(ctx context.Context, token string) (all []registration, siz
 		return nil, nil, fmt.Errorf("more than %d members are registered", connection.MaxKeys)
 	}
 	for _, kv := range members {
-		all = append(all, registration{path.Base(string(kv.Key)), string(kv.Value), uint64(kv.CreateRevision)}) //nolint:gosec // never negative
+		all = append(all, registration{string(kv.Key), string(kv.Value), uint64(kv.CreateRevision)}) //nolint:gosec // never negative
 	}
 	for _, kv := range rangeAt(got, 0).GetKvs() {
 		size = new(string(kv.Value))
@@ -115,17 +116,23 @@ func (k keysV3) read(ctx context.Context, token string) (all []registration, siz
 	return all, size, nil
 }
 
-// perDelete is the maximum number of keys that one transaction deletes and one
-// request reads. By default a server accepts 128 operations.
+// perDelete is the maximum number of keys that one transaction deletes. By default a server
+// accepts 128 operations.
 const perDelete = 100
 
 // remove implements [keys].
 func (k keysV3) remove(ctx context.Context, token string) (deleted bool, err error) {
-	registrations, err := k.registrations(ctx, token)
+	all, _, err := k.read(ctx, token)
 	if err != nil {
 		return false, err
 	}
-	for some := range slices.Chunk(append([]string{k.size(token)}, registrations...), perDelete) {
+	keys := []string{k.size(token)}
+	for _, r := range all {
+		if id, below := strings.CutPrefix(r.key, k.members(token)); below && isRegistration(id, r.value) {
+			keys = append(keys, r.key)
+		}
+	}
+	for some := range slices.Chunk(keys, perDelete) {
 		var ops []clientv3.Op
 		for _, key := range some {
 			ops = append(ops, clientv3.OpDelete(key))
@@ -143,26 +150,6 @@ func (k keysV3) remove(ctx context.Context, token string) (deleted bool, err err
 		return deleted, err
 	}
 	return deleted, othersIn(left)
-}
-
-// registrations returns the keys of all registrations.
-func (k keysV3) registrations(ctx context.Context, token string) (keys []string, err error) {
-	prefix := k.dir(token) + "members/"
-	for from, more := prefix, true; more; {
-		got, err := k.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(perDelete))
-		if err != nil {
-			return nil, err
-		}
-		for _, kv := range got.Kvs {
-			key := string(kv.Key)
-			if id, below := strings.CutPrefix(key, prefix); below && isRegistration(id, string(kv.Value)) {
-				keys = append(keys, key)
-			}
-			from = key + "\x00"
-		}
-		more = got.More && len(got.Kvs) > 0
-	}
-	return keys, nil
 }
 
 // refused reports whether err means that a request was not carried out. After
