@@ -111,8 +111,8 @@ const (
 )
 
 // Acquire waits until the lock of the cluster is free and takes it. It does not
-// wait for a lock that does not expire. If waiting is not nil, Acquire calls it
-// for each new holder that it waits for. Errors: [*BusyError], [*AlarmError],
+// wait for a lock that does not expire. It calls waiting for each new holder that
+// it waits for. Errors: [*BusyError], [*AlarmError],
 // [membership.ErrNoClusterID], or the errors of the endpoints.
 func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing string, waiting func(Holder)) (Hold, error) {
 	key, err := membership.MetadataKey(id, "lock")
@@ -129,19 +129,16 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 		}
 		claim, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL, AtExit: l.AtExit})
 		held, taken := errors.AsType[*HeldError](err)
-		switch {
+		switch before := w.busy; {
 		case err == nil:
 			return claim, nil
 		case taken:
-			isNew := w.busy == nil || w.busy.Entry.Value != held.Entry.Value
 			w.busy = &BusyError{Holder: holderOf(held.Entry), Entry: held.Entry}
-			if isNew {
+			if before == nil || before.Entry.Value != held.Entry.Value {
 				log.Debug(ctx, log.Lock, "waiting for the lock", "holder", nameOf(w.busy.Holder, w.busy.Entry), "key", key)
-			}
-			if isNew && waiting != nil {
 				waiting(w.busy.Holder)
 			}
-		case ctx.Err() == nil || w.busy == nil:
+		case ctx.Err() == nil || before == nil:
 			return nil, err
 		}
 		if err := w.untilChange(ctx); err != nil {

@@ -62,7 +62,7 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 			store := &foreign{begin: time.Now(), at: test.at}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			_, err := (&Lock{Store: store, TTL: LockTTL, Clock: clock.System{}}).Acquire(ctx, 1, "test", nil)
+			_, err := (&Lock{Store: store, TTL: LockTTL, Clock: clock.System{}}).Acquire(ctx, 1, "test", func(Holder) {})
 			var busy *BusyError
 			if !errors.As(err, &busy) || busy.Entry.Forever == test.never || errors.Is(err, ErrForever) == test.never {
 				t.Errorf("%s: %v", name, err)
@@ -160,7 +160,7 @@ func TestV2AnswersAreBounded(t *testing.T) {
 func TestRelayDoesNotWaitForAServer(t *testing.T) {
 	t.Parallel()
 	var got []string
-	r := &relay{last: 4, emit: func(e Event) { got = append(got, e.Name) }}
+	r := newRelay(4, func(e Event) { got = append(got, e.Name) })
 	named := func(name string) func() Event { return func() Event { return Event{Name: name} } }
 	r.pass(5, "a", func() Event {
 		if !r.mu.TryLock() {
@@ -175,8 +175,8 @@ func TestRelayDoesNotWaitForAServer(t *testing.T) {
 	})
 	r.pass(5, "b", named("b"))
 	r.pass(7, "d", named("d"))
-	if want := []string{"a", "b", "c", "d"}; !slices.Equal(got, want) || r.next() != 7 {
-		t.Errorf("events: %q, next %d; want %q", got, r.next(), want)
+	if want := []string{"a", "b", "c", "d"}; !slices.Equal(got, want) || r.from() != 7 {
+		t.Errorf("events: %q, next %d; want %q", got, r.from(), want)
 	}
 }
 

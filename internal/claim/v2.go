@@ -149,14 +149,14 @@ func (s *V2) List(ctx context.Context, prefix string) (entries []Entry, revision
 
 // Watch implements [Store].
 func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
-	r := &relay{last: revision, emit: emit}
+	r := newRelay(revision, emit)
 	compacted := func(err error) bool { return connection.CodeV2(err) == clientv2.ErrorCodeEventIndexCleared }
 	return everywhere(ctx, s.settings, compacted, func(ctx context.Context, endpoint string) error {
 		keys, err := s.pool.KeysV2(ctx, s.settings, endpoint)
 		if err != nil {
 			return err
 		}
-		watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.next() - 1), Recursive: true})
+		watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.from() - 1), Recursive: true})
 		for {
 			resp, err := watcher.Next(ctx)
 			if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // Watch implements [Store].
 func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
-	r := &relay{last: revision, emit: emit}
+	r := newRelay(revision, emit)
 	compacted := func(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }
 	return everywhere(ctx, s.settings, compacted, func(ctx context.Context, endpoint string) error {
 		c, err := s.pool.Client(ctx, s.settings, endpoint)
@@ -28,7 +28,7 @@ func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func
 			stream, cancel := context.WithCancel(ctx)
 			defer cancel()
 			answers := c.Watch(clientv3.WithRequireLeader(stream), prefix+"/",
-				clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(r.next()))
+				clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(r.from()))
 			for answer := range answers {
 				if err := answer.Err(); err != nil {
 					return err
@@ -95,49 +95,40 @@ func everywhere(ctx context.Context, s connection.Settings, compacted func(error
 // order. Every watch delivers all events in order, so the watch that delivers
 // an event first has delivered all events before it.
 type relay struct {
-	mu   sync.Mutex
-	last int64
-	keys map[string]bool // the keys of the last revision
+	mu sync.Mutex
+	// next is the revision at which a new watch begins. It is the last revision again,
+	// because another watch may have delivered only a part of it.
+	next int64
+	// seen is the last revision of each key that was emitted.
+	seen map[string]int64
 	emit func(Event)
+}
+
+func newRelay(after int64, emit func(Event)) *relay {
+	return &relay{next: after + 1, seen: map[string]int64{}, emit: emit}
 }
 
 // pass emits an event unless it was emitted before. event may ask a server: the
 // other watches do not wait for the answer.
 func (r *relay) pass(revision int64, key string, event func() Event) {
-	if r.passed(revision, key) {
+	r.mu.Lock()
+	isNew := revision > r.seen[key]
+	r.mu.Unlock()
+	if !isNew {
 		return
 	}
 	e := event()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.has(revision, key) {
-		return
+	if revision > r.seen[key] {
+		r.seen[key], r.next = revision, revision
+		r.emit(e)
 	}
-	if revision > r.last {
-		r.keys = map[string]bool{}
-	}
-	r.last, r.keys[key] = revision, true
-	r.emit(e)
 }
 
-func (r *relay) passed(revision int64, key string) bool {
+// from returns the revision at which a new watch begins.
+func (r *relay) from() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.has(revision, key)
-}
-
-// has reports whether the event was emitted. r.mu must be held.
-func (r *relay) has(revision int64, key string) bool {
-	return revision < r.last || revision == r.last && (r.keys == nil || r.keys[key])
-}
-
-// next returns the revision at which a new watch begins. It is the last
-// revision again, because another watch may have delivered only a part of it.
-func (r *relay) next() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.keys == nil {
-		return r.last + 1
-	}
-	return r.last
+	return r.next
 }
