@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -218,6 +219,31 @@ func (b *Backend) Open(doing string, endpoints []string, diags *diag.Diagnostics
 		report.Error(diags, text.Maintenance(doing, err))
 	}
 	return c
+}
+
+// Observe is [Backend.Open], and the [Cluster.View] of what is there.
+func (b *Backend) Observe(ctx context.Context, doing string, endpoints []string, diags *diag.Diagnostics) (*Cluster, membership.Snapshot) {
+	c := b.Open(doing, endpoints, diags)
+	if c == nil {
+		return nil, membership.Snapshot{}
+	}
+	snap, err := c.View(ctx, 0)
+	if err != nil {
+		report.Error(diags, text.Maintenance(doing, err))
+		return nil, snap
+	}
+	return c, snap
+}
+
+// Listed returns the result of a list for a resource that can be imported.
+func Listed(ctx context.Context, req list.ListRequest, name string, identity, resource any) list.ListResult {
+	out := req.NewListResult(ctx)
+	out.DisplayName = name
+	out.Diagnostics.Append(out.Identity.Set(ctx, identity)...)
+	if req.IncludeResource && !out.Diagnostics.HasError() {
+		out.Diagnostics.Append(out.Resource.Set(ctx, resource)...)
+	}
+	return out
 }
 
 // FirstTime is [Backend.FirstTime].

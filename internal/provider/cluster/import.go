@@ -19,6 +19,7 @@ import (
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/bootstrap"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
@@ -180,35 +181,17 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 // List implements [fwlist.ListResource]. A cluster that does not respond is an error.
 func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
 	var diags diag.Diagnostics
-	m := l.present(ctx, &diags)
+	var m model
+	if c, snap := l.Backend.Observe(ctx, "list the cluster", nil, &diags); c != nil {
+		m = l.imported(ctx, snap, nil, &diags)
+	}
 	if diags.HasError() {
 		stream.Results = fwlist.ListResultsStreamDiagnostics(diags)
 		return
 	}
-	stream.Results = func(push func(fwlist.ListResult) bool) {
-		out := req.NewListResult(ctx)
-		out.DisplayName = "cluster " + m.ClusterID.ValueString()
-		out.Diagnostics.Append(diags...)
-		out.Diagnostics.Append(m.setIdentity(ctx, out.Identity)...)
-		if req.IncludeResource && !out.Diagnostics.HasError() {
-			out.Diagnostics.Append(out.Resource.Set(ctx, &m)...)
-		}
-		push(out)
-	}
-}
-
-func (l *List) present(ctx context.Context, diags *diag.Diagnostics) (m model) {
-	const listing = "list the cluster"
-	c := l.Backend.Open(listing, nil, diags)
-	if c == nil {
-		return m
-	}
-	snap, err := c.View(ctx, 0)
-	if err != nil {
-		report.Error(diags, text.Maintenance(listing, err))
-		return m
-	}
-	return l.imported(ctx, snap, nil, diags)
+	out := backend.Listed(ctx, req, "cluster "+m.ClusterID.ValueString(), m.identity(), &m)
+	out.Diagnostics.Append(diags...)
+	stream.Results = slices.Values([]fwlist.ListResult{out})
 }
 
 func importBlock(to, id string) string {

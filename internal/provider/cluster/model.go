@@ -242,13 +242,11 @@ func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRe
 // store sets the state and the identity.
 func (m model) store(ctx context.Context, state *tfsdk.State, id *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
 	diags.Append(state.Set(ctx, &m)...)
-	diags.Append(m.setIdentity(ctx, id)...)
+	if id != nil {
+		diags.Append(id.Set(ctx, m.identity())...)
+	}
 }
 
-// setIdentity sets the identity.
-func (m model) setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity) diag.Diagnostics {
-	if to == nil {
-		return nil
-	}
-	return to.Set(ctx, identity{ClusterID: types.StringValue(m.ClusterID.ValueString())})
+func (m model) identity() identity {
+	return identity{ClusterID: types.StringValue(m.ClusterID.ValueString())}
 }

@@ -92,8 +92,11 @@ func union(a, b []string) []string {
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	diags := &resp.Diagnostics
 	m := attribute.Read[model](ctx, req.State, diags)
-	if diags.HasError() || r.Backend.Unknown {
-		resp.Diagnostics.Append(m.setIdentity(ctx, resp.Identity)...)
+	if diags.HasError() {
+		return
+	}
+	if r.Backend.Unknown {
+		m.store(ctx, &resp.State, resp.Identity, diags)
 		return
 	}
 	was := private.Kept[health](ctx, req.Private, healthKey, diags)

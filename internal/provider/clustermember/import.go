@@ -22,6 +22,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -41,16 +42,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	c := r.Backend.Open("import member "+wanted, nil, &resp.Diagnostics)
+	c, snap := r.Backend.Observe(ctx, "import member "+wanted, nil, &resp.Diagnostics)
 	if c == nil {
 		return
 	}
-	snap, err := c.View(ctx, 0)
-	if want, bad := membership.ParseClusterID(cluster); err == nil && cluster != "" && (bad != nil || want != snap.ClusterID) {
-		err = reconfigure.NewOtherCluster(want, snap)
-	}
-	if err != nil {
-		fail(text.Explain(reconfigure.ActionImport, wanted, err))
+	if want, bad := membership.ParseClusterID(cluster); cluster != "" && (bad != nil || want != snap.ClusterID) {
+		fail(text.Explain(reconfigure.ActionImport, wanted, reconfigure.NewOtherCluster(want, snap)))
 		return
 	}
 	found := match(snap, wanted)
@@ -137,52 +134,29 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 // it lists the members that the responding member returns, with a warning.
 func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.ListResultsStream) {
 	var diags diag.Diagnostics
-	members, snap := l.members(ctx, req, &diags)
+	var endpoints types.List
+	diags.Append(req.Config.GetAttribute(ctx, path.Root("endpoints"), &endpoints)...)
+	_, snap := l.Backend.Observe(ctx, "list members", attribute.Texts(endpoints), &diags)
 	if diags.HasError() {
 		stream.Results = fwlist.ListResultsStreamDiagnostics(diags)
 		return
 	}
-	stream.Results = func(push func(fwlist.ListResult) bool) {
-		for i, m := range members {
-			if req.Limit > 0 && int64(i) >= req.Limit {
-				return
-			}
-			result := l.result(ctx, req, snap, m)
-			if i == 0 && !snap.Linearizable {
-				report.Warn(&result.Diagnostics, text.New("The list may be behind",
-					"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported."))
-			}
-			if !push(result) {
-				return
-			}
+	if !snap.Linearizable {
+		report.Warn(&diags, text.New("The list may be behind",
+			"It is what those who answer have, and no quorum has confirmed it: members may have been added or removed since. Check the cluster (data \"etcd_cluster\") before anything is imported."))
+	}
+	var results []fwlist.ListResult
+	for _, it := range snap.ByName() {
+		if it.Learner != (l.role == roleLearner) || req.Limit > 0 && int64(len(results)) == req.Limit {
+			continue
 		}
+		m := ofMember(ctx, l.role, snap, it, &diags)
+		results = append(results, backend.Listed(ctx, req, text.Member(snap, it.ID), m.identity(), m.stored()))
 	}
-}
-
-func (l *List) members(ctx context.Context, req fwlist.ListRequest, diags *diag.Diagnostics) (out []membership.Member, snap membership.Snapshot) {
-	const listing = "list members"
-	var endpoints types.List
-	diags.Append(req.Config.GetAttribute(ctx, path.Root("endpoints"), &endpoints)...)
-	c := l.Backend.Open(listing, attribute.Texts(endpoints), diags)
-	if c == nil {
-		return nil, snap
+	if len(results) > 0 {
+		results[0].Diagnostics.Append(diags...)
 	}
-	snap, err := c.View(ctx, 0)
-	if err != nil {
-		report.Error(diags, text.Maintenance(listing, err))
-	}
-	return slices.DeleteFunc(snap.ByName(), func(m membership.Member) bool { return m.Learner != (l.role == roleLearner) }), snap
-}
-
-func (l *List) result(ctx context.Context, req fwlist.ListRequest, snap membership.Snapshot, it membership.Member) fwlist.ListResult {
-	out := req.NewListResult(ctx)
-	out.DisplayName = text.Member(snap, it.ID)
-	m := ofMember(ctx, l.role, snap, it, &out.Diagnostics)
-	out.Diagnostics.Append(m.setIdentity(ctx, out.Identity)...)
-	if req.IncludeResource && !out.Diagnostics.HasError() {
-		out.Diagnostics.Append(out.Resource.Set(ctx, m.stored())...)
-	}
-	return out
+	stream.Results = slices.Values(results)
 }
 
 // ownAddress is this provider's address without the registry's host.

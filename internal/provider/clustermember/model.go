@@ -273,17 +273,18 @@ func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRe
 	}}
 }
 
-// setIdentity sets the identity. Older CLIs require it in every response, even
+func (m model) identity() identity { return identity{ClusterID: m.ClusterID, MemberID: m.ID} }
+
+// identify sets the identity. Older CLIs require it in every response, even
 // in a response that drops the resource.
-func (m model) setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity) diag.Diagnostics {
-	if to == nil {
-		return nil
+func (m model) identify(ctx context.Context, to *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
+	if to != nil {
+		diags.Append(to.Set(ctx, m.identity())...)
 	}
-	return to.Set(ctx, identity{ClusterID: m.ClusterID, MemberID: m.ID})
 }
 
 // store sets the state and the identity.
 func (m model) store(ctx context.Context, state *tfsdk.State, id *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
 	diags.Append(state.Set(ctx, m.stored())...)
-	diags.Append(m.setIdentity(ctx, id)...)
+	m.identify(ctx, id, diags)
 }

@@ -101,7 +101,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if diags.HasError() {
 		return
 	}
-	diags.Append(m.setIdentity(ctx, resp.Identity)...)
+	m.identify(ctx, resp.Identity, diags)
 	if !r.refresh(ctx, &m, diags) {
 		resp.State.RemoveResource(ctx)
 		return
