@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"iter"
 	"reflect"
 	"sync/atomic"
 	"time"
@@ -221,17 +222,11 @@ func (p *printable) ValidateListResourceConfig(ctx context.Context, req *tfproto
 // ListResource implements [tfprotov6.ListResourceServer].
 func (p *printable) ListResource(ctx context.Context, req *tfprotov6.ListResourceRequest) (*tfprotov6.ListResourceServerStream, error) {
 	stream, err := p.served.ListResource(ctx, req)
-	if stream != nil && stream.Results != nil {
-		results := stream.Results
-		stream.Results = func(yield func(tfprotov6.ListResourceResult) bool) {
-			for r := range results {
-				r.DisplayName = text.Clean(r.DisplayName)
-				cleanAll(r.Diagnostics)
-				if !yield(r) {
-					return
-				}
-			}
-		}
+	if stream != nil {
+		stream.Results = each(stream.Results, func(r *tfprotov6.ListResourceResult) {
+			r.DisplayName = text.Clean(r.DisplayName)
+			cleanAll(r.Diagnostics)
+		})
 	}
 	return stream, err
 }
@@ -249,24 +244,32 @@ func (p *printable) PlanAction(ctx context.Context, req *tfprotov6.PlanActionReq
 // InvokeAction implements [tfprotov6.ActionServer].
 func (p *printable) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	stream, err := p.served.InvokeAction(ctx, req)
-	if stream != nil && stream.Events != nil {
-		events := stream.Events
-		stream.Events = func(yield func(tfprotov6.InvokeActionEvent) bool) {
-			for e := range events {
-				switch t := e.Type.(type) {
-				case tfprotov6.ProgressInvokeActionEventType:
-					t.Message = text.Clean(t.Message)
-					e.Type = t
-				case tfprotov6.CompletedInvokeActionEventType:
-					cleanAll(t.Diagnostics)
-				}
-				if !yield(e) {
-					return
-				}
+	if stream != nil {
+		stream.Events = each(stream.Events, func(e *tfprotov6.InvokeActionEvent) {
+			switch t := e.Type.(type) {
+			case tfprotov6.ProgressInvokeActionEventType:
+				t.Message = text.Clean(t.Message)
+				e.Type = t
+			case tfprotov6.CompletedInvokeActionEventType:
+				cleanAll(t.Diagnostics)
+			}
+		})
+	}
+	return stream, err
+}
+
+// each returns the parts of a stream, cleaned. A failed call has none.
+func each[T any](parts iter.Seq[T], clean func(*T)) iter.Seq[T] {
+	if parts == nil {
+		return nil
+	}
+	return func(yield func(T) bool) {
+		for part := range parts {
+			if clean(&part); !yield(part) {
+				return
 			}
 		}
 	}
-	return stream, err
 }
 
 // callContext is the context of one call. When the call is over, it releases

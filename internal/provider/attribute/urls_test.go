@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -69,10 +69,9 @@ func TestNewName(t *testing.T) {
 		{types.StringValue("node(1)"), types.StringValue("node(1)"), false},
 		{types.StringValue("node(1)"), types.StringValue("node(2)"), true},
 	} {
-		var resp planmodifier.StringResponse
-		NewName().PlanModifyString(t.Context(), planmodifier.StringRequest{Path: path.Root("name"), StateValue: c.was, PlanValue: c.now}, &resp)
-		if resp.Diagnostics.HasError() != c.refused {
-			t.Errorf("%s to %s: %v", c.was, c.now, resp.Diagnostics)
+		var diags diag.Diagnostics
+		if CheckNewName(path.Root("name"), c.was, c.now, &diags); diags.HasError() != c.refused {
+			t.Errorf("%s to %s: %v", c.was, c.now, diags)
 		}
 	}
 }

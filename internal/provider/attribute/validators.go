@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -57,7 +56,7 @@ func Fits(description Described, problem func(value string) string, summary, det
 	})
 }
 
-// Name checks the name of a member that may already exist. [NewName] checks the
+// Name checks the name of a member that may already exist. [CheckNewName] checks the
 // name of a new member.
 func Name() validator.String {
 	return Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *text.Message {
@@ -80,21 +79,14 @@ func id[ID any](of Described, parse func(string) (ID, error)) validator.String {
 	})
 }
 
-// NewName refuses at plan a name with which the machine of a new member cannot
-// start. It accepts a name that is already in the state.
-func NewName() planmodifier.String {
-	return newName{"the name of a new member is made of letters, digits and . _ : @ % + ~ -"}
-}
-
-type newName struct{ Described }
-
-// PlanModifyString implements planmodifier.String.
-func (newName) PlanModifyString(_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
-	if !IsGiven(req.PlanValue) || req.PlanValue.Equal(req.StateValue) {
+// CheckNewName refuses at plan a name with which the machine of a new member cannot
+// start. It accepts the name that the state has.
+func CheckNewName(at path.Path, was, now types.String, diags *diag.Diagnostics) {
+	if !IsGiven(now) || now.Equal(was) {
 		return
 	}
-	if t := nameProblem(membership.ValidateName(req.PlanValue.ValueString())); t != nil {
-		report.ErrorAt(&resp.Diagnostics, req.Path, *t)
+	if t := nameProblem(membership.ValidateName(now.ValueString())); t != nil {
+		report.ErrorAt(diags, at, *t)
 	}
 }
 
@@ -206,23 +198,9 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 	seen[normal] = true
 }
 
-// SameURLs keeps the URLs of the state if the configuration only spells them
-// differently (case, a trailing slash, order). The framework checks semantic
-// equality of a type only after Create, Read and Update, not for a plan.
-func SameURLs() planmodifier.Set { return sameURLs{"the same URLs written differently are no change"} }
-
-type sameURLs struct{ Described }
-
-// PlanModifySet implements planmodifier.Set.
-func (sameURLs) PlanModifySet(_ context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
-	if areSameURLs(req.StateValue, req.PlanValue) {
-		resp.PlanValue = req.StateValue
-	}
-}
-
-// areSameURLs reports whether two sets hold the same URLs, in any spelling. Two
+// SameURLs reports whether two sets hold the same URLs, in any spelling. Two
 // null sets are the same. A set with an unknown value is not the same as any other.
-func areSameURLs(a, b types.Set) bool {
+func SameURLs(a, b types.Set) bool {
 	switch {
 	case a.IsNull() || b.IsNull():
 		return a.IsNull() && b.IsNull()

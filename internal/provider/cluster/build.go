@@ -42,23 +42,16 @@ const nodePrefix = "node-"
 
 // builder builds nodes during an apply, when all their values are known.
 type builder struct {
-	run *backend.Run
-	now time.Time
-	// discovery is nil for a static initial cluster.
-	discovery *bootstrap.Bootstrap
-	// variables are those with which an initial member forms the cluster. restores is
-	// true if it restores a snapshot then.
-	variables map[string]string
-	restores  bool
-	window    time.Duration
+	formation
+	run    *backend.Run
+	now    time.Time
+	window time.Duration
 	// peers and endpoints are the peer URLs and client URLs of all nodes, by name.
 	peers, endpoints map[string][]string
 	// others are the peer URLs of the members that the cluster lists.
 	others []string
-	// clusterID is "" if it is not known. initial is the number of initial members, 0 if
-	// the cluster is known to exist.
-	clusterID string
-	initial   int
+	// members is the number of initial members, 0 if the cluster is known to exist.
+	members int
 }
 
 // build returns the node of a name. first is true for the one initial member that may
@@ -90,8 +83,8 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),
 		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild),
 	}
-	if b.initial > 0 {
-		start.InitialMembers = types.Int64Value(int64(b.initial))
+	if b.members > 0 {
+		start.InitialMembers = types.Int64Value(int64(b.members))
 	}
 	variables := maps.Clone(b.variables)
 	if !initial {
@@ -182,12 +175,14 @@ func toListen(advertised []string) (out []string) {
 
 // formation is who forms the cluster, and with which variables.
 type formation struct {
-	initial   []string // sorted
+	initial []string // sorted
+	// variables are those with which an initial member forms the cluster. restores is
+	// true if it restores a snapshot then.
 	variables map[string]string
-	// restores is true if the initial members restore a snapshot.
-	restores bool
-	// clusterID is "" for a discovery.
+	restores  bool
+	// clusterID is "" if it is not known, as for a discovery.
 	clusterID string
+	// discovery is nil for a static initial cluster.
 	discovery *bootstrap.Bootstrap
 }
 

@@ -77,7 +77,7 @@ func TestBuild(t *testing.T) {
 	} {
 		var diags diag.Diagnostics
 		b := builder{
-			run: &backend.Run{Random: strings.NewReader("12345678")}, now: now, window: 15 * time.Minute, variables: maps.Clone(formed), initial: 2, clusterID: "abc",
+			run: &backend.Run{Random: strings.NewReader("12345678")}, now: now, window: 15 * time.Minute, members: 2, formation: formation{variables: maps.Clone(formed), clusterID: "abc"},
 			peers: map[string][]string{"a": peerOf("a"), "b": peerOf("b")}, endpoints: map[string][]string{"a": clientOf("a"), "b": clientOf("b")},
 			others: append(peerOf("a"), peerOf("old")...),
 		}
@@ -119,9 +119,9 @@ func TestBuild(t *testing.T) {
 // TestLaterNodeDoesNotRegister checks the environment of a node that joins a cluster
 // that a discovery token formed: etcd's own variables would register it.
 func TestLaterNodeDoesNotRegister(t *testing.T) {
-	b := builder{run: &backend.Run{Random: strings.NewReader("12345678")}, discovery: &bootstrap.Bootstrap{}, variables: map[string]string{
+	b := builder{run: &backend.Run{Random: strings.NewReader("12345678")}, formation: formation{discovery: &bootstrap.Bootstrap{}, variables: map[string]string{
 		"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "https://r:2379", "ETCD_DISCOVERY_CACERT": "/ca", "ETCD_OTHER": "x",
-	}}
+	}}}
 	var diags diag.Diagnostics
 	n := b.build(t.Context(), "d", membership.NodeValues{}, nil, false, false, &diags)
 	want := map[string]string{

@@ -232,7 +232,7 @@ func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *dia
 	for name, w := range want {
 		b.add(name, w.NodeValues)
 	}
-	b.initial = len(f.initial)
+	b.members = len(f.initial)
 	if !restored {
 		b.clusterID = ""
 	}

@@ -38,6 +38,16 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
+	var state model
+	if !req.State.Raw.IsNull() {
+		state = attribute.Read[model](ctx, req.State, &resp.Diagnostics)
+	}
+	known := state.Members.Elements()
+	for _, name := range slices.Sorted(maps.Keys(plan.Members.Elements())) {
+		if _, ok := known[name]; !ok { // an existing member with a name of other characters can be imported
+			attribute.CheckNewName(path.Root("members").AtMapKey(name), types.StringNull(), types.StringValue(name), &resp.Diagnostics)
+		}
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -45,7 +55,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if req.State.Raw.IsNull() {
 		r.planCreation(ctx, &plan, &resp.Diagnostics)
 	} else {
-		state := attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 		stored := private.Kept[health](ctx, req.Private, healthKey, &resp.Diagnostics)
 		if !resp.Diagnostics.HasError() {
 			r.planUpdate(ctx, &plan, state, stored, req.Private, &resp.Diagnostics)

@@ -73,8 +73,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 func (r *Resource) builder(m model, f formation) builder {
 	window, _ := time.ParseDuration(cmp.Or(m.Window.ValueString(), defaultWindow)) // validated already
 	return builder{
-		run: r.Backend.Run, now: r.Backend.Run.Clock.Now(), discovery: f.discovery, variables: f.variables, restores: f.restores,
-		window: window, clusterID: f.clusterID, peers: map[string][]string{}, endpoints: map[string][]string{},
+		formation: f, run: r.Backend.Run, now: r.Backend.Run.Clock.Now(), window: window, peers: map[string][]string{}, endpoints: map[string][]string{},
 	}
 }
 
@@ -195,7 +194,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		b.others = r.listed(at, c, state.ClusterID)
 	}
 	if !state.Complete.ValueBool() {
-		b.initial = len(f.initial)
+		b.members = len(f.initial)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
 		if v := p.Nodes[name]; nodes[name].ID.IsUnknown() {

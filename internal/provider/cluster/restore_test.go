@@ -40,7 +40,7 @@ func TestOnlyInitialNodesRestore(t *testing.T) {
 	for bump, value := range map[attr.Value]string{types.Int64Null(): "", types.Int64Value(0): "", types.Int64Value(7): "7"} {
 		m := model{Restore: restoring(bump, types.BoolValue(value != ""))}
 		f := m.formationOf(t.Context(), want, "token", &diags)
-		b := builder{run: &backend.Run{Random: rand.Reader}, now: time.Unix(0, 0), variables: f.variables, restores: f.restores}
+		b := builder{run: &backend.Run{Random: rand.Reader}, now: time.Unix(0, 0), formation: f}
 		for _, initial := range []bool{true, false} {
 			n := b.build(t.Context(), "a", want["a"].NodeValues, nil, initial, false, &diags)
 			env := texts(n.Environment)

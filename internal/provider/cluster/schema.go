@@ -86,8 +86,7 @@ func membersAttribute() schema.MapNestedAttribute {
 		Required: true,
 		MarkdownDescription: "Members by name. The members of the first apply form the cluster, and later ones join it. Names are permanent: another key is another node. " +
 			"`{}` is a member whose machine sets its URLs. Allowed in names: letters, digits and `. _ : @ % + ~ -`.",
-		Validators:    []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
-		PlanModifiers: []planmodifier.Map{newNames{"names of new members are made of letters, digits and . _ : @ % + ~ -"}},
+		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"address": attribute.OptionalText("IP address or host name without scheme and port, such as `10.0.1.10` or `fd00::a`. Short form for `peer_urls` with `https` and port 2380, and `client_urls` with `https` and port 2379. "+
 				"It cannot be combined with them. A change rebuilds the node.",
@@ -113,23 +112,6 @@ func addressValidator() validator.String {
 		}
 		return nil
 	})
-}
-
-// newNames applies [attribute.NewName] to the members that the state does not have: an
-// existing member with such a name can be imported.
-type newNames struct{ attribute.Described }
-
-// PlanModifyMap implements planmodifier.Map.
-func (newNames) PlanModifyMap(ctx context.Context, req planmodifier.MapRequest, resp *planmodifier.MapResponse) {
-	known := req.StateValue.Elements()
-	for name := range req.PlanValue.Elements() {
-		if _, ok := known[name]; ok {
-			continue
-		}
-		var answer planmodifier.StringResponse
-		attribute.NewName().PlanModifyString(ctx, planmodifier.StringRequest{Path: req.Path.AtMapKey(name), PlanValue: types.StringValue(name)}, &answer)
-		resp.Diagnostics.Append(answer.Diagnostics...)
-	}
 }
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call checks

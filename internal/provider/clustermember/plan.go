@@ -67,6 +67,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		plan = r.role.model(ctx, req.Plan, diags)
 		ctx = connection.TrustHosts(ctx, plan.given()...)
 		argumentsOf(ctx, req.Config, diags).check(diags)
+		if !plan.sameName {
+			attribute.CheckNewName(path.Root("name"), state.Name, plan.Name, diags)
+		}
 	}
 	if r.Backend == nil || diags.HasError() {
 		return

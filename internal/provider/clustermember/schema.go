@@ -16,7 +16,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -63,7 +65,7 @@ func learnerAttributes() map[string]schema.Attribute {
 		"wait_until": waitUntil("`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
 			waitAnnounced, waitStarted, waitCaughtUp),
 		"promote": schema.BoolAttribute{
-			Optional: true, Computed: true, Default: booldefault.StaticBool(false), PlanModifiers: []planmodifier.Bool{demotion{"true to false replaces a promoted learner"}},
+			Optional: true, Computed: true, Default: booldefault.StaticBool(false), PlanModifiers: []planmodifier.Bool{boolplanmodifier.RequiresReplaceIf(demotion, "true to false replaces a promoted learner", "true to false replaces a promoted learner")},
 			MarkdownDescription: "Whether to promote the learner in place once it has caught up. A promotion cannot be undone: a change from `true` to `false` replaces the member. Default: `false`.",
 		},
 		"failover": schema.BoolAttribute{
@@ -103,21 +105,21 @@ func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest,
 func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"config": schema.ObjectAttribute{
-			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{"must be a node of an etcd_cluster"}}, PlanModifiers: []planmodifier.Object{planConfig{"another node replaces it"}},
+			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{"must be a node of an etcd_cluster"}}, PlanModifiers: []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherNode, "another node replaces it", "another node replaces it")},
 			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
 		},
 		"name": schema.StringAttribute{
-			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"null if config has the name; another name replaces it"}, attribute.NewName()}, Validators: []validator.String{attribute.Name()},
+			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"null if config has the name; another name replaces it"}}, Validators: []validator.String{attribute.Name()},
 			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Required without `config`, and not allowed with it: read `config.name` then. Default: null, if `config` has the name.",
 		},
 		"peer_urls": schema.SetAttribute{
-			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"null if config has the peer URLs"}, attribute.SameURLs()},
+			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"null if config has the peer URLs"}},
 			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
 			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place: restart the process of the member with the new URLs right after the apply. " +
 				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Required without `config`, and if `config` has none because the machine sets them itself. Not allowed if `config` has them: read `config.peer_urls` then. Default: null, if `config` has them.",
 		},
 		"machine_id": schema.StringAttribute{
-			Optional: true, PlanModifiers: []planmodifier.String{planMachine{"a new machine replaces the member"}},
+			Optional: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherMachine, "a new machine replaces the member", "a new machine replaces the member")},
 			MarkdownDescription: "ID of the machine that runs the member. Another machine replaces the member: it is removed before the machine is destroyed, and added again when the new one runs. Default: none, with a warning if `config` is set.",
 		},
 		"endpoints": schema.ListAttribute{
@@ -193,21 +195,17 @@ func (a arguments) check(diags *diag.Diagnostics) {
 	}
 }
 
-// planConfig replaces a member that gets another node. A node for an imported member, or
+// anotherNode replaces a member that gets another node. A node for an imported member, or
 // none any more, does not.
-type planConfig struct{ attribute.Described }
-
-func (planConfig) PlanModifyObject(_ context.Context, req planmodifier.ObjectRequest, resp *planmodifier.ObjectResponse) {
+func anotherNode(_ context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 	was, now := configOf(req.StateValue), configOf(req.PlanValue)
 	resp.RequiresReplace = !req.StateValue.IsNull() && !req.PlanValue.IsNull() && !was.id.Equal(now.id)
 }
 
-// planMachine replaces a member that gets another machine. The ID of a machine that
+// anotherMachine replaces a member that gets another machine. The ID of a machine that
 // exists can be given to a member later.
-type planMachine struct{ attribute.Described }
-
-func (planMachine) PlanModifyString(_ context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
-	resp.RequiresReplace = !req.State.Raw.IsNull() && !req.PlanValue.Equal(req.StateValue) && (req.PlanValue.IsUnknown() || !req.StateValue.IsNull() && !req.PlanValue.IsNull())
+func anotherMachine(_ context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
+	resp.RequiresReplace = req.PlanValue.IsUnknown() || !req.StateValue.IsNull() && !req.PlanValue.IsNull()
 }
 
 // planName plans no name if the node has it, but the state does not have one: config
@@ -245,18 +243,17 @@ func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetReque
 	case !urls.IsNull():
 		resp.PlanValue = urls
 	}
+	// The framework compares the URLs of two spellings only after Create, Read and Update.
+	if attribute.SameURLs(req.StateValue, resp.PlanValue) {
+		resp.PlanValue = req.StateValue
+	}
 }
 
 // demotion replaces a promoted learner, because a promotion cannot be undone.
-type demotion struct{ attribute.Described }
-
-func (demotion) PlanModifyBool(ctx context.Context, req planmodifier.BoolRequest, resp *planmodifier.BoolResponse) {
-	if req.State.Raw.IsNull() || req.PlanValue.IsUnknown() || req.PlanValue.ValueBool() || !req.StateValue.ValueBool() {
-		return
-	}
+func demotion(ctx context.Context, req planmodifier.BoolRequest, resp *boolplanmodifier.RequiresReplaceIfFuncResponse) {
 	var role types.String
 	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("role"), &role)...)
-	resp.RequiresReplace = role.ValueString() == string(roleVoter)
+	resp.RequiresReplace = req.StateValue.ValueBool() && !req.PlanValue.IsUnknown() && role.ValueString() == string(roleVoter)
 }
 
 // anotherLearner requires a replacement for another learner_id. The origin of a member
