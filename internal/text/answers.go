@@ -53,11 +53,11 @@ func Answered(err error) string {
 
 // Answers lists the answers of the endpoints, one per line, or describes err in
 // a separate paragraph. Without an error it is empty.
-func Answers(err error) Own {
+func Answers(err error) Verbatim {
 	if err == nil {
 		return ""
 	}
-	return own(answers(err))
+	return Verbatim(answers(err))
 }
 
 func answers(err error) string {
@@ -166,11 +166,11 @@ func Failed(doing, permission, prefix string, err error) Message {
 	var alarm *claim.AlarmError
 	switch {
 	case errors.As(err, &alarm):
-		return New(summary, "The alarm %s is raised, and the cluster takes no new keys."+nothingChanged+" %s", alarm.Kind, own(alarmWayOut(alarm.Kind, "try again")))
+		return New(summary, "The alarm %s is raised, and the cluster takes no new keys."+nothingChanged+" %s", alarm.Kind, Verbatim(alarmWayOut(alarm.Kind, "try again")))
 	case errors.Is(err, connection.ErrNoV2):
 		return New(summary, "The cluster %v."+nothingChanged+" Set api = \"v3\", or give the endpoints of servers with the v2 API.", connection.ErrNoV2)
 	case connection.KindOf(err) == connection.PermissionDenied:
-		return New(summary, "The user may not do this (%s)."+nothingChanged+"\n\n%s", own(Answered(err)), own(grantPrefix(permission, prefix+"/")))
+		return New(summary, "The user may not do this (%s)."+nothingChanged+"\n\n%s", Verbatim(Answered(err)), Verbatim(grantPrefix(permission, prefix+"/")))
 	case len(endpointsOf(err)) > 0:
 		return unreachable(summary, err)
 	default:

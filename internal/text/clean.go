@@ -107,11 +107,8 @@ func sentence(err error) string {
 	return strings.TrimSuffix(cut(Clean(err.Error()), longestError), ".")
 }
 
-// Own is a text of the provider, such as a command. Its line breaks are kept.
-type Own = own
-
-// own is a text from this package. [sprintf] keeps its line breaks.
-type own string
+// Verbatim is a text of the provider, such as a command. [sprintf] keeps its line breaks.
+type Verbatim string
 
 // sprintf is like fmt.Sprintf, but cleans every text and error among its arguments. A list
 // of texts has commas in it.
@@ -124,7 +121,7 @@ func sprintf(format string, args ...any) string {
 
 func argument(arg any) any {
 	switch a := arg.(type) {
-	case own:
+	case Verbatim:
 		return string(a)
 	case error:
 		return outside(sentence(a))

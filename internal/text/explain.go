@@ -24,15 +24,15 @@ func NotRefreshed(err error) Message {
 	if cluster.TurnedAway(err) {
 		summary, step = "State not refreshed: the cluster refuses the provider", wayOut(err)
 	}
-	return New(summary, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", own(step), Answers(err))
+	return New(summary, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", Verbatim(step), Answers(err))
 }
 
 // Cause says in a separate paragraph why a cluster could not decide.
-func Cause(err error) Own {
+func Cause(err error) Verbatim {
 	if refusal, ok := errors.AsType[*reconfigure.Refusal](err); ok {
-		return own("\n\n" + reason(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot))
+		return Verbatim("\n\n" + reason(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot))
 	}
-	return own(answers(err))
+	return Verbatim(answers(err))
 }
 
 // Explain returns the error for a failed operation on a member.
@@ -70,7 +70,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case errors.As(err, &other):
 		return Message{summary, otherCluster(other) + lastResort(err)}
 	case errors.As(err, &endpoint):
-		return New(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, own(lastResort(err)))
+		return New(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, Verbatim(lastResort(err)))
 	case errors.As(err, &none):
 		return Message{summary, noCluster(none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
@@ -105,17 +105,17 @@ func noCluster(none *reconfigure.NoCluster) string {
 // NotOne returns the error for a text that matches no member, or several.
 func NotOne(summary, wanted string, found []membership.Member, s membership.Snapshot) Message {
 	if len(found) > 1 {
-		return New(summary, "%q means %s. Give the ID of the one that is meant.", wanted, own(members(s, membership.IDs(found))))
+		return New(summary, "%q means %s. Give the ID of the one that is meant.", wanted, Verbatim(members(s, membership.IDs(found))))
 	}
 	return New(summary, "Cluster %s has no member with the ID or the name %q. Its members: %s.", s.ClusterID, wanted, Members(s))
 }
 
 // Members lists the members of a cluster.
-func Members(s membership.Snapshot) Own { return own(members(s, membership.IDs(s.ByName()))) }
+func Members(s membership.Snapshot) Verbatim { return Verbatim(members(s, membership.IDs(s.ByName()))) }
 
 // AdoptLearner says how an etcd_member adopts a learner that is in the cluster.
-func AdoptLearner(id membership.MemberID) Own {
-	return own(sprintf("\n\nTo adopt and promote it, set this in the etcd_member, and apply:\n\n  learner_id = %q", id.String()))
+func AdoptLearner(id membership.MemberID) Verbatim {
+	return Verbatim(sprintf("\n\nTo adopt and promote it, set this in the etcd_member, and apply:\n\n  learner_id = %q", id.String()))
 }
 
 func quoted(words []string) string {
@@ -144,7 +144,7 @@ func otherCluster(o *reconfigure.OtherCluster) string {
 // another cluster than the state.
 func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
 	return New("The endpoints lead to another cluster",
-		"The state was not refreshed. %s", own(otherCluster(o)))
+		"The state was not refreshed. %s", Verbatim(otherCluster(o)))
 }
 
 // BadID returns the error for a member in state whose IDs cannot be parsed.
@@ -163,14 +163,14 @@ func notOurs(u *reconfigure.Unidentified) string {
 	c := finding{name: u.Name, f: u.Identity.Facts, s: u.Snapshot, d: membership.Decision{Code: u.Identity.Code}, held: true}
 	c.more = map[string]any{
 		"given": u.PeerURLs, "members": members(u.Snapshot, membership.IDs(u.Snapshot.Members)), "initial": u.InitialMembers,
-		"version": version, "clusters": formed(u), "rebuild": own(rebuild(u.Name)),
+		"version": version, "clusters": formed(u), "rebuild": Verbatim(rebuild(u.Name)),
 	}
-	c.more["import"] = own(c.fill(importIt))
+	c.more["import"] = Verbatim(c.fill(importIt))
 	if c.d.Code == membership.OtherName {
 		c.action = reconfigure.ActionAdd // the others are not what this configuration has added
 	}
 	if c.learns() {
-		c.more["import"] = AdoptLearner(c.f.Subject) + own(c.fill(importLearner))
+		c.more["import"] = AdoptLearner(c.f.Subject) + Verbatim(c.fill(importLearner))
 	}
 	return c.text(unidentified).Detail
 }
@@ -216,7 +216,7 @@ func formed(u *reconfigure.Unidentified) string {
 func joinIncomplete(i *reconfigure.Incomplete) Message {
 	var state string
 	r, late := i.Request, "Member "+i.Request.Name+" did not join in time"
-	who := own(sprintf("%s (%s)", r.Name, i.Member.ID))
+	who := Verbatim(sprintf("%s (%s)", r.Name, i.Member.ID))
 	last := func(action reconfigure.Action, answer, why string) string {
 		if i.Decision.Code == "" {
 			return answer + sentence(i.Cause) + "."
@@ -228,10 +228,10 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 		return New(late, "The request to add the member was sent, and timed out before its outcome was known. The intent is recorded in the cluster: "+
 			"apply again to continue, or remove the member from the configuration.")
 	case i.Member.ID == 0:
-		return New("Member "+r.Name+" could not be added in time", "Nothing was changed in the cluster. %s", own(last(reconfigure.ActionAdd, "The last answer was: ", "")))
+		return New("Member "+r.Name+" could not be added in time", "Nothing was changed in the cluster. %s", Verbatim(last(reconfigure.ActionAdd, "The last answer was: ", "")))
 	case !i.Member.Learner:
 		return New(late, "%s is a voter according to the member list, and did not answer as one%s. Look at its log, and at what its client URLs answer from here; then apply again.%s",
-			who, own(because(membership.Answer{Detail: i.Decision.Facts.Detail})), own(replaceIts("is gone, or lost its data")))
+			who, Verbatim(because(membership.Answer{Detail: i.Decision.Facts.Detail})), Verbatim(replaceIts("is gone, or lost its data")))
 	case i.Reached == reconfigure.Added:
 		state = sprintf("was added with peer URLs %s as a learner and has not started. The quorum of the cluster has not changed. "+
 			"Look at the log of its process: it must run with this name, these peer URLs and the cluster's present members."+logCauses, r.PeerURLs)
@@ -244,7 +244,7 @@ func joinIncomplete(i *reconfigure.Incomplete) Message {
 			last(reconfigure.ActionPromote, "The time allowed for it ran out before the members had answered: ", "The last reason: ")
 	}
 	return New(late, "%s %s\n\nIt is recorded as added by this configuration: apply again to continue, or remove it from the configuration. "+
-		"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update).%s", who, own(state), own(replaceIts("is gone, or has the data of another member")))
+		"Each apply waits for timeouts.create (an update of an etcd_learner for timeouts.update).%s", who, Verbatim(state), Verbatim(replaceIts("is gone, or has the data of another member")))
 }
 
 // replaceIts is advice about the machine of a member.

@@ -23,7 +23,7 @@ func PeerURL(err *membership.URLError) Message {
 // or its element.
 func URLIn(at string, err *membership.URLError) Message {
 	argument, _, _ := strings.Cut(at, "[")
-	return New("Invalid URL in "+argument, "%s: %s", argument, own(peerURLDetail(err)))
+	return New("Invalid URL in "+argument, "%s: %s", argument, Verbatim(peerURLDetail(err)))
 }
 
 // urlProblems are formats that describe what is wrong with a URL, their only argument.
@@ -85,7 +85,7 @@ func InitialCluster(err *membership.EntryError) Message {
 	case errors.As(err, &badName):
 		detail = memberNameDetail(badName)
 	}
-	return New("Invalid initial cluster", "Entry %q: %s", err.Entry, own(detail))
+	return New("Invalid initial cluster", "Entry %q: %s", err.Entry, Verbatim(detail))
 }
 
 // In the functions below, source is the origin of a value: an argument of the
@@ -166,7 +166,7 @@ func UserDataOption(e *userdata.OptionError) Message {
 	if len(e.Allowed) > 0 {
 		allowed = sprintf(" Allowed: %s.", e.Allowed)
 	}
-	return New("Invalid user data option", "Option %s %s.%s%s", e.Path, own(optionProblems[e.Problem]), own(value), own(allowed))
+	return New("Invalid user data option", "Option %s %s.%s%s", e.Path, Verbatim(optionProblems[e.Problem]), Verbatim(value), Verbatim(allowed))
 }
 
 // optionProblems complete the sentence "Option tls.key ...".

@@ -140,7 +140,7 @@ func Progress(p reconfigure.Step) string {
 func snapshotNotReplaced(k *reconfigure.BackupKept) string {
 	return sprintf("The file %s stays as it is. It has %s. The new snapshot has %s. A snapshot replaces the file only if it is of the same cluster, and of the same or a later revision.\n\n"+
 		"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, as after a restore, "+
-		"give the resource another path. The file at the present path is then kept.", k.Path, own(backup(k.Was.Cluster, k.Was.Most)), own(backup(k.Now.Cluster, k.Now.Least)))
+		"give the resource another path. The file at the present path is then kept.", k.Path, Verbatim(backup(k.Was.Cluster, k.Was.Most)), Verbatim(backup(k.Now.Cluster, k.Now.Least)))
 }
 
 func backup(cluster membership.ClusterID, revision int64) string {

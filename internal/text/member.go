@@ -177,7 +177,7 @@ func pendingURLs(s membership.Snapshot, id membership.MemberID) string {
 		state = "since its restart, fewer than a majority of the other voters report a connection to it"
 	}
 	return sprintf("%s got the peer URLs %s at %s from %s, and %s.",
-		capital(Member(s, id)), p.PeerURLs, p.Since.UTC().Format(time.RFC3339), p.By, own(state))
+		capital(Member(s, id)), p.PeerURLs, p.Since.UTC().Format(time.RFC3339), p.By, Verbatim(state))
 }
 
 // remedyFor says what to do about members on which no change may rely.
@@ -195,7 +195,7 @@ func remedyFor(s membership.Snapshot, ids []membership.MemberID) string {
 		if len(p.Before) > 0 {
 			back = sprintf(", or change its peer URLs back to %s", p.Before)
 		}
-		out = append(out, sprintf("Restart the process of %s so that it listens at %s (ETCD_LISTEN_PEER_URLS)%s", short(s, id), p.PeerURLs, own(back)))
+		out = append(out, sprintf("Restart the process of %s so that it listens at %s (ETCD_LISTEN_PEER_URLS)%s", short(s, id), p.PeerURLs, Verbatim(back)))
 	}
 	return strings.Join(out, ". ")
 }

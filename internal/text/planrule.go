@@ -211,10 +211,10 @@ func kept(n *reconfigure.NotGivenUp, why giveUp) finding {
 	}
 	c := finding{d: d, f: d.Facts, s: s}
 	c.more = map[string]any{
-		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": own(heard(n.Evidence)),
-		"stated": own(strings.Join(stating(n), ",")), "quoted": own(quoted(stating(n))), "keep": own(why.keep), "otherwise": own(why.otherwise),
+		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": Verbatim(heard(n.Evidence)),
+		"stated": Verbatim(strings.Join(stating(n), ",")), "quoted": Verbatim(quoted(stating(n))), "keep": Verbatim(why.keep), "otherwise": Verbatim(why.otherwise),
 	}
-	maps.Copy(c.more, map[string]any{"gives": own(c.fill(why.subject)), "statement": own(c.fill(why.statement))})
+	maps.Copy(c.more, map[string]any{"gives": Verbatim(c.fill(why.subject)), "statement": Verbatim(c.fill(why.statement))})
 	return c
 }
 

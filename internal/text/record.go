@@ -54,10 +54,10 @@ func malformed(m *cluster.Malformed) string {
 	key := shellWord(m.Key)
 	if m.Newer {
 		return sprintf("A newer version of the provider wrote the %s %s (format %d). This version cannot read it, so it stopped before its next change. "+
-			"Upgrade the provider, then apply again:\n\n  terraform init -upgrade\n\n%s", m.Kind, shown(m.Key), m.Format, own(deleteKey(key)))
+			"Upgrade the provider, then apply again:\n\n  terraform init -upgrade\n\n%s", m.Kind, shown(m.Key), m.Format, Verbatim(deleteKey(key)))
 	}
 	return sprintf("The %s %s is not what this version of the provider writes (%s). It holds %s. This version cannot read it, so it stopped before its next change. "+
-		"Find out who wrote it:\n\n  etcdctl get %s\n\n%s", m.Kind, shown(m.Key), sentence(m.Err), m.Value, key, own(deleteKey(key)))
+		"Find out who wrote it:\n\n  etcdctl get %s\n\n%s", m.Kind, shown(m.Key), sentence(m.Err), m.Value, key, Verbatim(deleteKey(key)))
 }
 
 // deleteKey returns the advice for a key that is no longer needed.
@@ -75,7 +75,7 @@ func TurnLeft(name string, err error) Message {
 	}
 	return New("Replacement of member "+name+" is still on record",
 		"The node was removed. The record of a replacement of %s that has not ended, if there is one, could not be deleted (%s). "+
-			"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  %s", name, err, own(commands))
+			"While it is there, no other living member is replaced. Delete it once the cluster answers:\n\n  %s", name, err, Verbatim(commands))
 }
 
 // shown returns a key in displayable form.

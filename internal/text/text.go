@@ -22,7 +22,7 @@ type Message struct {
 }
 
 // New returns a message that stands next to its rule. It cleans the summary, and every
-// text and error among the arguments, but for an [Own].
+// text and error among the arguments, but for an [Verbatim].
 func New(summary, format string, args ...any) Message {
 	return Message{Summary: Clean(summary), Detail: sprintf(format, args...)}
 }

@@ -75,7 +75,7 @@ func (c finding) message(w words) Message {
 
 var inBraces = regexp.MustCompile(`\{[a-zA-Z]+\}|\{[^{}|]*\|[^{}|]*\}`)
 
-// fill puts the facts into a template. It cleans every text among them, but for an [Own].
+// fill puts the facts into a template. It cleans every text among them, but for an [Verbatim].
 func (c finding) fill(template string) string {
 	return inBraces.ReplaceAllStringFunc(template, func(field string) string {
 		field = field[1 : len(field)-1]
@@ -132,15 +132,15 @@ var facts = map[string]func(finding) any{
 	"back":       func(c finding) any { return c.back() },
 	"why":        func(c finding) any { return c.why() },
 	"remedy":     func(c finding) any { return c.remedy() },
-	"removal":    func(c finding) any { return own(removal(c.s, c.f.Others)) },
+	"removal":    func(c finding) any { return Verbatim(removal(c.s, c.f.Others)) },
 	"role":       func(c finding) any { return role(c.learns()) },
 	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
 	"views":      func(c finding) any { return views(c.s) },
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
 	"problem":    func(c finding) any { return peerURLDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
 	"turns":      func(c finding) any { return turns(c.f.Turns) },
-	"finish":     func(c finding) any { return own(turnsWayOut(c.f.Turns)) },
+	"finish":     func(c finding) any { return Verbatim(turnsWayOut(c.f.Turns)) },
 	"raised":     func(c finding) any { return raisedAlarm(c.f, c.s) },
-	"disarm":     func(c finding) any { return own(c.disarm()) },
+	"disarm":     func(c finding) any { return Verbatim(c.disarm()) },
 	"way":        func(c finding) any { return c.wayTo() },
 }

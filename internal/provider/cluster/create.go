@@ -93,7 +93,7 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted,
 				"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
 				"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
 				"and set ignore_changes for the user data of the machines, which exist:\n\n%s\n\n%s",
-			snap.ClusterID, text.Own(importBlock("etcd_cluster.this", snap.ClusterID.String())), memberBlocks(snap)))
+			snap.ClusterID, text.Verbatim(importBlock("etcd_cluster.this", snap.ClusterID.String())), memberBlocks(snap)))
 	case err != nil && port.Hopeless(err):
 		report.ErrorOn(diags, "members", text.New("Something answers at the addresses of the members",
 			"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials.", err))

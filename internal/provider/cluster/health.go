@@ -194,7 +194,7 @@ func silentMember(name string, seen silence, after time.Duration) text.Message {
 	return text.New("Member "+name+" does not answer",
 		"%s %s If its machine has failed for good, replace the machine. The member follows it:\n\n  terraform apply -replace='ADDRESS OF THE MACHINE OF %s'\n\n"+
 			"If its log says \"found data inconsistency with peers\", etcd refuses to start. That line and those before it tell whose data differs. %s",
-		text.Own(first), evidence, text.Clean(name), text.Own(last))
+		text.Verbatim(first), evidence, text.Clean(name), text.Verbatim(last))
 }
 
 // silentUntil says when a silent member has failed.

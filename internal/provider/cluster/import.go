@@ -199,7 +199,7 @@ func importBlock(to, id string) string {
 }
 
 // memberBlocks are the import blocks for the members that have a name.
-func memberBlocks(snap membership.Snapshot) text.Own {
+func memberBlocks(snap membership.Snapshot) text.Verbatim {
 	var out []string
 	for _, m := range snap.ByName() {
 		typ := "etcd_member"
@@ -210,7 +210,7 @@ func memberBlocks(snap membership.Snapshot) text.Own {
 			out = append(out, importBlock(fmt.Sprintf("%s.node[%q]", typ, text.Clean(m.Name)), m.ID.String()))
 		}
 	}
-	return text.Own(strings.Join(out, "\n\n"))
+	return text.Verbatim(strings.Join(out, "\n\n"))
 }
 
 // listed are the members of nodes, as a cluster lists them.

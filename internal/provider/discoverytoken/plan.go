@@ -307,7 +307,7 @@ func mayHaveFormed(doing, why string) text.Message {
 	return text.New("Cannot "+doing+" the discovery token",
 		"It is not known whether the cluster of this token has formed. %s If it has formed, its members would be replaced by a second cluster.\n\n"+text.Untaint+"\n\n"+
 			"If only the discovery cluster is unreachable, make it reachable from here and plan again; or undo the change of this resource:\n\n  terraform plan\n\n"+
-			"If the cluster never formed, or is gone for good"+text.StartOver, text.Own(why))
+			"If the cluster never formed, or is gone for good"+text.StartOver, text.Verbatim(why))
 }
 
 // keptKey is the key of what the resource keeps in its private data.

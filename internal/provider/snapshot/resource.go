@@ -95,7 +95,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 	}
 	for _, w := range saved.Warnings {
 		report.Warn(diags, text.New("The snapshot may be behind",
-			"It is of %s alone, with no quorum behind it. %s", text.Member(saved.Snapshot, saved.Member), text.Own(text.Advice(w, saved.Snapshot))))
+			"It is of %s alone, with no quorum behind it. %s", text.Member(saved.Snapshot, saved.Member), text.Verbatim(text.Advice(w, saved.Snapshot))))
 	}
 	plan.file = fileOf(saved)
 	private.Keep(ctx, to, keptKey, kept{SHA256: saved.SHA256, Size: saved.Size}, diags)
