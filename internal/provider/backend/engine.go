@@ -142,7 +142,7 @@ func (c *Cluster) FindMember(ctx context.Context, doing, argument, name string, 
 	if name == "" {
 		return 0
 	}
-	snap, err := c.View(ctx, 0)
+	snap, err := c.CachedSnapshot(ctx, 0)
 	if err != nil {
 		report.Error(diags, text.Maintenance(doing, err))
 		return 0
@@ -171,11 +171,11 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostic
 	report.Warn(diags, text.NotTrusted(unnamed, plain))
 }
 
-// Refresh returns the [Cluster.View] of a refresh. seen is false if the cluster cannot be
+// Refresh returns the [Cluster.CachedSnapshot] of a refresh. seen is false if the cluster cannot be
 // read, or is not the one that the state has, 0 if it is not known. One resource warns about
 // that, and about a silent cluster only if it has answered before.
 func (c *Cluster) Refresh(ctx context.Context, has membership.ClusterID, answered bool, diags *diag.Diagnostics) (snap membership.Snapshot, seen bool) {
-	snap, err := c.View(ctx, has)
+	snap, err := c.CachedSnapshot(ctx, has)
 	switch {
 	case err != nil:
 		if answered && c.FirstTime("unreachable") {
@@ -221,13 +221,13 @@ func (b *Backend) Open(doing string, endpoints []string, diags *diag.Diagnostics
 	return c
 }
 
-// Observe is [Backend.Open], and the [Cluster.View] of what is there.
+// Observe is [Backend.Open], and the [Cluster.CachedSnapshot] of what is there.
 func (b *Backend) Observe(ctx context.Context, doing string, endpoints []string, diags *diag.Diagnostics) (*Cluster, membership.Snapshot) {
 	c := b.Open(doing, endpoints, diags)
 	if c == nil {
 		return nil, membership.Snapshot{}
 	}
-	snap, err := c.View(ctx, 0)
+	snap, err := c.CachedSnapshot(ctx, 0)
 	if err != nil {
 		report.Error(diags, text.Maintenance(doing, err))
 		return nil, snap

@@ -55,7 +55,7 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at := trusting(t)
 			for _, ctx := range order {
-				snap, err := at.View(ctx, 0)
+				snap, err := at.CachedSnapshot(ctx, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func TestUntrustedURLsAreReportedOnce(t *testing.T) {
 	c := trusting(t)
 	var diags diag.Diagnostics
 	for range 3 {
-		snap, err := c.View(connection.TrustHosts(t.Context(), "https://b:2380"), 0)
+		snap, err := c.CachedSnapshot(connection.TrustHosts(t.Context(), "https://b:2380"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

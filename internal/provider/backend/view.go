@@ -61,14 +61,14 @@ type views struct {
 	flights map[string]*look // by trust
 }
 
-// View returns an observation of the cluster. It may be up to two seconds old,
+// CachedSnapshot returns an observation of the cluster. It may be up to two seconds old,
 // so that the refresh of any number of resources needs only one, but it began
 // after the end of every change made by this process. want is the expected
 // cluster, 0 if there is none. The error is that of the observation or of ctx.
 // A caller that gives up returns at once, and the others keep their
-// observation. View is for display and for plans; code that changes the cluster
+// observation. CachedSnapshot is for display and for plans; code that changes the cluster
 // observes it directly ([cluster.Cluster.Observe]).
-func (c *Cluster) View(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
+func (c *Cluster) CachedSnapshot(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	// A change that ends after this point does not invalidate this observation.
 	changes := c.backend.changes.Load()
 	key := viewKey{want, c.settings.Trust(ctx)}

@@ -84,7 +84,7 @@ func TestViewsThatOverlap(t *testing.T) {
 						time.Sleep(it.at)
 						ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(it.patience, time.Hour))
 						defer cancel()
-						snap, err := cl.View(ctx, it.want)
+						snap, err := cl.CachedSnapshot(ctx, it.want)
 						if took := time.Since(begin); !errors.Is(err, it.fails) || err == nil && snap.ClusterID != 1 || took != it.ends {
 							t.Errorf("caller %d: %v, %v after %v", i+1, snap, err, took)
 						}
@@ -115,7 +115,7 @@ func TestViewIsShared(t *testing.T) {
 			{freshness + 1, 1, 4}, {0, 0, 4}, {0, 2, 5},
 		} {
 			time.Sleep(step.later)
-			if snap, err := c.View(t.Context(), step.want); err != nil || snap.ClusterID != 1 {
+			if snap, err := c.CachedSnapshot(t.Context(), step.want); err != nil || snap.ClusterID != 1 {
 				t.Fatal(snap, err)
 			}
 			if n := port.looks.Load(); n != step.looks {
@@ -188,7 +188,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	c.Cluster = port
 	looksOf := func() int {
 		before := port.looks.Load()
-		if _, err := c.View(t.Context(), 0); !errors.Is(err, errNobody) {
+		if _, err := c.CachedSnapshot(t.Context(), 0); !errors.Is(err, errNobody) {
 			t.Fatal(err)
 		}
 		return int(port.looks.Load() - before)

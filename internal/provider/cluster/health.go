@@ -155,7 +155,7 @@ func watch(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, e 
 	loss := c.WatchLoss(ctx, e.Name, func() (membership.Loss, time.Duration) {
 		if !first {
 			var err error
-			if snap, err = c.View(ctx, snap.ClusterID); err != nil {
+			if snap, err = c.CachedSnapshot(ctx, snap.ClusterID); err != nil {
 				return membership.Unreachable, 0
 			}
 		}

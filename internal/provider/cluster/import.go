@@ -48,7 +48,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if c == nil {
 		return
 	}
-	snap, err := c.View(ctx, id)
+	snap, err := c.CachedSnapshot(ctx, id)
 	if err == nil && snap.ClusterID != id {
 		report.Error(diags, text.New("Cannot "+importing,
 			"At the provider's endpoints cluster %[1]s answers, with %[2]s. Nothing was imported. If it is the one, import it by its ID. ADDRESS is the address to import to.\n\n  terraform import 'ADDRESS' %[1]s",

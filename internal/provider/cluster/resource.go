@@ -220,7 +220,7 @@ func (r *Resource) listed(ctx context.Context, c *backend.Cluster, id types.Stri
 	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
 	defer cancel()
 	want, _ := membership.ParseClusterID(id.ValueString())
-	snap, err := c.View(ctx, want)
+	snap, err := c.CachedSnapshot(ctx, want)
 	if err != nil || want != 0 && snap.ClusterID != want {
 		return nil
 	}

@@ -82,7 +82,7 @@ type look struct {
 func observe(ctx context.Context, c *backend.Cluster) (look, error) {
 	l := look{authenticated: c.HasUser()}
 	var err error
-	if l.now, err = c.View(ctx, 0); err != nil {
+	if l.now, err = c.CachedSnapshot(ctx, 0); err != nil {
 		return l, err
 	}
 	if len(l.now.Lagging()) > 0 && c.Clock.Sleep(ctx, pause) == nil {

@@ -161,7 +161,7 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 	var snap membership.Snapshot
 	c, err := r.Backend.Of(e.Cluster, endpoints, &resp.Diagnostics)
 	if err == nil && (e.Effect != membership.Held || e.Readdressed) && !r.Backend.Unknown {
-		if snap, err = c.View(ctx, e.Cluster); err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
+		if snap, err = c.CachedSnapshot(ctx, e.Cluster); err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
 			snap, _ = c.WithPending(ctx, snap) // as the turns
 			known.Snapshot, e.Cluster = &snap, snap.ClusterID
 			known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal

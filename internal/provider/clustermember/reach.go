@@ -238,7 +238,7 @@ func (r *Resource) lost(ctx context.Context, m model, diags *diag.Diagnostics) (
 		return lostVoters{}
 	}
 	c.WatchLoss(ctx, m.Name.ValueString(), func() (membership.Loss, time.Duration) {
-		snap, err := c.View(ctx, id)
+		snap, err := c.CachedSnapshot(ctx, id)
 		if err != nil {
 			return membership.Unreachable, 0 // the refresh reports it
 		}
