@@ -245,7 +245,7 @@ var elsewhere = map[string]string{
 	"text.removal: etcdctl member remove":                 "TestDeadEnds",
 	"clustermember.unfinished: etcdctl member remove":     "TestDeadEnds",
 	"cluster.silentMember: terraform apply -refresh-only": "it waits: TestBadDays",
-	"text.TurnLeft: etcdctl del":                          "its key is the one of turnsWayOut",
+	"text.TurnLeft: etcdctl del":                          "its key is the one of turnsRemedy",
 }
 
 const onlyMembers = "etcd_cluster prints the same before it, if it knows an address"

@@ -22,7 +22,7 @@ func unreachable(summary string, err error) Message {
 	if cluster.TurnedAway(err) {
 		said = "No endpoint can be used."
 	}
-	return Message{summary, said + nothingChanged + wayOut(err) + cmp.Or(lastResort(err), answers(err))}
+	return Message{summary, said + nothingChanged + remedyOf(err) + cmp.Or(lastResort(err), answers(err))}
 }
 
 // endpointsOf returns what each endpoint answered, or nil if err did not come
@@ -83,16 +83,16 @@ func answer(err error) string {
 	}
 }
 
-// wayOut says what to do about the answers: one sentence for each kind of
+// remedyOf says what to do about the answers: one sentence for each kind of
 // answer, in the order of the endpoints.
-func wayOut(err error) string {
+func remedyOf(err error) string {
 	var sentences []string
 	for _, a := range endpointsOf(err) {
-		if s := kindRemedy(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {
+		if s := remedyOfKind(connection.KindOf(a.Err)); !slices.Contains(sentences, s) {
 			sentences = append(sentences, s)
 		}
 	}
-	return " " + cmp.Or(strings.Join(sentences, " "), kindRemedy(connection.KindOf(err)))
+	return " " + cmp.Or(strings.Join(sentences, " "), remedyOfKind(connection.KindOf(err)))
 }
 
 // noLogin explains that members answered but completed no login, or returns "".
@@ -100,7 +100,7 @@ func noLogin(err error) string {
 	if !slices.ContainsFunc(endpointsOf(err), func(a connection.Answer) bool { return connection.KindOf(a.Err) == connection.NoLogin }) {
 		return ""
 	}
-	return " " + kindRemedy(connection.NoLogin)
+	return " " + remedyOfKind(connection.NoLogin)
 }
 
 // remedies maps kinds of answers to advice.
@@ -131,8 +131,8 @@ const recoverySteps = "the guide \"Disaster recovery\" has the steps (" + guides
 // checkMachines is the advice for any other answer, or none.
 const checkMachines = "Check that its machines run and can be reached from here."
 
-// kindRemedy returns the advice for a kind of answer.
-func kindRemedy(k connection.Kind) string { return cmp.Or(remedies[k], checkMachines) }
+// remedyOfKind returns the advice for a kind of answer.
+func remedyOfKind(k connection.Kind) string { return cmp.Or(remedies[k], checkMachines) }
 
 // These texts name the missing permission and the commands that grant it. The
 // reader replaces NAME and ROLE: the server does not say which user a
@@ -153,7 +153,7 @@ func deniedRoot(err error) string {
 	said := "The cluster denied it: " + strings.TrimPrefix(sentence(err), cluster.ErrPermission.Error()+": ") + ". Nothing was changed.\n\n"
 	switch kind := connection.KindOf(err); kind {
 	case connection.WrongPassword, connection.AuthRequired:
-		return said + kindRemedy(kind)
+		return said + remedyOfKind(kind)
 	default:
 		return said + grantRoot
 	}
@@ -166,7 +166,7 @@ func Failed(doing, permission, prefix string, err error) Message {
 	var alarm *claim.AlarmError
 	switch {
 	case errors.As(err, &alarm):
-		return New(summary, "The alarm %s is raised, and the cluster takes no new keys."+nothingChanged+" %s", alarm.Kind, Verbatim(alarmWayOut(alarm.Kind, "try again")))
+		return New(summary, "The alarm %s is raised, and the cluster takes no new keys."+nothingChanged+" %s", alarm.Kind, Verbatim(alarmRemedy(alarm.Kind, "try again")))
 	case errors.Is(err, connection.ErrNoV2):
 		return New(summary, "The cluster %v."+nothingChanged+" Set api = \"v3\", or give the endpoints of servers with the v2 API.", connection.ErrNoV2)
 	case connection.KindOf(err) == connection.PermissionDenied:

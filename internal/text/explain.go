@@ -22,7 +22,7 @@ func NotRefreshed(err error) Message {
 	summary := "State not refreshed: the cluster does not answer"
 	step := cmp.Or(noLogin(err), " Make the members reachable from here, then plan again. If the cluster is gone permanently, "+recoverySteps)
 	if cluster.TurnedAway(err) {
-		summary, step = "State not refreshed: the cluster refuses the provider", wayOut(err)
+		summary, step = "State not refreshed: the cluster refuses the provider", remedyOf(err)
 	}
 	return New(summary, "What is in state is kept as it was, so that plan and destroy remain possible.%s%s", Verbatim(step), Answers(err))
 }
@@ -92,7 +92,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 func noCluster(none *reconfigure.NoCluster) string {
 	switch {
 	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
-		return "No endpoint gave a member list. Nothing was changed." + wayOut(none.Cause) + answers(none.Cause)
+		return "No endpoint gave a member list. Nothing was changed." + remedyOf(none.Cause) + answers(none.Cause)
 	case none.Forming:
 		return "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
 			"Check the logs of their processes, fix what they report, and apply again." + answers(none.Cause)

@@ -225,7 +225,7 @@ func turns(open []membership.Turn) string {
 	return strings.Join(out, " ")
 }
 
-func turnsWayOut(open []membership.Turn) string {
+func turnsRemedy(open []membership.Turn) string {
 	var names, keys []string
 	for _, t := range open {
 		names = append(names, t.Name)
@@ -276,9 +276,9 @@ func mixed(s membership.Snapshot, ids []membership.MemberID) string {
 	return sprintf("The endpoints do not lead to one cluster: this one is %s, but %s.", s.ClusterID, strings.Join(others, ", and "))
 }
 
-// wayTo says how members that could not be asked can be reached: at another
+// accessRemedy says how members that could not be asked can be reached: at another
 // address, or by trusting their hosts with the credentials.
-func (c finding) wayTo() string {
+func (c finding) accessRemedy() string {
 	for _, m := range c.s.Members {
 		if a := c.s.Answer(m.ID); a.State == membership.Unprobed && strings.HasPrefix(a.Detail, string(connection.NotAsked)) {
 			return "If the members may get the credentials, add their URLs to endpoints in the provider block" + c.again + "."

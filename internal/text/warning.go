@@ -81,8 +81,8 @@ func raisedAlarm(f membership.Facts, s membership.Snapshot) string {
 	return sprintf("%s raised the alarm %s%s.", capital(members(s, f.Others)), f.Detail, means)
 }
 
-// alarmWayOut says what to do about an alarm. last is the final step, or "".
-func alarmWayOut(kind, last string) string {
+// alarmRemedy says what to do about an alarm. last is the final step, or "".
+func alarmRemedy(kind, last string) string {
 	first := "First remove its cause."
 	switch kind {
 	case membership.AlarmNoSpace:
@@ -111,7 +111,7 @@ func (c finding) disarm() string {
 	case corrupt && c.held && !listed: // its removal does not disarm the alarm
 		return "The corrupt member is no longer in the cluster. Disarm" + disarm(last)
 	default:
-		return alarmWayOut(c.f.Detail, last)
+		return alarmRemedy(c.f.Detail, last)
 	}
 }
 

@@ -139,8 +139,8 @@ var facts = map[string]func(finding) any{
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
 	"problem":    func(c finding) any { return peerURLDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
 	"turns":      func(c finding) any { return turns(c.f.Turns) },
-	"finish":     func(c finding) any { return Verbatim(turnsWayOut(c.f.Turns)) },
+	"finish":     func(c finding) any { return Verbatim(turnsRemedy(c.f.Turns)) },
 	"raised":     func(c finding) any { return raisedAlarm(c.f, c.s) },
 	"disarm":     func(c finding) any { return Verbatim(c.disarm()) },
-	"way":        func(c finding) any { return c.wayTo() },
+	"way":        func(c finding) any { return c.accessRemedy() },
 }
