@@ -18,8 +18,12 @@ const (
 	// another one, so it is not always the address after "with".
 	ofMember    = "ADDRESS is the address of the resource of {name}"
 	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"{name}\" = \"1\" }"
+	unobserved  = "The cluster cannot be observed from here. "
+	second      = "The plan replaces the members {names}. Only one living voter may be replaced per apply, so that the others keep the quorum."
+	needed      = "The plan replaces {names}, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote."
 	oneMachine  = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, put its value into revision of the etcd_cluster, " +
-		"and let the machines take it from node[each.key].revision: one node changes per apply. See " + guides + "roll-an-image"
+		"and let the machines take it from node[each.key].revision: one node changes per apply. See " + guides + "roll-an-image" +
+		"\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."
 	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + ofMember + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
 	growFirst    = "\n\nAdd members until there are three voters, and apply. Then replace this one."
 )
@@ -46,21 +50,18 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	return t
 }
 
+var notActive = words{cause: "It replaces {names} while another member is not known to be active. {answers}",
+	next: "\n\nBring that member back, or make it reachable from here (see address_map of the provider), or replace its machine first. Then plan again."}
+
 var planRules = wordings{
-	membership.SecondReplacement: {{cause: "It replaces the members {names}. Only one living voter may be replaced per apply, so that the others keep the quorum.",
-		next: oneMachine + "\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."}},
-	membership.SecondUnobserved: {{cause: "It replaces the members {names}, and the cluster cannot be observed from here. Only one living voter may be replaced per apply.",
-		next: oneMachine + "\n\nTo replace {name} alone, undo the other changes."}},
-	membership.EveryVoterNeeded: {{cause: "It replaces {names}, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote.",
-		next: growFirst}},
-	membership.NeededUnobserved: {{cause: "It replaces {names}, and the cluster cannot be observed from here. As far as is known, the quorum needs every voter.",
-		next: growFirst}},
+	membership.SecondReplacement: {{cause: second, next: oneMachine}},
+	membership.SecondUnobserved:  {{cause: unobserved + second, next: oneMachine}},
+	membership.EveryVoterNeeded:  {{cause: needed, next: growFirst}},
+	membership.NeededUnobserved:  {{cause: unobserved + needed, next: growFirst}},
 	membership.TooFewStay: {{cause: "It removes {names} and adds members at the same time: fewer of today's voters than their quorum would stay.",
 		next: "\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that."}},
-	membership.NotProbed: {{cause: "It replaces {names}, and another member cannot be asked. {answers}",
-		next: "\n\nMake that member reachable from here (see address_map of the provider), then plan again."}},
-	membership.OthersNotActive: {{cause: "It replaces {names} while another member is not active. {answers}",
-		next: "\n\nBring that member back, or replace its machine first, then plan again."}},
+	membership.NotProbed:       {notActive},
+	membership.OthersNotActive: {notActive},
 	membership.LearnerSlotTaken: {{cause: "It replaces {names} while the cluster has a learner, and its version accepts no second one: the new member could not be added.",
 		next: "\n\nPromote or remove the learner first, then plan again."}},
 	membership.TwoResources: {{cause: "Two resources stand for one member: {names}.",

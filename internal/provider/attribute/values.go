@@ -65,6 +65,20 @@ func Texts(c collection) (out []string) {
 	return out
 }
 
+// TextsByKey returns the known texts of a map, nil for a null map.
+func TextsByKey(m types.Map) map[string]string {
+	if !IsGiven(m) {
+		return nil
+	}
+	out := map[string]string{}
+	for key, v := range m.Elements() {
+		if s, ok := v.(types.String); ok && IsGiven(s) {
+			out[key] = s.ValueString()
+		}
+	}
+	return out
+}
+
 // SetOf returns the texts as a set, or null if texts is nil.
 func SetOf(texts []string) types.Set {
 	if texts == nil {

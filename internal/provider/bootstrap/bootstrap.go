@@ -75,14 +75,11 @@ func (b *Bootstrap) RefuseMembers(clients map[string][]string, diags *diag.Diagn
 // endpoints returns the normalised URLs of the discovery cluster, for v3 and v2. A
 // service is not an etcd server.
 func (b *Bootstrap) endpoints() []string {
-	value := func(name string) string {
-		s, _ := b.Environment.Elements()[name].(types.String)
-		return s.ValueString()
-	}
-	if at, err := discovery.ParseURL(value("ETCD_DISCOVERY")); err == nil && at.Protocol == discovery.V2 {
+	variables := attribute.TextsByKey(b.Environment)
+	if at, err := discovery.ParseURL(variables["ETCD_DISCOVERY"]); err == nil && at.Protocol == discovery.V2 {
 		return []string{at.Base}
 	}
-	return strings.Split(value("ETCD_DISCOVERY_ENDPOINTS"), ",")
+	return strings.Split(variables["ETCD_DISCOVERY_ENDPOINTS"], ",")
 }
 
 // largeSize is the largest number of initial members that does not cause a

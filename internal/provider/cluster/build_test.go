@@ -83,7 +83,7 @@ func TestBuild(t *testing.T) {
 		}
 		v := membership.NodeValues{PeerURLs: peerOf("a"), ClientURLs: clientOf("a"), Version: "3.6.16", Revision: map[string]string{"image": "x"}, Rebuild: "1"}
 		n := b.build(t.Context(), "a", v, []string{"node-0"}, tt.initial, tt.first, &diags)
-		env, s := texts(n.Environment), node.StartOf(t.Context(), n.Start, &diags)
+		env, s := attribute.TextsByKey(n.Environment), node.StartOf(t.Context(), n.Start, &diags)
 		if diags.HasError() {
 			t.Fatalf("%s: %v", name, diags)
 		}
@@ -128,7 +128,7 @@ func TestLaterNodeDoesNotRegister(t *testing.T) {
 		"ETCD_NAME": "d", "ETCD_JOIN_DISCOVERY_TOKEN": "t", "ETCD_JOIN_DISCOVERY_ENDPOINTS": "https://r:2379", "ETCD_DISCOVERY_CACERT": "/ca",
 		"ETCD_INITIAL_CLUSTER_STATE": "existing", nodeVariable: n.ID.ValueString(),
 	}
-	if env := texts(n.Environment); diags.HasError() || !reflect.DeepEqual(env, want) {
+	if env := attribute.TextsByKey(n.Environment); diags.HasError() || !reflect.DeepEqual(env, want) {
 		t.Errorf("the environment is\n%v, want\n%v (%v)", env, want, diags)
 	}
 	if !n.PeerURLs.IsNull() || clientURLs(n) != nil {

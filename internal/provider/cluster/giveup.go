@@ -77,7 +77,7 @@ type before struct {
 
 // beforeOf returns what is kept of a state.
 func beforeOf(ctx context.Context, state model, lost membership.GivingUp, diags *diag.Diagnostics) before {
-	return before{lost, pack(ctx, state.Node, diags), texts(state.Status), state.Complete.ValueBool(), restoreOf(ctx, state.Restore, diags).replaces()}
+	return before{lost, pack(ctx, state.Node, diags), attribute.TextsByKey(state.Status), state.Complete.ValueBool(), restoreOf(ctx, state.Restore, diags).replaces()}
 }
 
 // into returns the state with the nodes before in it.
@@ -192,7 +192,6 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 		report.Warn(diags, text.New("The restore is withdrawn",
 			"The plan gives up cluster %s, which an earlier apply began to restore and which has not responded yet. It puts the nodes of cluster %s back. Machines that were replaced in the meantime are replaced again.",
 			does.lost.Cluster, does.state.ClusterID.ValueString()))
-	case membership.RestoreNothing, membership.RestoreOnTheWay, membership.RestoreRefused:
 	}
 	return true
 }

@@ -55,7 +55,9 @@ type silence struct {
 
 // next returns the silence that an observation at a time shows, after this one.
 func (s silence) next(now silence, at time.Time) silence {
-	if now.Since = at; s.Leader == now.Leader && s.Term == now.Term && s.Bytes == now.Bytes && !s.Since.IsZero() && !at.Before(s.Since) {
+	now.Since = at
+	counted := s.Leader == now.Leader && s.Term == now.Term && s.Bytes == now.Bytes
+	if counted && !s.Since.IsZero() && !at.Before(s.Since) {
 		now.Since = s.Since
 	}
 	now.For = at.Sub(now.Since)
@@ -124,10 +126,10 @@ func (s silence) look(ctx context.Context, c *backend.Cluster, snap membership.S
 	leader, term, _ := snap.MajorityLeader()
 	connected := port.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{id})
 	loss := membership.JudgeLoss(snap, id, connected)
-	if s.Unseen = ""; loss == membership.Present {
-		return loss, silence{}
-	}
+	s.Unseen = ""
 	switch {
+	case loss == membership.Present:
+		return loss, silence{}
 	case loss == membership.Unsettled || snap.Gate(id).Verdict != membership.Go:
 		return loss, s
 	case connected[id] || !slices.Contains(snap.Down(), id):

@@ -137,7 +137,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 
 // renamed returns the node with another ID, also in its environment.
 func renamed(n node.Node, id string) node.Node {
-	variables := texts(n.Environment)
+	variables := attribute.TextsByKey(n.Environment)
 	variables[nodeVariable] = id
 	n.ID, n.Environment = types.StringValue(id), mapOf(variables)
 	return n

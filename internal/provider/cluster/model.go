@@ -94,7 +94,7 @@ func at(address string, port int) []string {
 // wants returns what the configuration says of each node. known is false if the names,
 // the version or the revision are not known.
 func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[string]wanted, known bool) {
-	revision, rebuild := texts(m.Revision), texts(m.Rebuild)
+	revision, rebuild := attribute.TextsByKey(m.Revision), attribute.TextsByKey(m.Rebuild)
 	if m.Members.IsUnknown() {
 		return nil, false
 	}
@@ -108,20 +108,6 @@ func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[str
 		}}
 	}
 	return want, !m.Version.IsUnknown() && !attribute.SomeUnknown(m.Revision) && !attribute.SomeUnknown(m.Rebuild)
-}
-
-// texts returns the known texts of a map, nil for a null map.
-func texts(m types.Map) map[string]string {
-	if m.IsNull() || m.IsUnknown() {
-		return nil
-	}
-	out := map[string]string{}
-	for key, v := range m.Elements() {
-		if s, ok := v.(types.String); ok && attribute.IsGiven(s) {
-			out[key] = s.ValueString()
-		}
-	}
-	return out
 }
 
 // nodes returns the nodes in the state, by name.
@@ -149,7 +135,7 @@ func built(ctx context.Context, name string, n node.Node, diags *diag.Diagnostic
 		ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
 		NodeValues: membership.NodeValues{
 			PeerURLs: slices.Sorted(slices.Values(attribute.Texts(n.PeerURLs))), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
-			Revision: texts(n.Revision), Rebuild: s.Rebuild.ValueString(),
+			Revision: attribute.TextsByKey(n.Revision), Rebuild: s.Rebuild.ValueString(),
 		},
 	}
 }
@@ -157,7 +143,7 @@ func built(ctx context.Context, name string, n node.Node, diags *diag.Diagnostic
 // clientURLs returns the client URLs of a node that is built, nil if only the machine
 // knows them.
 func clientURLs(n node.Node) []string {
-	if urls := texts(n.Environment)[clientURLsVariable]; urls != "" {
+	if urls := attribute.TextsByKey(n.Environment)[clientURLsVariable]; urls != "" {
 		return strings.Split(urls, ",")
 	}
 	return nil

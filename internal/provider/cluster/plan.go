@@ -98,7 +98,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 		return
 	}
 	p.check(plan.Version.ValueString(), stored, diags)
-	nodes, status := map[string]node.Node{}, texts(state.Status)
+	nodes, status := map[string]node.Node{}, attribute.TextsByKey(state.Status)
 	for _, name := range p.TakenBack {
 		status[name] = string(membership.NodeVoter)
 	}

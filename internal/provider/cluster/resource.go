@@ -142,7 +142,7 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 				"If this plan creates or updates these resources, the apply records them. If not, import them:\n\n%s", text.Members(listed(left)), memberBlocks(listed(left))))
 	}
 	m.ClusterID, m.Complete = types.StringValue(snap.ClusterID.String()), types.BoolValue(true)
-	status := texts(m.Status)
+	status := attribute.TextsByKey(m.Status)
 	for _, e := range now.Members {
 		if e.Node != "" {
 			status[e.Name] = string(e.Status)

@@ -43,7 +43,7 @@ func TestOnlyInitialNodesRestore(t *testing.T) {
 		b := builder{run: &backend.Run{Random: rand.Reader}, now: time.Unix(0, 0), formation: f}
 		for _, initial := range []bool{true, false} {
 			n := b.build(t.Context(), "a", want["a"].NodeValues, nil, initial, false, &diags)
-			env := texts(n.Environment)
+			env := attribute.TextsByKey(n.Environment)
 			script, snapshot, sum, increase := joinscript.Static(), "", "", ""
 			if initial {
 				script, snapshot, sum, increase = joinscript.Restore(), "/s.db", strings.ToLower(someSHA256), value

@@ -204,9 +204,9 @@ func (r *Resource) own(ctx context.Context, was string, m, state model, diags *d
 	if m.owner() == was || diags.HasError() {
 		return
 	}
-	id, at, bad := state.ids()
+	id, at, _ := state.ids() // Update has read them
 	c, err := r.reach(ctx, m, diags)
-	if err = cmp.Or(bad, err); err == nil {
+	if err == nil {
 		err = c.RecordOwner(ctx, reconfigure.OwnerRequest{
 			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(),
 		})
@@ -224,10 +224,10 @@ func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.D
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	id, at, bad := state.ids()
+	id, at, _ := state.ids() // Update has read them
 	c, err := r.reach(ctx, m, diags)
 	var updated reconfigure.Updated
-	if err = cmp.Or(bad, err); err == nil {
+	if err == nil {
 		updated, err = c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: at, Name: name, PeerURLs: want})
 	}
 	if err != nil {
