@@ -217,16 +217,15 @@ func (r *reader) credentials(m model) (string, connection.Secret) {
 		password, passwordSource = value, "password"
 	}
 
+	// username = "" disables the environment's credentials.
+	disabled := userSource == "username" && user == "" && passwordSource == envPassword
 	switch {
-	case m.Username.IsUnknown() || m.Password.IsUnknown():
+	case disabled, m.Username.IsUnknown(), m.Password.IsUnknown():
 		return "", ""
 	case user != "" && password == "":
 		r.fail(argumentPath(userSource), text.New("User name without password", // etcd's client would silently ignore both
 			"%s names the user %q, and there is no password. Set password in the provider block, or the environment variable ETCDCTL_PASSWORD; "+
 				"to authenticate with a client certificate alone, leave the user name out.", userSource, user))
-		return "", ""
-	case user == "" && password != "" && userSource == "username" && passwordSource == envPassword:
-		// username = "" disables the environment's credentials.
 		return "", ""
 	case user == "" && password != "":
 		r.fail(argumentPath(passwordSource), text.New("Password without user name",

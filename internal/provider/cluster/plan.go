@@ -138,11 +138,11 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 // the nodes have the former one.
 func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diagnostics) {
 	was, now := bootstrap.From(ctx, state.Discovery, diags), bootstrap.From(ctx, m.Discovery, diags)
+	none := was == nil && m.Discovery.IsNull()
 	switch {
 	case was != nil && now != nil && now.Environment.Equal(was.Environment):
 		m.Discovery = state.Discovery
-	case was == nil && m.Discovery.IsNull():
-	case !state.Complete.ValueBool() && (now == nil || !now.Complete.ValueBool()):
+	case !none && !state.Complete.ValueBool() && (now == nil || !now.Complete.ValueBool()):
 		report.ErrorOn(diags, "discovery", text.New("The discovery token changed too early",
 			"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. "+
 				"If the cluster has formed, undo the change of discovery. If it has not formed, destroy everything and start again."+text.DestroyInstead))

@@ -104,7 +104,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 				"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
 					"and a machine that is replaced alone is not noticed. Set machine_id to the ID of the machine that runs the member."))
 		}
-		if node := e.After.Node; node != "" && node != membership.Unknown && r.Backend.Table.Misses(*e.After) && r.Backend.FirstTime("alone") {
+		built := e.After.Node != "" && e.After.Node != membership.Unknown
+		if built && r.Backend.Table.Misses(*e.After) && r.Backend.FirstTime("alone") {
 			report.Warn(diags, plannedAlone(plan.Name.ValueString()))
 		}
 	}
@@ -159,24 +160,26 @@ func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
 func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, endpoints []string, resp *resource.ModifyPlanResponse) {
 	var known membership.Known
 	var snap membership.Snapshot
+	holds := e.Effect == membership.Held
 	c, err := r.Backend.Of(e.Cluster, endpoints, &resp.Diagnostics)
-	if err == nil && (e.Effect != membership.Held || e.Readdressed) && !r.Backend.Unknown {
-		if snap, err = c.CachedSnapshot(ctx, e.Cluster); err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
-			snap, _ = c.WithPending(ctx, snap) // as the turns
-			known.Snapshot, e.Cluster = &snap, snap.ClusterID
-			known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
-		}
+	asks := err == nil && !r.Backend.Unknown && (!holds || e.Readdressed)
+	if asks {
+		snap, err = c.CachedSnapshot(ctx, e.Cluster)
+	}
+	if asks && err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
+		snap, _ = c.WithPending(ctx, snap) // as the turns
+		known.Snapshot, e.Cluster = &snap, snap.ClusterID
+		known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
 	}
 	for _, lost := range membership.GivenUp(r.Backend.Table.Clusters()) {
-		if lost.Cluster == e.Cluster && lost.Unasked && e.Effect != membership.Held && r.Backend.FirstTime("lost "+e.Cluster.String()) {
+		ends := lost.Unasked && lost.Cluster == e.Cluster
+		if ends && !holds && r.Backend.FirstTime("lost "+e.Cluster.String()) {
 			r.Backend.GiveUp(ctx, c, lost, false, &resp.Diagnostics)
 		}
 	}
-	switch {
-	case known.Snapshot == nil:
-	case e.Effect == membership.Created:
+	if known.Snapshot != nil && e.Effect == membership.Created {
 		r.identify(ctx, &e, c, snap, plan, resp)
-	case e.Learner && r.isAdopted(ctx, c, e):
+	} else if known.Snapshot != nil && e.Learner && r.isAdopted(ctx, c, e) {
 		e.Effect = membership.Held
 	}
 	for _, b := range r.Backend.Table.Enter(e, known) {
@@ -198,7 +201,8 @@ func (r *Resource) identify(ctx context.Context, e *membership.Entry, c *backend
 			"learner_id is %s, and cluster %s has no member with that ID. Its members: %s. Give the id of the etcd_learner to promote, or leave learner_id out."+text.DestroyInstead,
 			id, snap.ClusterID, text.Members(snap)))
 	}
-	if e.After.Node == membership.Unknown || plan.Name.IsUnknown() || attribute.SomeUnknown(plan.PeerURLs) || plan.learnerID.IsUnknown() || plan.adopts() {
+	unknown := e.After.Node == membership.Unknown || plan.Name.IsUnknown() || attribute.SomeUnknown(plan.PeerURLs)
+	if unknown || plan.adopts() {
 		return
 	}
 	if found, err := c.Identify(ctx, plan.toRequest(ctx), snap); err == nil && found.Step == membership.StepRefuse {

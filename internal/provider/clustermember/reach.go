@@ -229,7 +229,8 @@ type lostVoters struct {
 // lost observes from Terraform and from the leader, for as long as an election may
 // take, which voters a standby could stand in for.
 func (r *Resource) lost(ctx context.Context, m model, diags *diag.Diagnostics) (seen lostVoters) {
-	if r.role != roleLearner || !m.failover.ValueBool() || m.Role.ValueString() != string(roleLearner) || r.Backend.Unknown {
+	standby := m.failover.ValueBool() && m.Role.ValueString() == string(roleLearner)
+	if !standby || r.Backend.Unknown {
 		return lostVoters{}
 	}
 	_, id, bad := m.ids()
