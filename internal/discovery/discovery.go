@@ -29,7 +29,7 @@ type Registry interface {
 	// Create reserves token for size initial members and returns its location. It
 	// returns an [*ExistsError] if the token exists, and an [*OthersError] if
 	// other keys exist below its name. It changes neither. It returns an
-	// [*UnsureError] if ctx ends before it is known whether the token was
+	// [*UnsureError] if its time ends before it is known whether the token was
 	// written. The same Create can then be repeated.
 	//
 	// Other errors are [*connection.Unreachable] and a refusal of the credentials
@@ -175,15 +175,24 @@ type keys interface {
 	remove(ctx context.Context, token string) (deleted bool, err error)
 }
 
+// The limits of the operations, each for all endpoints together.
+const (
+	createLimit = time.Minute
+	readLimit   = 20 * time.Second
+	deleteLimit = 30 * time.Second
+)
+
 // retryAfter is the pause before a Create with an unknown outcome is retried at
 // all endpoints.
 const retryAfter = time.Second
 
 // Create implements [Registry]. It tries the endpoints in order until one creates
-// the token. After a lost answer, it retries all endpoints until ctx ends. If it then
+// the token. After a lost answer, it retries all endpoints until its time is over. If it then
 // finds the token with the same size, this call wrote it, because it found nothing
 // before.
 func (r *cluster) Create(ctx context.Context, token string, size int) (Location, error) {
+	ctx, cancel := context.WithTimeout(ctx, createLimit)
+	defer cancel()
 	made, unsure := r.at, false
 	made.Token = token
 	for {
@@ -224,6 +233,8 @@ func (r *cluster) Create(ctx context.Context, token string, size int) (Location,
 
 // Status implements [Registry].
 func (r *cluster) Status(ctx context.Context, token string) (s Status, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
 	err = r.first(ctx, func(ctx context.Context, k keys) error {
 		all, size, err := k.read(ctx, token)
 		if err != nil {
@@ -237,6 +248,8 @@ func (r *cluster) Status(ctx context.Context, token string) (s Status, err error
 
 // Delete implements [Registry].
 func (r *cluster) Delete(ctx context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, deleteLimit)
+	defer cancel()
 	tried := false
 	return r.first(ctx, func(ctx context.Context, k keys) error {
 		deleted, err := k.remove(ctx, token)

@@ -96,9 +96,7 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
-	status, err := registry.Status(call, m.Token.ValueString())
+	status, err := registry.Status(ctx, m.Token.ValueString())
 	if err != nil {
 		report.Error(&resp.Diagnostics, failure(reading, discovery.Location{Token: m.Token.ValueString(), Prefix: m.Prefix.ValueString()}, err))
 		return

@@ -246,9 +246,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 		report.Error(diags, mayHaveFormed(doing, noEndpoints.Detail))
 		return false
 	}
-	call, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
-	status, err := r.registry(was.Location).Status(call, was.Token)
+	status, err := r.registry(was.Location).Status(ctx, was.Token)
 	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	return was.unformed(doing, status, err, bootstrapped(doing, names(status.Members)), diags)
 }

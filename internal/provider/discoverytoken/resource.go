@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -22,13 +21,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
-)
-
-// The limits of the operations, each for all endpoints together.
-const (
-	createLimit = time.Minute
-	readLimit   = 20 * time.Second
-	deleteLimit = 30 * time.Second
 )
 
 // The operations, as the end of "Cannot …".
@@ -92,9 +84,7 @@ func (r *tokenResource) write(ctx context.Context, plan *model, k kept, to priva
 			return
 		}
 	}
-	call, cancel := context.WithTimeout(ctx, createLimit)
-	defer cancel()
-	at, err := r.registry(plan.location()).Create(call, token, plan.size())
+	at, err := r.registry(plan.location()).Create(ctx, token, plan.size())
 	k.Unsure, k.Unwritten = errors.As(err, new(*discovery.UnsureError)), false
 	var others *discovery.OthersError
 	switch {
@@ -136,10 +126,8 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
 	token := state.Token.ValueString()
-	status, err := r.registry(state.location()).Status(call, token)
+	status, err := r.registry(state.location()).Status(ctx, token)
 	imported := state.Size.IsNull() // the state holds only the values of an import ID
 	bad, isBad := errors.AsType[*discovery.BadSizeError](err)
 	switch {
@@ -213,21 +201,19 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, deleteLimit)
-	defer cancel()
 	registry, token := r.registry(state.location()), state.Token.ValueString()
 
 	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status
 	var err error
 	if !state.is(discovery.ByService) || !k.Removal {
-		status, err = registry.Status(call, token)
+		status, err = registry.Status(ctx, token)
 	}
 	if !k.Removal && !r.mayGo(ctx, k, &state, status, err, &resp.Diagnostics) {
 		return
 	}
 	if !errors.As(err, new(*connection.Unreachable)) && !connection.IsDenied(err) {
-		err = registry.Delete(call, token)
+		err = registry.Delete(ctx, token)
 	}
 	if others, ok := errors.AsType[*discovery.OthersError](err); ok {
 		report.Warn(&resp.Diagnostics, text.New("Keys were left below the discovery token",
