@@ -75,7 +75,10 @@ func membersOf(s discovery.Status) []memberModel {
 // The URL of a service is set. endpoints are the provider's; they are used if none are
 // advertised.
 func (m *model) fromLocation(ctx context.Context, endpoints []string, diags *diag.Diagnostics) {
-	dialled := m.registryEndpoints(endpoints)
+	dialled := endpoints
+	if !m.AdvertisedEndpoints.IsNull() {
+		dialled = connection.Askable(attribute.Texts(m.AdvertisedEndpoints))
+	}
 	m.ID = m.Token
 	variables := map[string]string{}
 	if m.is(discovery.V3) {
@@ -114,14 +117,6 @@ func (m *model) location() discovery.Location {
 
 // is reports whether the protocol is known to be this protocol.
 func (m *model) is(protocol string) bool { return m.Protocol.ValueString() == protocol }
-
-// registryEndpoints returns the URLs to which a machine connects.
-func (m *model) registryEndpoints(endpoints []string) []string {
-	if m.AdvertisedEndpoints.IsNull() {
-		return endpoints
-	}
-	return connection.Askable(attribute.Texts(m.AdvertisedEndpoints))
-}
 
 // setBootstrap derives bootstrap from the other attributes, including unknown
 // values.
@@ -191,11 +186,8 @@ func parseImportID(id string) (at discovery.Location, problem string) {
 		return at, ""
 	}
 	at = discovery.Location{Protocol: discovery.V3, Prefix: discovery.DefaultPrefix}
-	for _, protocol := range []string{discovery.V3, discovery.V2} {
-		if rest, found := strings.CutPrefix(id, protocol+":"); found {
-			at.Protocol, id = protocol, rest
-			break
-		}
+	if protocol, rest, _ := strings.Cut(id, ":"); protocol == discovery.V3 || protocol == discovery.V2 {
+		at.Protocol, id = protocol, rest
 	}
 	at.Token = id
 	if prefix, token, found := strings.Cut(id, ":"); found {

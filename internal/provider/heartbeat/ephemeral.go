@@ -8,6 +8,7 @@ package heartbeat
 import (
 	"context"
 	"errors"
+	"path"
 	"strings"
 	"time"
 
@@ -123,10 +124,7 @@ func (h *ephemeralHeartbeat) Configure(_ context.Context, req ephemeral.Configur
 // ValidateConfig implements [ephemeral.EphemeralResourceWithValidateConfig].
 func (h *ephemeralHeartbeat) ValidateConfig(ctx context.Context, req ephemeral.ValidateConfigRequest, resp *ephemeral.ValidateConfigResponse) {
 	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if m.TTL.IsUnknown() {
+	if resp.Diagnostics.HasError() || m.TTL.IsUnknown() {
 		return
 	}
 	raw := orDefault(m.TTL, defaultTTL).ValueString()
@@ -146,9 +144,9 @@ func (h *ephemeralHeartbeat) ValidateConfig(ctx context.Context, req ephemeral.V
 }
 
 // complete sets the defaults and returns the options of the claim.
-func (m *model) complete(run *backend.Run) claim.Options {
+func (m *model) complete(b *backend.Backend) claim.Options {
 	m.Prefix, m.API, m.TTL = orDefault(m.Prefix, defaultPrefix), orDefault(m.API, apiV3), orDefault(m.TTL, defaultTTL)
-	m.Value = orDefault(m.Value, run.UUID())
+	m.Value = orDefault(m.Value, b.Run.UUID())
 	m.Key = types.StringValue(m.Prefix.ValueString() + "/" + m.Name.ValueString())
 	// Both were validated.
 	ttl, _ := time.ParseDuration(m.TTL.ValueString())
@@ -156,14 +154,14 @@ func (m *model) complete(run *backend.Run) claim.Options {
 	interval, _ := time.ParseDuration(m.Interval.ValueString())
 	return claim.Options{
 		Key: m.Key.ValueString(), Value: m.Value.ValueString(), TTL: ttl, Interval: interval, TakeOver: m.Takeover.ValueBool(),
+		AtExit: b.Pool.BeforeClose,
 	}
 }
 
 // kept is the data that Close needs.
 type kept struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Key  string `json:"key"`
+	ID  string `json:"id"`
+	Key string `json:"key"`
 }
 
 const keptKey = "claim"
@@ -176,43 +174,39 @@ func (h *ephemeralHeartbeat) Open(ctx context.Context, req ephemeral.OpenRequest
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	options := m.complete(h.backend.Run)
-	now := kept{ID: h.backend.Run.UUID(), Name: m.Name.ValueString(), Key: options.Key}
+	options := m.complete(h.backend)
+	now := kept{ID: h.backend.Run.UUID(), Key: options.Key}
 	if !h.backend.Unknown {
-		if t := h.start(ctx, m, options, now.ID); t != nil {
-			report.Error(&resp.Diagnostics, *t)
+		if len(h.backend.Settings.Endpoints) == 0 {
+			report.Error(&resp.Diagnostics, text.NoEndpoints)
 			return
 		}
+		c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), h.backend.Settings.Time(), options)
+		if err != nil {
+			report.Error(&resp.Diagnostics, notStarted(m, err))
+			return
+		}
+		h.backend.Hold(now.ID, c)
 	}
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
 	private.Keep(ctx, resp.Private, keptKey, now, &resp.Diagnostics)
 }
 
-// start starts the claim and stores it under the ID.
-func (h *ephemeralHeartbeat) start(ctx context.Context, m model, o claim.Options, id string) *text.Message {
-	if len(h.backend.Settings.Endpoints) == 0 {
-		return new(text.NoEndpoints)
-	}
-	o.AtExit = h.backend.Pool.BeforeClose
-	c, err := claim.Start(ctx, h.backend.Claims(m.API.ValueString() == apiV2), h.backend.Settings.Time(), o)
-	var held *claim.HeldError
+// notStarted is the error for a claim that did not start.
+func notStarted(m model, err error) text.Message {
+	held, isHeld := errors.AsType[*claim.HeldError](err)
 	switch {
-	case err == nil:
-		h.backend.Hold(id, c)
-		return nil
-	case errors.As(err, &held):
-		e := held.Entry
-		if e.Forever {
-			return new(text.New("Another owner beats as "+m.Name.ValueString(),
-				"%[1]s holds %[2]q, without a time to live: its owner does not let it expire. Choose another name; "+
-					"or, if that value is stale, delete the key (etcdctl del %[1]s), or set takeover = true.", e.Key, e.Value))
-		}
-		return new(text.New("Another owner beats as "+m.Name.ValueString(),
-			"%s holds %q for another %s, unless it is renewed. If its owner is gone, as after a run that was killed, try again when that time is over. "+
-				"To take the name from an owner that is alive, set takeover = true, which takes effect in a plan too. Otherwise choose another name.", e.Key, e.Value, e.Left))
-	default:
-		return new(text.Failed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err))
+	case !isHeld:
+		return text.Failed("start the heartbeat of "+m.Name.ValueString(), "readwrite", m.Prefix.ValueString(), err)
+	case held.Entry.Forever:
+		return text.New("Another owner beats as "+m.Name.ValueString(),
+			"%[1]s holds %[2]q, without a time to live: its owner does not let it expire. Choose another name; "+
+				"or, if that value is stale, delete the key (etcdctl del %[1]s), or set takeover = true.", held.Entry.Key, held.Entry.Value)
 	}
+	return text.New("Another owner beats as "+m.Name.ValueString(),
+		"%s holds %q for another %s, unless it is renewed. If its owner is gone, as after a run that was killed, try again when that time is over. "+
+			"To take the name from an owner that is alive, set takeover = true, which takes effect in a plan too. Otherwise choose another name.",
+		held.Entry.Key, held.Entry.Value, held.Entry.Left)
 }
 
 // closeTimeout limits the release of a claim, which expires by itself.
@@ -228,14 +222,14 @@ func (h *ephemeralHeartbeat) Close(ctx context.Context, req ephemeral.CloseReque
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	err := c.Stop(ctx)
-	var lost *claim.LostError
+	name := path.Base(was.Key)
+	lost, isLost := errors.AsType[*claim.LostError](err)
 	switch {
-	case err == nil:
-	case errors.As(err, &lost):
-		report.Error(&resp.Diagnostics, text.New("The heartbeat of "+was.Name+" was lost",
+	case isLost:
+		report.Error(&resp.Diagnostics, text.New("The heartbeat of "+name+" was lost",
 			"%v. From then on this run did not hold the name, and another owner may have done the same work. The keys of other owners were not changed.", lost))
-	default:
-		report.Warn(&resp.Diagnostics, text.New("The heartbeat of "+was.Name+" was left to expire",
+	case err != nil:
+		report.Warn(&resp.Diagnostics, text.New("The heartbeat of "+name+" was left to expire",
 			"%s could not be deleted; it goes when its time to live is over, and those who watch it see a missed beat rather than a stop.%s", was.Key, text.Answers(err)))
 	}
 }
