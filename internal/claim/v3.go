@@ -214,8 +214,11 @@ func (s *V3) Delete(ctx context.Context, e Entry) error {
 		sent = sent || err != nil
 		return resp, err
 	})
-	if err != nil || resp.Succeeded || sent && found(resp) == nil {
+	switch {
+	case err != nil || resp.Succeeded:
 		return err
+	case sent && found(resp) == nil: // an earlier attempt succeeded
+		return nil
 	}
 	return &LostError{Key: e.Key, Now: s.entry(ctx, found(resp))}
 }

@@ -235,11 +235,10 @@ func (c *Client) do(ctx context.Context, limit time.Duration, f func(ctx context
 // explain turns the error of a call into an [*Error] if it is about the server.
 // ctx is the caller's context.
 func (c *Client) explain(ctx context.Context, err error) error {
-	switch ended := ctx.Err(); {
-	case ended == nil || !isEnded(err):
-	case errors.Is(ended, context.Canceled):
-		return ended
-	default: // the context of the call ends with the caller's
+	if ended := ctx.Err(); ended != nil && isEnded(err) { // the context of the call ends with the caller's
+		if errors.Is(ended, context.Canceled) {
+			return ended
+		}
 		return &Error{Endpoint: c.endpoint, Kind: Timeout, Err: ended}
 	}
 	if errors.As(err, new(*Error)) {

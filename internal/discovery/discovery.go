@@ -200,7 +200,7 @@ func (r *cluster) Create(ctx context.Context, token string, size int) (Location,
 			if unsure {
 				return is[*ExistsError](err)
 			}
-			return is[*ExistsError](err) || is[*OthersError](err) || connection.IsDenied(err)
+			return isAnswer(err)
 		}, func(endpoint string) error {
 			return r.with(ctx, endpoint, func(ctx context.Context, k keys) error {
 				// Read first, so that a token found after a lost answer is known to
@@ -262,9 +262,17 @@ func (r *cluster) Delete(ctx context.Context, token string) error {
 
 // first calls do with the keys at each endpoint until one answers.
 func (r *cluster) first(ctx context.Context, do func(context.Context, keys) error) error {
-	return connection.Try(ctx, r.settings.Endpoints, func(err error) bool {
-		return errors.Is(err, ErrNotFound) || is[*BadSizeError](err) || connection.IsDenied(err) || is[*OthersError](err)
-	}, func(endpoint string) error { return r.with(ctx, endpoint, do) })
+	return connection.Try(ctx, r.settings.Endpoints, isAnswer, func(endpoint string) error { return r.with(ctx, endpoint, do) })
+}
+
+// isAnswer reports whether an error is about the token or the user, so that other endpoints
+// would return it too.
+func isAnswer(err error) bool {
+	switch {
+	case errors.Is(err, ErrNotFound), is[*BadSizeError](err), is[*ExistsError](err), is[*OthersError](err), connection.IsDenied(err):
+		return true
+	}
+	return false
 }
 
 // is reports whether err's tree contains an error of type E.

@@ -189,11 +189,13 @@ func (l Location) URL() string {
 	return l.Base + "/" + l.Token
 }
 
-// sameOrigin reports whether two URLs have the same scheme, host and port.
-func sameOrigin(a, b string) bool {
-	x, err1 := parseHTTP(a)
-	y, err2 := parseHTTP(b)
-	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
+// origin returns the scheme, host and port of a URL, "" for another text.
+func origin(raw string) string {
+	u, err := parseHTTP(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // SameServiceURL reports whether two URLs of services are equivalent.

@@ -114,7 +114,7 @@ func (s *service) Create(ctx context.Context, _ string, size int) (Location, err
 		failed.Reason = Empty
 	case err != nil || at.Protocol != ByService:
 		failed.Reason, failed.Found = NotToken, strconv.Quote(connection.Cut(text))
-	case !sameOrigin(at.Base, s.base):
+	case origin(at.Base) != origin(s.base):
 		failed.Reason, failed.Found = OtherHost, at.Base
 	default:
 		return at, nil
