@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -28,133 +27,58 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
-// The sequences. A line is a step: edits and faults, and then a command. A name in an
-// address is that of a node.
-var sequences = map[string]string{
-	"life": `nodes a b c; apply
-		grow d; apply
-		apply -replace=machine.a
-		apply -replace=machine.a -replace=machine.b
-		image; apply
-		destroy`,
-	"a machine is lost": `nodes a b c; apply
-		lose b; plan
-		refresh
-		apply
-		lose c; shrink c; apply
-		lose a; destroy`,
-	"a machine is off": `nodes a b c; apply
-		stop b; apply -replace=machine.a
-		plan -destroy
-		apply -replace=machine.b
-		stop c; shrink c; apply -refresh=false
-		plan`,
-	"a member is wiped": `nodes a b c d; apply
-		wipe a; plan
-		apply -replace=etcd_member.b
-		taint machine.a; apply
-		image; plan -target=machine.b
-		apply -target=etcd_cluster.this
-		apply`,
-	"the state forgets": `nodes a b c; apply
-		forget etcd_member.a; plan
-		apply
-		forget machine.b; plan
-		taint etcd_cluster.this; plan
-		destroy -target=etcd_member.c`,
-	"quorum is lost": `nodes a b c; apply
-		stop a; stop b; plan
-		apply -replace=machine.a
-		start b; rest 10m; apply -replace=machine.a
-		shrink b; image; apply`,
-}
-
 // invent makes a sequence from a seed. A -target is that of the etcd_cluster: OpenTofu 1.12
 // carries out nothing of a plan that does not change the target itself.
-func invent(seed uint64) string {
+func invent(seed uint64) []string {
 	random := rand.New(rand.NewPCG(seed, 3))
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
 	names := strings.Fields("a b c d")[:3+random.IntN(2)]
 	lines := []string{"nodes " + strings.Join(names, " ") + "; apply"}
-	for range 4 {
+	for i := range 4 {
 		name, line := pick(names...), ""
 		switch random.IntN(6) {
 		case 0:
-			names = append(names, string(rune('a'+len(lines)+4)))
-			line += "grow " + names[len(names)-1] + "; "
+			names = append(names, string(rune('e'+i)))
+			line += "nodes " + strings.Join(names, " ") + "; "
 		case 1:
 			if gone := pick(names...); len(names) > 2 {
 				names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == gone })
-				line += "shrink " + gone + "; "
+				line += "nodes " + strings.Join(names, " ") + "; "
 			}
 		case 2:
-			line += "image; "
+			line += fmt.Sprint("image ", i, "; ")
 		}
-		line += pick("", "", "", "rest 20m; ", "lose "+name+"; ", "stop "+name+"; ", "start "+name+"; ", "wipe "+name+"; ")
-		of := pick("machine.", "etcd_member.") + pick(names...)
+		line += pick("", "", "", "wait 20m; ", "lose "+name+"; ", "stop "+name+"; ", "start "+name+"; ", "wipe "+name+"; ")
+		of := pick("machine[", "member[") + pick(names...) + "]"
 		line += pick("apply", "apply", "apply", "plan", "refresh; apply", "apply -refresh=false", "apply -replace="+of, "apply -replace="+of,
-			"apply -target=etcd_cluster.this", "taint "+of+"; apply", "forget "+of+"; apply", "plan -destroy")
+			"apply -target=cluster", "taint "+of+"; apply", "forget "+of+"; apply", "plan -destroy")
 		lines = append(lines, line)
 	}
-	return strings.Join(append(lines, pick("plan", "destroy", "destroy -refresh=false")), "\n")
+	return append(lines, pick("plan", "destroy", "destroy -refresh=false"))
 }
 
-// full is an address: machine.a is machine.node["a"].
-func full(word string) string {
-	for _, typ := range []string{"machine.", "etcd_member."} {
-		if before, name, ok := strings.Cut(word, typ); ok {
-			return before + typ + `node["` + name + `"]`
-		}
-	}
-	return word
-}
+// commands are the lines that a hand types.
+var commands = []string{"apply", "plan", "destroy", "refresh", "taint", "forget"}
 
 // perform plays a sequence with a hand, and returns what came of each command.
-func perform(t *testing.T, seed uint64, sequence string, h hand) (out []string) {
+func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string) {
 	simulate(t, seed, "", func(w *world) {
-		s := newSite(w)
-		var names []string
-		image := 0
-		for line := range strings.Lines(sequence) {
-			for phrase := range strings.SplitSeq(line, ";") {
-				words := strings.Fields(phrase)
-				verb, args := words[0], words[1:]
-				if (verb == "lose" || verb == "wipe") && s.fleet.of(args[0]) == nil {
-					continue // its machine was refused
-				}
-				switch verb {
-				case "nodes":
-					names = args
-				case "grow":
-					names = append(names, args...)
-				case "shrink":
-					names = slices.DeleteFunc(names, func(n string) bool { return n == args[0] })
-				case "image":
-					image++
-				case "lose":
-					s.fleet.lose(args[0])
-				case "stop":
-					s.fleet.stop(args[0])
-				case "start":
-					s.fleet.start(args[0])
-				case "wipe":
-					s.fleet.wipe(args[0])
-				case "rest":
-					d, err := time.ParseDuration(args[0])
-					w.must(err)
-					w.rest(d)
+		s := newScript(w)
+		for _, line := range sequence {
+			for phrase := range strings.SplitSeq(line, "; ") {
+				verb, rest, _ := strings.Cut(phrase, " ")
+				switch {
+				case (verb == "lose" || verb == "wipe") && s.fleet.of(rest) == nil: // its machine was refused
+				case !slices.Contains(commands, verb):
+					s.play(phrase)
 				default:
-					for i := range args {
-						args[i] = full(args[i])
-					}
-					s.ws.Resources = clusterOf(strings.Join(names, " "), fmt.Sprint(image))
-					actions, r := h(s, verb, args...)
+					actions, r := h(s.site, verb, addresses(rest)...)
 					w.rest(time.Minute)
 					members := ""
 					if verb != "destroy" && s.cluster != nil { // which voter is the last one depends on the order
 						members = s.list()
 					}
-					out = append(out, fmt.Sprintf("%s\n  plan %s\n  errors %q\n  members %s", strings.TrimSpace(line), actions, errorsIn(r), members))
+					out = append(out, fmt.Sprintf("%s\n  plan %s\n  errors %q\n  members %s", line, actions, errorsIn(r), members))
 				}
 			}
 		}
@@ -180,7 +104,10 @@ func TestCLIsAgree(t *testing.T) {
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		t.Skip("no /proc, which tells when the CLI waits")
 	}
-	all := maps.Clone(sequences)
+	all := map[string][]string{}
+	for _, c := range casesIn(t, "clis.txt") {
+		all[c.name] = c.lines
+	}
 	for seed := uint64(0); etcdtest.Full() && len(all) < 60; seed++ {
 		all[fmt.Sprint("seed ", seed)] = invent(seed)
 	}

@@ -14,55 +14,9 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
-// configure sets the configuration of three nodes, with restore unless it is nil. With
-// literal, their URLs have IP addresses.
-func (s *site) configure(literal bool, restore driver.Values) {
-	s.ws.Resources = clusterOf("a b c", "one")
-	values := s.ws.Resources[0].Values
-	if literal {
-		wanted := map[string]any{}
-		for i, name := range []string{"a", "b", "c"} {
-			url := fmt.Sprintf("http://10.0.0.%d:", i+1)
-			wanted[name] = driver.Values{"peer_urls": []any{url + "2380"}, "client_urls": []any{url + "2379"}}
-		}
-		values["members"] = wanted
-	}
-	if restore != nil {
-		values["restore"] = restore
-	}
-}
-
 // restoreOf is the restore that replaces a cluster.
 func restoreOf(cluster string, gone ...any) driver.Values {
 	return driver.Values{"snapshot": "/s.db", "sha256": strings.Repeat("0", 64), "replaces_cluster": cluster, "gone": gone}
-}
-
-// run applies the configuration, and returns the error, "" for none.
-func (s *site) run(what string, opts ...driver.Option) string {
-	s.Helper()
-	_, r := s.ws.Up(s.Context(), s.start(what), opts...)
-	s.rest(time.Minute)
-	if r.Err() == nil {
-		return ""
-	}
-	return r.Err().Error()
-}
-
-// want fails the test unless the text has the words, or is empty for no words.
-func (s *site) want(what, got, words string) {
-	s.Helper()
-	if words == "" && got != "" || !strings.Contains(got, words) {
-		s.Fatalf("%s: got %q, want %q", what, got, words)
-	}
-}
-
-// formed forms the cluster of a new site, and returns its ID.
-func (s *site) formed(literal bool) string {
-	s.Helper()
-	s.configure(literal, nil)
-	s.want("form", s.run("form"), "")
-	s.empty("formed")
-	return s.id()
 }
 
 func (s *site) id() string {
@@ -85,14 +39,6 @@ func (s *site) restored(lost string) {
 	}
 }
 
-// lost stops the machines of a cluster.
-func (s *site) lost(names string) {
-	for _, name := range strings.Fields(names) {
-		s.fleet.stop(name)
-	}
-	s.rest(time.Minute)
-}
-
 // stuck is a cloud that destroys the machine of a, and no other.
 type stuck struct{ *fleet }
 
@@ -113,10 +59,10 @@ func TestRestoreIsKilled(t *testing.T) {
 	}
 	for kill, done := 1, false; !done; kill += step {
 		simulate(t, 8, "", func(w *world) {
-			s := newSite(w)
-			first := s.formed(false)
-			s.lost("b c")
-			s.configure(false, restoreOf(first, "b", "c"))
+			s := newScript(w)
+			for _, line := range []string{"nodes a b c", "apply", "let id cluster", "stop b c", "wait 1m", "restore $id b c"} {
+				s.play(line)
+			}
 			ctx, end := context.WithCancel(s.Context())
 			defer end()
 			killed, at := false, w.calls+kill
@@ -134,12 +80,12 @@ func TestRestoreIsKilled(t *testing.T) {
 			s.rest(time.Minute)
 			if done = !killed; done {
 				s.ok(r)
-			} else if says := s.run("again"); says != "" {
-				s.want(fmt.Sprint("killed at ", kill), says, `gone = ["a", "b", "c"]`)
-				s.configure(false, restoreOf(first, "a", "b", "c"))
-				s.want(fmt.Sprint("killed at ", kill, ", and a is stated"), s.run("stated"), "")
+			} else if s.play("try apply"); s.said.Err() != nil {
+				s.says(fmt.Sprint("killed at ", kill), s.said, `gone = ["a", "b", "c"]`)
+				s.play("restore $id a b c")
+				s.play("apply")
 			}
-			s.restored(first)
+			s.play("restored $id")
 		})
 	}
 }

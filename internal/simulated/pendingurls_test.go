@@ -6,7 +6,6 @@ package simulated
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,54 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
-
-// movers is a cluster of a, b and c, whose peer URLs change in place.
-type movers struct {
-	*world
-	ws   *driver.Workspace
-	urls map[string]string
-}
-
-func moving(t *testing.T, f func(m *movers)) {
-	t.Helper()
-	simulate(t, 1, "a b c", func(w *world) {
-		m := &movers{w, w.adopt("a b c"), map[string]string{}}
-		for _, name := range []string{"a", "b", "c"} {
-			m.urls[name] = etcdsim.PeerURL(name)
-		}
-		f(m)
-	})
-}
-
-// newURL is an address of a member at which nothing listens yet.
-func newURL(name string) string { return "http://" + name + ".example:3380" }
-
-// change plans and applies other peer URLs of a member.
-func (m *movers) change(ctx context.Context, run, name, url string) error {
-	m.urls[name] = url
-	m.ws.Resources = nil
-	for _, name := range slices.Sorted(maps.Keys(m.urls)) {
-		r := member(name)
-		r.Values["peer_urls"] = []any{m.urls[name]}
-		m.ws.Resources = append(m.ws.Resources, r)
-	}
-	_, r := m.ws.Up(ctx, m.start(run))
-	return r.Err()
-}
-
-// mustRefuse fails the test unless the change is refused because another one is pending,
-// and changes nothing.
-func (m *movers) mustRefuse(name, url string) {
-	m.Helper()
-	was, before := m.listed(name), m.urls[name]
-	if err := m.change(m.Context(), "refused", name, url); err == nil || !strings.Contains(err.Error(), "pending") || m.listed(name) != was {
-		m.Errorf("%s at %s: %v, listed at %s", name, url, err, m.listed(name))
-	}
-	m.urls[name] = before
-}
 
 func (w *world) listed(name string) string {
 	for _, listed := range w.cluster.Members() {
@@ -110,8 +63,10 @@ func TestPendingPeerURLsKilled(t *testing.T) {
 	moments := 0
 	for n := 1; n < 200; n++ {
 		over := false
-		moving(t, func(m *movers) {
-			ctx, end := context.WithCancel(m.Context())
+		simulate(t, 1, "a b c", func(w *world) {
+			s := newScript(w)
+			s.play("adopted a b c")
+			ctx, end := context.WithCancel(w.Context())
 			defer end()
 			seen := 0
 			pass := func(call etcdsim.Call, err error) error {
@@ -125,17 +80,24 @@ func TestPendingPeerURLsKilled(t *testing.T) {
 				}
 				return err
 			}
-			before := m.network.Before
-			m.network.Before = func(c context.Context, call etcdsim.Call) error { return pass(call, before(c, call)) }
-			m.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error { return pass(call, err) }
-			over = m.change(ctx, "killed", "a", newURL("a")) == nil
-			m.rest(2 * claim.LockTTL)
-			if m.listed("a") == newURL("a") {
-				m.mustRefuse("b", newURL("b"))
-				return
+			before := w.network.Before
+			w.network.Before = func(c context.Context, call etcdsim.Call) error { return pass(call, before(c, call)) }
+			w.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error { return pass(call, err) }
+			s.play(`give etcd_member.a peer_urls ["http://a.example:3380"]`)
+			_, r := s.ws.Up(ctx, s.start("killed"))
+			over = r.Err() == nil
+			w.rest(2 * claim.LockTTL)
+			moved := s.listed("a") == "http://a.example:3380"
+			if !moved {
+				s.play(`give etcd_member.a peer_urls ["http://a.example:2380"]`)
 			}
-			m.urls["a"] = etcdsim.PeerURL("a")
-			m.must(m.change(m.Context(), "next", "b", newURL("b")))
+			s.play(`give etcd_member.b peer_urls ["http://b.example:3380"]`)
+			if moved {
+				s.play("apply => pending")
+				s.play("at b http://b.example:2380")
+			} else {
+				s.play("apply")
+			}
 		})
 		if moments = n; over || t.Failed() {
 			break

@@ -139,10 +139,9 @@ func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
 		if names == "" {
 			w.network.MaxLearners = 2 // one is a standby learner
 		}
-		s := &script{walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{}, parts: c.parts, kind: kind, kinds: kinds,
-			beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}}}
-		s.vars = map[string]string{"dir": dir, "zeros": strings.Repeat("0", 64), "kind": kind}
-		s.use("main", s.ws)
+		s := newScript(w)
+		s.parts, s.kind, s.kinds = c.parts, kind, kinds
+		s.vars["dir"], s.vars["kind"] = dir, kind
 		for _, line := range c.lines {
 			if s.play(line); w.Failed() {
 				w.Fatalf("at: %s", line)
@@ -154,6 +153,16 @@ func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
 			}
 		}
 	})
+}
+
+// newScript begins without a cluster of its own.
+func newScript(w *world) *script {
+	s := &script{
+		walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{},
+		vars: map[string]string{"zeros": strings.Repeat("0", 64)}, beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
+	}
+	s.use("main", s.ws)
+	return s
 }
 
 // play plays a line.
