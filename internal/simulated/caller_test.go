@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -181,4 +182,30 @@ func (c *caller) act(typ string, values driver.Values, each func(string)) (progr
 		}
 	}
 	return progress, diags
+}
+
+// Every action and list has a description, and so has each of its arguments.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	simulate(t, 1, "", func(w *world) {
+		c := w.call("schemas", nil)
+		defer c.run.Close()
+		schemas := map[string]*tfprotov6.Schema{}
+		for name, s := range c.schemas.ActionSchemas {
+			schemas["action "+name] = s.Schema
+		}
+		for name, s := range c.schemas.ListResourceSchemas {
+			schemas["list "+name] = s
+		}
+		var names []string
+		for name, s := range schemas {
+			names = append(names, name)
+			undescribed := func(a *tfprotov6.SchemaAttribute) bool { return a.Description == "" }
+			if s.Block.Description == "" || slices.ContainsFunc(s.Block.Attributes, undescribed) {
+				t.Errorf("%s is not described", name)
+			}
+		}
+		slices.Sort(names)
+		w.expect("actions and lists", names, "[action etcd_defragment list etcd_cluster list etcd_learner list etcd_member]")
+	})
 }

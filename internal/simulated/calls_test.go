@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
 
@@ -53,6 +55,24 @@ func init() { // a map that refers to itself
 				return driver.ResultOf("", diags)
 			})
 		},
+		"list": func(s *script, rest string) { // a list resource, with a limit and with or without the resources
+			s.ask(rest, func(typ string, block driver.Values) (r driver.Result) {
+				limit, _ := block["limit"].(float64)
+				include, _ := block["include"].(bool)
+				c := s.call("list", s.ws.Provider)
+				defer c.run.Close()
+				s.progress = ""
+				for _, one := range c.list(typ, int64(limit), include) {
+					r.Diagnostics = append(r.Diagnostics, driver.ResultOf(typ, one.Diagnostics).Diagnostics...)
+					if one.Identity != nil {
+						s.progress += " " + s.identified(one)
+						s.expect("the resource is there", one.Resource != nil, include)
+					}
+				}
+				return r
+			})
+		},
+		"names": func(s *script, want string) { s.expect("the list", strings.TrimSpace(s.progress), want) },
 		"progress": func(s *script, want string) { // without IDs, durations and sizes
 			s.expect("progress", regexp.MustCompile(` \([0-9a-f]+\)|(?: in |:)[^;]*`).ReplaceAllString(s.progress, ""), want)
 		},
@@ -260,4 +280,16 @@ func (s *script) lies(at string, how func(*pb.MemberListResponse)) {
 		}
 		return err
 	}
+}
+
+// identified is the name of a member in a list, which has its ID as its identity and beside
+// its name.
+func (s *script) identified(r tfprotov6.ListResourceResult) string {
+	s.Helper()
+	identity, err := r.Identity.IdentityData.Unmarshal(tftypes.Object{AttributeTypes: map[string]tftypes.Type{"cluster_id": tftypes.String, "member_id": tftypes.String}})
+	s.must(err)
+	name, id, _ := strings.Cut(r.DisplayName, " ")
+	s.expect("the identity of "+name, driver.Attribute(identity, "member_id"), fmt.Sprintf("%x", s.ids()[name]))
+	s.expect("the ID beside "+name, id, fmt.Sprintf("(%x)", s.ids()[name]))
+	return name
 }

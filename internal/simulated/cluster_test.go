@@ -56,24 +56,6 @@ func newSite(w *world) *site {
 	return s
 }
 
-// try applies a configuration.
-func (s *site) try(what, names, image string, opts ...driver.Option) driver.Result {
-	s.Helper()
-	s.ws.Resources = clusterOf(names, image)
-	_, r := s.ws.Up(s.Context(), s.start(what), opts...)
-	s.rest(30 * time.Second)
-	return r
-}
-
-// apply applies a configuration, after which the cluster has these members.
-func (s *site) apply(what, names, image, members string, opts ...driver.Option) {
-	s.Helper()
-	if r := s.try(what, names, image, opts...); r.Err() != nil {
-		s.Fatalf("%s: %v", what, r.Err())
-	}
-	s.expect(what, s.list(), members)
-}
-
 // empty fails the test unless another plan changes nothing.
 func (s *site) empty(what string) {
 	s.Helper()
@@ -224,4 +206,39 @@ func (s *site) strangers(p *etcdsim.Process) uint64 {
 		s.Fatal(err)
 	}
 	return list.Header.ClusterId
+}
+
+// restoreOf is the restore that replaces a cluster.
+func restoreOf(cluster string, gone ...any) driver.Values {
+	return driver.Values{"snapshot": "/s.db", "sha256": strings.Repeat("0", 64), "replaces_cluster": cluster, "gone": gone}
+}
+
+func (s *site) id() string {
+	return driver.Attribute(s.ws.State("etcd_cluster.this").Value, "cluster_id")
+}
+
+// restored fails the test unless the cluster of the state serves, is another one than
+// the lost cluster, and the plan is empty.
+func (s *site) restored(lost string) {
+	s.Helper()
+	s.empty("restored")
+	s.expect("members", s.list(), "a b c")
+	if id := fmt.Sprintf("%x", s.cluster.Members()[0].ID); s.id() == lost || id == "" {
+		s.Errorf("cluster %s, lost %s", s.id(), lost)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if at := driver.Attribute(s.ws.State(`etcd_member.node["`+name+`"]`).Value, "cluster_id"); at != s.id() {
+			s.Errorf("%s is a member of cluster %s, not of %s", name, at, s.id())
+		}
+	}
+}
+
+// stuck is a cloud that destroys the machine of a, and no other.
+type stuck struct{ *fleet }
+
+func (s stuck) Destroy(ctx context.Context, id string) error {
+	if !strings.HasPrefix(id, "a-") {
+		return fmt.Errorf("%s is stuck", id)
+	}
+	return s.fleet.Destroy(ctx, id)
 }

@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -42,55 +43,66 @@ type moment struct {
 	n     int
 }
 
-// live carries out a stage. The run is killed at a moment, and plain applies finish it.
-// It returns the moments at which something changes, and the number of all.
-func live(t *testing.T, s stage, at moment) (changing []moment, all int) {
-	simulate(t, 1, "", func(w *world) {
-		l := newSite(w)
-		if s.name != "form" {
-			l.apply("form", "a b c", "one", "a b c")
-			l.rest(time.Hour) // no window is open
-		}
-		ctx, end := context.WithCancel(w.Context())
-		defer end()
-		killed := false
-		pass := func(now moment) error {
-			if now == at {
-				killed = true
-				end()
-			}
-			if killed {
-				return errKilled
-			}
-			return nil
-		}
-		n := 0
-		before := w.network.Before
-		w.network.Before = func(c context.Context, call etcdsim.Call) error {
-			err := before(c, call)
-			if !strings.HasPrefix(call.Run, "killed.") {
-				return err
-			}
-			if n++; changes(call.Request) || writes(call.Request) {
-				changing = append(changing, moment{false, n}, moment{true, n})
-			}
-			return pass(moment{false, n})
-		}
-		w.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error {
-			if strings.HasPrefix(call.Run, "killed.") && pass(moment{true, n}) != nil {
-				return errKilled
-			}
+// killing kills the run "killed" at a moment. all is the number of moments that it saw, and
+// changing are those at which something changes.
+type killing struct {
+	context.Context
+	at       moment
+	end      func()
+	killed   bool
+	all      int
+	changing []moment
+}
+
+func (w *world) killing(at moment) *killing {
+	k := &killing{at: at}
+	k.Context, k.end = context.WithCancel(w.Context())
+	before := w.network.Before
+	w.network.Before = func(c context.Context, call etcdsim.Call) error {
+		err := before(c, call)
+		if !strings.HasPrefix(call.Run, "killed.") {
 			return err
 		}
+		if k.all++; changes(call.Request) || writes(call.Request) {
+			k.changing = append(k.changing, moment{false, k.all}, moment{true, k.all})
+		}
+		return k.pass(moment{false, k.all})
+	}
+	w.network.After = func(_ context.Context, call etcdsim.Call, _ proto.Message, err error) error {
+		if strings.HasPrefix(call.Run, "killed.") && k.pass(moment{true, k.all}) != nil {
+			return errKilled
+		}
+		return err
+	}
+	return k
+}
+
+func (k *killing) pass(now moment) error {
+	if now == k.at {
+		k.killed = true
+		k.end()
+	}
+	return map[bool]error{true: errKilled}[k.killed]
+}
+
+// live carries out a stage. The run is killed at a moment, and plain applies finish it.
+func live(t *testing.T, s stage, at moment) (k *killing) {
+	simulate(t, 1, "", func(w *world) {
+		l := newScript(w)
+		if s.name != "form" {
+			l.play("form a b c")
+		}
+		k = w.killing(at)
+		defer k.end()
 		l.fleet.acts = func() {
-			n++
-			changing = append(changing, moment{false, n})
-			_ = pass(moment{false, n})
+			k.all++
+			k.changing = append(k.changing, moment{false, k.all})
+			_ = k.pass(moment{false, k.all})
 		}
 		l.ws.Resources = clusterOf(s.names, s.image)
-		_, r := l.ws.Up(ctx, w.start("killed"), s.opts...)
+		_, r := l.ws.Up(k, w.start("killed"), s.opts...)
 		l.fleet.acts = func() {}
-		if all = n; at.n == 0 {
+		if at.n == 0 {
 			l.ok(r)
 			for _, d := range r.Diagnostics {
 				if s.want == "" && d.Address == thisCluster {
@@ -98,9 +110,9 @@ func live(t *testing.T, s stage, at moment) (changing []moment, all int) {
 				}
 			}
 		}
-		l.finish(s, at)
+		l.site.finish(s, at)
 	})
-	return changing, all
+	return k
 }
 
 // finish applies until nothing is to do.
@@ -146,10 +158,11 @@ func TestLife(t *testing.T) {
 	for _, s := range life {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			moments, all := live(t, s, moment{})
+			all := live(t, s, moment{})
+			moments := all.changing
 			if etcdtest.Full() {
 				moments = nil
-				for n := range all {
+				for n := range all.all {
 					moments = append(moments, moment{false, n + 1}, moment{true, n + 1})
 				}
 			}
@@ -181,4 +194,70 @@ func TestCloseEndsAnApply(t *testing.T) {
 			t.Errorf("after %v: %v", took, r)
 		}
 	})
+}
+
+// A restore that is killed at any request goes on with the same configuration, or with the
+// line that the error prints.
+func TestRestoreIsKilled(t *testing.T) {
+	t.Parallel()
+	step := 43
+	if etcdtest.Full() {
+		step = 1
+	}
+	for n, done := 1, false; !done; n += step {
+		simulate(t, 8, "", func(w *world) {
+			s := newScript(w)
+			for _, line := range []string{"nodes a b c", "apply", "let id cluster", "stop b c", "wait 1m", "restore $id b c"} {
+				s.play(line)
+			}
+			k := w.killing(moment{false, n})
+			defer k.end()
+			_, r := s.ws.Up(k, s.start("killed"))
+			s.rest(time.Minute)
+			if done = !k.killed; done {
+				s.ok(r)
+			} else if s.play("try apply"); s.said.Err() != nil {
+				s.says(fmt.Sprint("killed at ", n), s.said, `gone = ["a", "b", "c"]`)
+				s.play("restore $id a b c")
+				s.play("apply")
+			}
+			s.play("restored $id")
+		})
+	}
+}
+
+// Wherever a run is killed, a change of peer URLs that was made is on record, and nothing
+// else keeps the next one from being made.
+func TestPendingPeerURLsKilled(t *testing.T) {
+	t.Parallel()
+	move := func(at moment) (k *killing) {
+		simulate(t, 1, "a b c", func(w *world) {
+			s := newScript(w)
+			s.play("adopted a b c")
+			k = w.killing(at)
+			defer k.end()
+			s.play(`give etcd_member.a peer_urls ["http://a.example:3380"]`)
+			_, _ = s.ws.Up(k, s.start("killed"))
+			w.rest(2 * claim.LockTTL)
+			moved := s.listed("a") == "http://a.example:3380"
+			if !moved {
+				s.play(`give etcd_member.a peer_urls ["http://a.example:2380"]`)
+			}
+			s.play(`give etcd_member.b peer_urls ["http://b.example:3380"]`)
+			if moved {
+				s.play("apply => pending")
+				s.play("at b http://b.example:2380")
+			} else {
+				s.play("apply")
+			}
+		})
+		return k
+	}
+	moments := move(moment{}).changing
+	for _, at := range moments {
+		move(at)
+	}
+	if len(moments) < 6 {
+		t.Errorf("%d moments", len(moments))
+	}
 }

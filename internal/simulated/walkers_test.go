@@ -190,3 +190,42 @@ func (w *world) taken(names string) *site {
 	s.ok(s.up("machines"))
 	return s
 }
+
+// listed is the peer URL that is listed for a member.
+func (w *world) listed(name string) string {
+	for _, listed := range w.cluster.Members() {
+		if listed.Name == name {
+			return listed.PeerURLs[0]
+		}
+	}
+	return ""
+}
+
+// restart starts the process of a member again, at its own URL or another one.
+func (w *world) restart(name, url string) {
+	w.members[name].PowerOff()
+	if url != "" {
+		w.members[name].PeerURL = url
+	}
+	w.must(w.members[name].Start())
+	w.rest(10 * time.Second)
+}
+
+func (w *world) records() int {
+	return len(slices.DeleteFunc(w.keys(), func(k string) bool { return !strings.Contains(k, "/peer_urls/") }))
+}
+
+// statement returns what the refusal of a change asks the operator to state.
+func (w *world) statement() string {
+	w.Helper()
+	for _, p := range w.cluster.Processes() {
+		c := w.network.Run("test").Client(p.ClientURL, p.ClientURL)
+		for _, key := range w.keys() {
+			if got, err := c.Get(w.Context(), key); err == nil && strings.Contains(key, "/peer_urls/") && len(got.Kvs) == 1 {
+				return fmt.Sprintf("%s:%d", key[strings.LastIndex(key, "/")+1:], got.Kvs[0].ModRevision)
+			}
+		}
+	}
+	w.Fatal("there is no record")
+	return ""
+}
