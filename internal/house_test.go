@@ -5,16 +5,9 @@
 package internal_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 const module = "github.com/terraform-provider-etcd/terraform-provider-etcd"
@@ -35,13 +30,13 @@ var support = []string{"acctest", "bench", "driver", "etcdsim", "etcdtest", "mod
 func TestNoOtherActions(t *testing.T) {
 	t.Parallel()
 	h, actions := load(t), 0
-	for room, info := range h.info {
-		for e, tv := range info.Types {
-			if tv.Value == nil || tv.Type.String() != module+"/internal/reconfigure.Action" || room.Name() == "reconfigure" {
+	for _, room := range h.rooms {
+		for e, tv := range room.TypesInfo.Types {
+			if tv.Value == nil || tv.Type.String() != module+"/internal/reconfigure.Action" || room.Name == "reconfigure" {
 				continue
 			}
 			if actions++; !isName(e) {
-				t.Errorf("%s: %s is no name of an action", h.set.Position(e.Pos()), tv.Value)
+				t.Errorf("%s: %s is no name of an action", room.Fset.Position(e.Pos()), tv.Value)
 			}
 		}
 	}
@@ -66,72 +61,26 @@ func TestExportedHasACaller(t *testing.T) {
 	}
 }
 
-// house contains the packages of a module, each checked from its source.
-type house struct {
-	set   *token.FileSet
-	rooms []*types.Package
-	info  map[*types.Package]*types.Info
-	tests map[string][]*ast.File // by the path of the package under test
-}
+// house contains the packages of the module, and those of their tests, each checked from its
+// source.
+type house struct{ rooms, tests []*packages.Package }
 
-// load checks the packages of the project. What they import from elsewhere comes from the build cache.
-func load(t *testing.T) house {
+func load(t *testing.T) (h house) {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,TestGoFiles,XTestGoFiles,Module", "./...")
-	list.Dir = ".."
-	out, err := list.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", list, err)
-	}
-	h := house{set: token.NewFileSet(), info: map[*types.Package]*types.Info{}, tests: map[string][]*ast.File{}}
-	exports, own := map[string]string{}, map[string]*types.Package{}
-	others := importer.ForCompiler(h.set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	config := types.Config{Importer: importing(func(path string) (*types.Package, error) {
-		if p := own[path]; p != nil { // dependencies are listed first
-			return p, nil
-		}
-		return others.Import(path)
-	})}
-	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			ImportPath, Export, Dir            string
-			GoFiles, TestGoFiles, XTestGoFiles []string
-			Module                             *struct{ Path string }
-		}
-		if err := lines.Decode(&p); errors.Is(err, io.EOF) {
-			return h
-		} else if err != nil {
+	all, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: "..", Tests: true}, "./...")
+	must(t, err)
+	for _, p := range all {
+		for _, err := range p.Errors {
 			t.Fatal(err)
 		}
-		exports[p.ImportPath] = p.Export
-		if p.Module == nil || p.Module.Path != module {
-			continue
+		switch {
+		case strings.Contains(p.ID, " ["): // with its tests
+			h.tests = append(h.tests, p)
+		case !strings.HasSuffix(p.PkgPath, ".test"):
+			h.rooms = append(h.rooms, p)
 		}
-		h.tests[p.ImportPath] = h.parse(t, p.Dir, slices.Concat(p.TestGoFiles, p.XTestGoFiles))
-		files := h.parse(t, p.Dir, p.GoFiles)
-		if len(files) == 0 {
-			continue
-		}
-		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
-		room, err := config.Check(p.ImportPath, h.set, files, info)
-		must(t, err)
-		own[p.ImportPath], h.rooms, h.info[room] = room, append(h.rooms, room), info
 	}
-}
-
-type importing func(string) (*types.Package, error)
-
-// Import implements [types.Importer].
-func (f importing) Import(path string) (*types.Package, error) { return f(path) }
-
-func (h house) parse(t *testing.T, dir string, names []string) (files []*ast.File) {
-	t.Helper()
-	for _, name := range names {
-		file, err := parser.ParseFile(h.set, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
-		must(t, err)
-		files = append(files, file)
-	}
-	return files
+	return h
 }
 
 // exported returns the exported identifiers of a package, with the fields without a tag and
@@ -167,12 +116,12 @@ func exported(room *types.Package) (out []types.Object) {
 func (h house) uncalled() (out []string) {
 	called, known := h.calls(), h.interfaces()
 	for _, room := range h.rooms {
-		if room.Name() == "main" || slices.Contains(support, room.Name()) {
+		if room.Name == "main" || slices.Contains(support, room.Name) {
 			continue
 		}
-		for _, o := range exported(room) {
+		for _, o := range exported(room.Types) {
 			if !called[o] && !called[enumeration(o)] && !fulfils(o, known) {
-				out = append(out, fmt.Sprintf("%s %s.%s", h.set.Position(o.Pos()), room.Name(), o.Name()))
+				out = append(out, fmt.Sprintf("%s %s.%s", room.Fset.Position(o.Pos()), room.Name, o.Name()))
 			}
 		}
 	}
@@ -221,36 +170,25 @@ func (h house) calls() map[types.Object]bool {
 			reach(t.Elem())
 		}
 	}
-	for room, info := range h.info {
-		for _, o := range info.Uses {
-			if o.Pkg() != nil && o.Pkg() != room {
+	for _, p := range h.rooms {
+		for _, o := range p.TypesInfo.Uses {
+			if o.Pkg() != nil && o.Pkg() != p.Types {
 				mark(origin(o))
 			}
 		}
 	}
 	names := map[string]map[string]bool{} // the packages whose tests select a name
-	for path, files := range h.tests {
-		for _, file := range files {
-			for n := range ast.Preorder(file) {
-				name := ""
-				switch n := n.(type) {
-				case *ast.SelectorExpr:
-					name = n.Sel.Name
-				case *ast.KeyValueExpr:
-					if k, ok := n.Key.(*ast.Ident); ok {
-						name = k.Name
-					}
-				}
-				if names[name] == nil {
-					names[name] = map[string]bool{}
-				}
-				names[name][path] = true
+	for _, p := range h.tests {
+		for id := range p.TypesInfo.Uses {
+			if names[id.Name] == nil {
+				names[id.Name] = map[string]bool{}
 			}
+			names[id.Name][strings.TrimSuffix(p.PkgPath, "_test")] = true
 		}
 	}
 	for _, room := range h.rooms {
-		for _, o := range exported(room) {
-			if users := len(names[o.Name()]); users > 1 || users == 1 && !names[o.Name()][room.Path()] {
+		for _, o := range exported(room.Types) {
+			if users := len(names[o.Name()]); users > 1 || users == 1 && !names[o.Name()][room.PkgPath] {
 				mark(o)
 			}
 		}
@@ -294,9 +232,9 @@ func (h house) interfaces() map[string][]*types.Interface {
 			visit(imported)
 		}
 	}
-	for room, info := range h.info {
-		visit(room)
-		for e, tv := range info.Types {
+	for _, room := range h.rooms {
+		visit(room.Types)
+		for e, tv := range room.TypesInfo.Types {
 			if _, ok := e.(*ast.InterfaceType); ok {
 				add(tv.Type)
 			}
