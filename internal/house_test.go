@@ -7,7 +7,10 @@ package internal_test
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,26 +64,57 @@ func TestExportedHasACaller(t *testing.T) {
 	}
 }
 
-// house contains the packages of the module, and those of their tests, each checked from its
-// source.
-type house struct{ rooms, tests []*packages.Package }
+// house contains the packages of the module, each checked from its source, and for each name
+// the directories whose tests use it.
+type house struct {
+	rooms []*packages.Package
+	names map[string]map[string]bool
+}
 
-func load(t *testing.T) (h house) {
+func load(t *testing.T) house {
 	t.Helper()
-	all, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: "..", Tests: true}, "./...")
+	root, err := filepath.Abs("..")
 	must(t, err)
-	for _, p := range all {
-		for _, err := range p.Errors {
+	h := house{names: map[string]map[string]bool{}}
+	h.rooms, err = packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, "./...")
+	must(t, err)
+	h.rooms = slices.DeleteFunc(h.rooms, func(p *packages.Package) bool { return len(p.GoFiles) == 0 })
+	for _, room := range h.rooms {
+		for _, err := range room.Errors {
 			t.Fatal(err)
 		}
-		switch {
-		case strings.Contains(p.ID, " ["): // with its tests
-			h.tests = append(h.tests, p)
-		case !strings.HasSuffix(p.PkgPath, ".test"):
-			h.rooms = append(h.rooms, p)
-		}
+	}
+	for _, dir := range []string{"internal", "examples", "main_test.go"} {
+		must(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, "_test.go") {
+				h.uses(t, path)
+			}
+			return err
+		}))
 	}
 	return h
+}
+
+// uses adds the names that a file of tests selects, or has as keys.
+func (h house) uses(t *testing.T, path string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	must(t, err)
+	for n := range ast.Preorder(file) {
+		id := new(ast.Ident)
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			id = n.Sel
+		case *ast.KeyValueExpr:
+			id, _ = n.Key.(*ast.Ident)
+		}
+		if id != nil && h.names[id.Name] == nil {
+			h.names[id.Name] = map[string]bool{}
+		}
+		if id != nil {
+			h.names[id.Name][filepath.Dir(path)] = true
+		}
+	}
 }
 
 // exported returns the exported identifiers of a package, with the fields without a tag and
@@ -177,18 +211,9 @@ func (h house) calls() map[types.Object]bool {
 			}
 		}
 	}
-	names := map[string]map[string]bool{} // the packages whose tests select a name
-	for _, p := range h.tests {
-		for id := range p.TypesInfo.Uses {
-			if names[id.Name] == nil {
-				names[id.Name] = map[string]bool{}
-			}
-			names[id.Name][strings.TrimSuffix(p.PkgPath, "_test")] = true
-		}
-	}
 	for _, room := range h.rooms {
 		for _, o := range exported(room.Types) {
-			if users := len(names[o.Name()]); users > 1 || users == 1 && !names[o.Name()][room.PkgPath] {
+			if users := h.names[o.Name()]; len(users) > 1 || len(users) == 1 && !users[filepath.Dir(room.GoFiles[0])] {
 				mark(o)
 			}
 		}
