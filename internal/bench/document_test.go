@@ -121,7 +121,6 @@ func measures() []measure {
 	return []measure{
 		{"join", measureJoin},
 		{"join-by-log", measureJoinByLog},
-		{"boot", measureBoot},
 		{"gap", measureGap},
 		{"refresh", measureRefresh},
 		{"members", measureMembers},

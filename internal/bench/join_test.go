@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
@@ -243,9 +241,8 @@ func (run etcdctl) adds(t *testing.T, name, peerURL string) (id string) {
 	return id
 }
 
-// moments are when a remaining member listed another one, knew that it had started, and
-// listed it as a voter.
-type moments struct{ listed, started, voting time.Time }
+// moments are when a remaining member listed another one, and listed it as a voter.
+type moments struct{ listed, voting time.Time }
 
 // watch polls every 3 ms until the member is a voter, and calls listed when it is listed.
 // What it returns waits for the end of that.
@@ -270,9 +267,6 @@ func watch(t *testing.T, client *clientv3.Client, peerURL string, listed func())
 				m.listed = now
 				listed()
 			}
-			if m.started.IsZero() && list.Members[i].Name != "" {
-				m.started = now
-			}
 			if !list.Members[i].IsLearner {
 				m.voting = now
 				seen <- m
@@ -288,31 +282,4 @@ func watch(t *testing.T, client *clientv3.Client, peerURL string, listed func())
 		}
 		return m
 	}
-}
-
-// measureBoot measures how long a member is listed before its process runs, on
-// a machine that boots slowly.
-func measureBoot(t *testing.T, c campaign) []bench.Row {
-	boot := 3
-	if c.whole {
-		boot = 30
-	}
-	f := acctest.NewFleet(t, acctest.FleetOptions{})
-	f.Write("slow.sh", fmt.Sprintf("[ \"$1\" != new ] || sleep %d\nexec sh %q \"$@\"\n", boot, f.MachineScript))
-	f.MachineScript = filepath.Join(f.Dir, "slow.sh")
-	f.Form()
-	var waiting bench.Sample
-	turns(t, c.rounds(3), side{here, func(t *testing.T) {
-		f.Add("d")
-		seen := watch(t, f.Client("a"), f.Nodes["d"].Peer, func() {})
-		f.Apply().MustSucceed()
-		m := seen()
-		waiting = append(waiting, m.started.Sub(m.listed).Seconds())
-		f.Drop("d")
-		f.Apply().MustSucceed()
-	}})
-	return []bench.Row{{
-		Measure: "member added, etcd not started", Case: fmt.Sprintf("a machine that boots for %ds", boot), Unit: "s", Here: waiting,
-		Goal: bench.Goal{Bound: bench.Value, Limit: 1},
-	}}
 }

@@ -4,15 +4,10 @@
 package simulated
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 )
 
 // checks are the phrases of what is to be seen.
@@ -69,7 +64,6 @@ func init() { // a map that refers to itself
 				s.Errorf("%s is in the state", at)
 			}
 		}),
-		"obey": func(s *script, want string) { s.expect("commands", s.obey(s.said), want) },
 		"restoring": func(s *script, want string) { // how many nodes restore the snapshot
 			s.expect("restoring nodes", strings.Count(s.ws.State(thisCluster).Value.String(), `"ETCD_JOIN_RESTORE":`), want)
 		},
@@ -101,16 +95,6 @@ func init() { // a map that refers to itself
 		"once": func(s *script, words string) {
 			s.expect(words, strings.Count(fmt.Sprint(s.said.Diagnostics), words), 1)
 		},
-		"count": func(s *script, _ string) { // requests for the status
-			before := s.network.Before
-			s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
-				if _, ok := c.Request.(*pb.StatusRequest); ok {
-					s.asked++
-				}
-				return before(ctx, c)
-			}
-		},
-		"asked": func(s *script, n string) { s.expect("requests", s.asked, n) },
 		"decides": func(s *script, rest string) { // what a machine has decided; nothing while its member runs
 			name, want, _ := strings.Cut(rest, " ")
 			s.expect(name, s.fleet.of(name).state, want)

@@ -330,14 +330,6 @@ func init() { // a map that refers to itself
 			s.must(s.cluster.NewProcess(name, release).Start())
 			s.rest(time.Minute)
 		},
-		"start-after": func(s *script, rest string) {
-			after, names, _ := strings.Cut(rest, " ")
-			go func() {
-				if s.schedule.Clock("boot").Sleep(s.Context(), length(after)) == nil {
-					s.play("start " + names)
-				}
-			}()
-		},
 		"learners": func(s *script, n string) { s.network.MaxLearners = int(n[0] - '0') },
 		"stuck": func(s *script, is string) { // all machines but that of a
 			if s.ws.Machines = s.fleet; is == "on" {

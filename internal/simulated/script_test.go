@@ -43,7 +43,6 @@ type script struct {
 	planned *driver.Plan
 	prints  []string // what must be run
 	parts   map[string][]string
-	asked   int              // requests for the status
 	of      *etcdsim.Cluster // at the last mark
 	other   *etcdsim.Process
 	token   *tokenWorld

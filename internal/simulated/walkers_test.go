@@ -7,12 +7,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
@@ -130,40 +128,6 @@ func nodeOfCluster(name, id, initial string) []driver.Resource {
 		{Type: "machine", Name: name, Values: driver.Values{"name": name, "image": id}},
 		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
 	}
-}
-
-// obey runs the etcdctl commands that a result prints. It returns their verbs.
-func (w *world) obey(r driver.Result) (ran []string) {
-	w.Helper()
-	for _, d := range r.Diagnostics {
-		for line := range strings.Lines(d.Detail) {
-			f := strings.Fields(line)
-			if !strings.HasPrefix(line, "  etcdctl ") || len(f) < 3 {
-				continue
-			}
-			var err error
-			switch verb := strings.Join(f[1:len(f)-1], " "); verb {
-			case "member remove":
-				var id uint64
-				if id, err = strconv.ParseUint(f[3], 16, 64); err == nil && slices.ContainsFunc(w.cluster.Members(), func(m *pb.Member) bool { return m.ID == id }) {
-					_, err = w.client("a").MemberRemove(w.Context(), id)
-					ran = append(ran, verb)
-				}
-			case "del":
-				_, err = w.client("a").Delete(w.Context(), strings.Trim(f[2], "'"))
-				ran = append(ran, verb)
-			case "alarm":
-				_, err = w.client("a").AlarmDisarm(w.Context(), &clientv3.AlarmMember{})
-				ran = append(ran, verb)
-			}
-			if err != nil {
-				w.Fatalf("%s: %v", line, err)
-			}
-		}
-	}
-	w.rest(10 * time.Second)
-	slices.Sort(ran)
-	return slices.Compact(ran)
 }
 
 // impatient is a member without a node, for which a creation waits a minute.
