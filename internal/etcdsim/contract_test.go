@@ -151,26 +151,30 @@ func TestContractSimulated(t *testing.T) {
 			t.Run(fmt.Sprint(version, "/", g.name), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					began := time.Now()
-					c := (&Network{}).Form(version, names[:g.members]...)
-					s := system{
-						joiner: func(_ etcdtest.TB, name string) server { return simServer{c.NewProcess(name, version), t} },
-						split:  func(one server) { c.Split(one.(simServer).Process) }, heal: c.Heal,
-						began: began, version: version, minTTL: 2,
-					}
-					for _, p := range c.Processes() {
-						s.servers = append(s.servers, simServer{p, t})
-					}
-					for _, k := range g.cases {
-						t.Log(k.name)
-						k.run(t, s)
-					}
-					for _, p := range c.Processes() {
-						p.PowerOff()
-					}
+					playSimulated(t, version, g.members, g.cases...)
 				})
 			})
 		}
+	}
+}
+
+func playSimulated(t *testing.T, version Version, members int, cases ...contract) {
+	began := time.Now()
+	c := (&Network{}).Form(version, names[:members]...)
+	s := system{
+		joiner: func(_ etcdtest.TB, name string) server { return simServer{c.NewProcess(name, version), t} },
+		split:  func(one server) { c.Split(one.(simServer).Process) }, heal: c.Heal,
+		began: began, version: version, minTTL: 2,
+	}
+	for _, p := range c.Processes() {
+		s.servers = append(s.servers, simServer{p, t})
+	}
+	for _, k := range cases {
+		t.Log(k.name)
+		k.run(t, s)
+	}
+	for _, p := range c.Processes() {
+		p.PowerOff()
 	}
 }
 

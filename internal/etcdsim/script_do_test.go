@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
@@ -84,6 +85,14 @@ func (p *script) do(line string) string {
 		p.split(s.server)
 	case "heal":
 		p.heal()
+	case "rest":
+		time.Sleep(time.Minute)
+	case "wipe":
+		s.server.(simServer).Wipe()
+	case "stall":
+		s.server.(simServer).Stall()
+	case "catchup":
+		s.server.(simServer).CatchUp()
 	default:
 		p.Fatalf("cannot %s", what)
 	}

@@ -44,7 +44,7 @@ import (
 //
 // "await" asks until the answers are those of the file, and "short" for a moment only. "leader"
 // waits for a leader, "leads" says which server it is, and "peers" which ones a server is
-// connected to. "do" starts and stops servers.
+// connected to. "do" starts and stops servers, and "start" says why one does not start.
 // The answers are those of etcd 3.6: go test -run 'TestContractReal/3.6' -rewrite.
 type script struct {
 	testing.TB
@@ -88,6 +88,8 @@ func scriptCase(name string) contract {
 			case "do":
 				p.lines(d.Input, p.do)
 				return ""
+			case "start": // a simulated process, which may refuse to
+				return p.lines(d.Input, func(name string) string { return fmt.Sprint(p.servers[name].server.(simServer).Process.Start()) })
 			case "tries":
 				p.tries = strings.Split(d.Input, "\n")
 				return ""

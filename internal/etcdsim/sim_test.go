@@ -54,77 +54,11 @@ func (p *Process) at(t *testing.T, run string) *clientv3.Client {
 	return c
 }
 
-// A removal whose call timed out is applied when the leader finds a quorum again.
-func TestLateRemoval(t *testing.T) {
-	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, _ *Cluster, p map[string]*Process) {
-		p["b"].PowerOff()
-		p["c"].PowerOff()
-		a := p["a"].at(t, "test")
-		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
-		defer cancel()
-		_, err := a.MemberRemove(ctx, p["c"].ID())
-		refused(t, err, context.DeadlineExceeded)
-		time.Sleep(time.Minute)
-		ok(t, p["b"].Start())
-		list, err := a.MemberList(t.Context())
-		ok(t, err)
-		same(t, "members", len(list.Members), 2)
-		refused(t, p["c"].Start(), errRemoved)
-	})
-}
-
-// Readiness is the learner's progress as the leader knows it. A new leader knows
-// nothing of a dead one.
-func TestLearnerProgress(t *testing.T) {
-	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, c *Cluster, p map[string]*Process) {
-		a := p["a"].at(t, "test")
-		refused(t, c.NewProcess("e", "3.6.16").Start(), errUnequal)
-		d := c.NewProcess("d", "3.6.16")
-		d.Stall()
-		added, err := a.MemberAddAsLearner(t.Context(), []string{d.PeerURL})
-		ok(t, err)
-		ok(t, d.Start())
-		for range 20 {
-			_, err := a.Put(t.Context(), "key", "")
-			ok(t, err)
-		}
-		promote := func(via *Process) error {
-			_, err := via.at(t, "test").MemberPromote(t.Context(), added.Member.ID)
-			return err
-		}
-		refused(t, promote(p["a"]), rpctypes.ErrMemberLearnerNotReady)
-		st, err := d.at(t, "test").Status(t.Context(), d.ClientURL)
-		ok(t, err)
-		same(t, "learner", line(st.IsLearner, st.Leader == p["a"].ID()), "true true")
-		d.CatchUp()
-		d.PowerOff()
-		_, err = a.MoveLeader(t.Context(), p["b"].ID())
-		ok(t, err)
-		refused(t, promote(p["b"]), rpctypes.ErrMemberLearnerNotReady)
-		_, err = p["b"].at(t, "test").MoveLeader(t.Context(), p["a"].ID())
-		ok(t, err)
-		ok(t, d.Start())
-		d.PowerOff()
-		ok(t, promote(p["c"])) // of a dead one
-	})
-}
-
-// A member that lost its data is not let in by the leader that counts on them, and
-// is by the next one.
-func TestWipedMember(t *testing.T) {
-	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, _ *Cluster, p map[string]*Process) {
-		a, b := p["a"].at(t, "test"), p["b"]
-		id := b.ID()
-		b.PowerOff()
-		b.Wipe()
-		refused(t, b.Start(), errLostLog)
-		_, err := a.MoveLeader(t.Context(), p["c"].ID())
-		ok(t, err)
-		ok(t, b.Start())
-		same(t, "the ID", b.ID(), id)
-		_, err = b.at(t, "test").Get(t.Context(), "key")
-		ok(t, err)
-	})
+// TestSimulated plays scripts with what only a simulated process can be brought to.
+func TestSimulated(t *testing.T) {
+	for _, name := range []string{"sim_late", "sim_progress", "sim_wiped"} {
+		synctest.Test(t, func(t *testing.T) { playSimulated(t, "3.6.16", 3, scriptCase(name)) })
+	}
 }
 
 // A watch that needs a leader ends without one.
