@@ -237,20 +237,6 @@ func TestARefusedJoinBacksOff(t *testing.T) {
 	})
 }
 
-// The time for which a refusal must hold begins with the refusal. A wait for the lock before it
-// does not count.
-func TestDoubtBeginsAfterTheLock(t *testing.T) {
-	simulate(t, "a b c", func(b *bench) {
-		unlock, err := b.engine.Process.lock(b.Context(), b.observed().ClusterID, "add member e")
-		b.ok(err)
-		b.members["c"].PowerOff()
-		time.AfterFunc(time.Minute, unlock)
-		time.AfterFunc(time.Minute+2*time.Second, func() { _ = b.members["c"].Start() })
-		b.boot("d")
-		b.join(request("d", Voting))
-	})
-}
-
 // How long an operation continues with each kind of error, and with which error
 // it ends by itself or when an hour is over.
 func TestRepeat(t *testing.T) {
@@ -301,7 +287,8 @@ func TestRepeat(t *testing.T) {
 
 // One observation is not enough for a refusal, however long it takes: a machine
 // that stands still for longer than a request may take is healthy again in the
-// next one. The same holds for the first refusal after a reason to wait.
+// next one. So does a step that waits for a lock first. The same holds for the first
+// refusal after a reason to wait.
 func TestRepeatDoubtsAfterASlowStep(t *testing.T) {
 	doubt := retryingBriefly(&Refusal{Decision: membership.Decision{Code: membership.QuorumLost}})
 	for name, tt := range map[string]struct {
