@@ -188,7 +188,7 @@ func (w *cleanUp) drop(ctx context.Context) error {
 	if err := w.acquire(ctx, ctx, w.snap.ClusterID); err != nil {
 		return stopping(err)
 	}
-	if err := w.ensure(); err != nil {
+	if err := w.ensure(w.hold.ctx); err != nil {
 		return err
 	}
 	return w.erase(w.hold.ctx)

@@ -218,7 +218,7 @@ func (j *join) act(ctx context.Context) error {
 	case membership.StepTakeOver:
 		// A Terraform run that holds the lock still works on it, and is not
 		// disturbed.
-		if err := j.ensure(); err != nil {
+		if err := j.ensure(ctx); err != nil {
 			return err
 		}
 	case membership.StepRefuse:
@@ -278,7 +278,7 @@ func (j *join) add(ctx context.Context) error {
 			}
 		}
 	}
-	if err := j.ensure(); err != nil {
+	if err := j.ensure(ctx); err != nil {
 		return err
 	}
 	if err := j.write(ctx, cluster.Intended, 0); err != nil {

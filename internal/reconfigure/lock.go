@@ -178,7 +178,7 @@ func (g *guarded) release() {
 // etcd's membership calls do not check the lock themselves. The error is that of
 // [guarded.ensure], and then send was not called, or that of send.
 func (g *guarded) change(send func(context.Context) error) error {
-	if err := g.ensure(); err != nil {
+	if err := g.ensure(g.hold.ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(g.hold.ctx, ChangeLimit)
@@ -191,11 +191,9 @@ func (g *guarded) change(send func(context.Context) error) error {
 // ([errLockJustTaken]). Under an alarm no lock can be taken. An action that can
 // clear the alarm (a removal, a defragmentation) continues under the lock of this process
 // alone, and the decision about removals warns about it. If the latest observation does
-// not show the alarm yet, ensure requests another one.
-func (g *guarded) ensure() error { return g.ensureBy(g.hold.ctx) }
-
-// ensureBy is [guarded.ensure], but ctx limits the wait for other processes.
-func (g *guarded) ensureBy(ctx context.Context) error {
+// not show the alarm yet, ensure requests another one. ctx limits the wait for other
+// processes.
+func (g *guarded) ensure(ctx context.Context) error {
 	h := g.hold
 	switch {
 	case g.Locker == nil || h.unguarded:

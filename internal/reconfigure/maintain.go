@@ -129,7 +129,7 @@ func (d *defragmentation) next() error {
 			return err
 		}
 		d.snap = snap
-		if err := d.ensureBy(wait); err != nil {
+		if err := d.ensure(wait); err != nil {
 			return err
 		}
 		return d.defragment(decision.Facts.Subject)

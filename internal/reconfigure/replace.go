@@ -23,7 +23,7 @@ func (l *removal) recordReplacement(ctx context.Context) error {
 	if l.hold.recorded || m.Learner {
 		return nil
 	}
-	if err := l.ensure(); err != nil || l.hold.unguarded {
+	if err := l.ensure(ctx); err != nil || l.hold.unguarded {
 		return err
 	}
 	l.endTurns(ctx, l.snap)

@@ -163,7 +163,7 @@ func (e *Engine) endURLChanges(ctx context.Context, snap membership.Snapshot) {
 // record records the change, under the lock, before it is made. A change back keeps the
 // record while the process is the one from before: that shows that it is undone.
 func (u *update) record(ctx context.Context) error {
-	if err := u.ensure(); err != nil {
+	if err := u.ensure(ctx); err != nil {
 		return err
 	}
 	u.endURLChanges(ctx, u.snap)
