@@ -197,7 +197,7 @@ func (w *cleanUp) drop(ctx context.Context) error {
 // erase deletes the record. Under an alarm this is impossible, and a record
 // without effect is left behind.
 func (w *cleanUp) erase(ctx context.Context) error {
-	err := w.Cluster.Records(w.snap.ClusterID).Delete(ctx, w.req.Owner)
+	err := w.records().Delete(ctx, w.req.Owner)
 	if errors.Is(err, cluster.ErrAlarm) && len(w.decision.Warnings) == 0 && w.record.State != cluster.Intended {
 		return nil
 	}

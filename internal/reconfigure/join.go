@@ -68,8 +68,8 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 		return Joined{}, err
 	}
 	j := &join{
-		guarded: guarded{Engine: e, action: ActionAdd, name: r.Name, peerURLs: r.PeerURLs},
-		req:     r, cluster: snap.ClusterID,
+		guarded: guarded{Engine: e, action: ActionAdd, name: r.Name, peerURLs: r.PeerURLs, snap: snap},
+		req:     r,
 	}
 	defer j.release()
 	if err := j.list(ctx); err != nil {
@@ -122,8 +122,7 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 // join is one run of [Engine.join].
 type join struct {
 	guarded
-	req     JoinRequest
-	cluster membership.ClusterID
+	req JoinRequest
 
 	claims
 	reached  Stage
@@ -141,7 +140,7 @@ type join struct {
 // list returns when the member is in the list and its ID recorded. It keeps
 // the lock if the join still has a change to make.
 func (j *join) list(ctx context.Context) error {
-	err := j.repeat(ctx, j.action, j.name, func() error { return j.underLock(ctx, j.cluster, j.look) })
+	err := j.repeat(ctx, j.action, j.name, func() error { return j.underLock(ctx, j.snap.ClusterID, j.look) })
 	if err != nil {
 		return j.ended(ctx, err)
 	}
@@ -174,7 +173,7 @@ func (j *join) look(ctx context.Context) error {
 	if unread != nil && classify(unread).next == stop {
 		return unread
 	}
-	snap, err := j.observe(ctx, j.cluster)
+	snap, err := j.observe(ctx, j.snap.ClusterID)
 	if err != nil {
 		return err
 	}

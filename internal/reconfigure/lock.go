@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -85,6 +86,9 @@ type guarded struct {
 	// snap is the latest whole observation. A change is based on it.
 	snap membership.Snapshot
 }
+
+// records returns the ownership records of the cluster.
+func (g *guarded) records() cluster.Store[cluster.Record] { return g.Cluster.Records(g.snap.ClusterID) }
 
 // leader returns the member through which the membership is changed.
 func (g *guarded) leader() membership.MemberID {

@@ -35,17 +35,17 @@ func (j *join) write(ctx context.Context, state cluster.RecordState, id membersh
 }
 
 func (j *join) put(ctx context.Context, r cluster.Record) error {
-	written, err := j.Cluster.Records(j.cluster).Put(ctx, r, slices.Concat(j.abandoned, j.succeeded)...)
+	written, err := j.records().Put(ctx, r, slices.Concat(j.abandoned, j.succeeded)...)
 	log.Debug(ctx, log.Membership, "wrote the ownership record", "member", j.name, "id", r.ID(), "answer", err)
 	if errors.Is(err, cluster.ErrAmbiguous) {
 		// Read it back: it may have been written.
-		if now, _, getErr := j.Cluster.Records(j.cluster).Get(ctx, r.Owner); getErr == nil {
+		if now, _, getErr := j.records().Get(ctx, r.Owner); getErr == nil {
 			j.record = now
 		}
 		return retrying(err)
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
-		if snap, err := j.observe(ctx, j.cluster); err == nil {
+		if snap, err := j.observe(ctx, j.snap.ClusterID); err == nil {
 			j.snap = snap // the alarm may be newer than the last observation
 		}
 		return j.alarmed(err)
@@ -116,11 +116,11 @@ func (c claims) identify(r JoinRequest, snap membership.Snapshot) membership.Ide
 // succeeded. The error is a [*cluster.Malformed] if an unreadable record may be about the
 // member.
 func (j *join) read(ctx context.Context) (claims, error) {
-	record, recorded, err := j.Cluster.Records(j.cluster).Get(ctx, j.req.Owner)
+	record, recorded, err := j.records().Get(ctx, j.req.Owner)
 	if err != nil || recorded || j.req.ID != 0 {
 		return claims{record: record}, err
 	}
-	all, unread, err := j.Cluster.Records(j.cluster).List(ctx)
+	all, unread, err := j.records().List(ctx)
 	c := claimsOf(j.req, record, all)
 	if j.req.Bootstrap == membership.InitialMember { // it is never added
 		return claims{owned: c.owned}, err

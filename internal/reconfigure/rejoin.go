@@ -115,7 +115,7 @@ func (j *join) quiet() error {
 	if j.req.Restart == 0 || now.Sub(j.heard) <= j.req.Restart {
 		return nil
 	}
-	return stopping(&noStart{member: j.member, cluster: j.cluster})
+	return stopping(&noStart{member: j.member, cluster: j.snap.ClusterID})
 }
 
 // Incomplete means that a join did not reach its goal in time. If the member

@@ -246,7 +246,7 @@ func (l *removal) survivorsAgree(ctx context.Context) error {
 
 // takenOver reports whether another record claims the member.
 func (l *removal) takenOver(ctx context.Context) (bool, error) {
-	owners, err := cluster.Owners(ctx, l.Cluster.Records(l.snap.ClusterID), l.req.ID)
+	owners, err := cluster.Owners(ctx, l.records(), l.req.ID)
 	taken := slices.ContainsFunc(owners, func(owner string) bool { return owner != l.req.Owner })
 	if err == nil && taken {
 		err = l.letGo(ctx)
@@ -277,7 +277,7 @@ func (l *removal) forget(ctx context.Context) {
 // letGo ends the owner's claim to the member. If the owner's node remains, the record
 // remains as well: the member was removed, and may be added again.
 func (l *removal) letGo(ctx context.Context) error {
-	records := l.Cluster.Records(l.snap.ClusterID)
+	records := l.records()
 	if !l.req.KeepRecord {
 		return records.Delete(ctx, l.req.Owner)
 	}

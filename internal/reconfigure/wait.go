@@ -94,7 +94,7 @@ func (j *join) advance(ctx context.Context) error {
 	if j.req.Goal == Started {
 		return nil
 	}
-	snap, err := j.observe(ctx, j.cluster)
+	snap, err := j.observe(ctx, j.snap.ClusterID)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (j *join) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if id != j.cluster {
-		return &OtherCluster{Want: j.cluster, Got: id}
+	if id != j.snap.ClusterID {
+		return &OtherCluster{Want: j.snap.ClusterID, Got: id}
 	}
 	if err := j.find(members); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 	// The member was added after the snapshot, and its start was reported by
 	// one member only; the initial cluster is made of this list.
 	if j.reached == Added || j.reached == Started || !j.snap.Linearizable {
-		snap, err := j.Confirmed(ctx, j.cluster, ActionAdd, j.req.Name)
+		snap, err := j.Confirmed(ctx, j.snap.ClusterID, ActionAdd, j.req.Name)
 		if err != nil {
 			return Joined{}, err
 		}
@@ -228,7 +228,7 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 	j.release()
 	out := Joined{Member: j.member, Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID)}
 	if out.Answer.State != membership.Answered && j.member.Started() {
-		out.Answer = j.Cluster.Member(ctx, j.member, j.cluster)
+		out.Answer = j.Cluster.Member(ctx, j.member, j.snap.ClusterID)
 	}
 	return out, nil
 }
