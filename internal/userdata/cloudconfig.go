@@ -54,7 +54,7 @@ func CloudConfig(n Node, o Options) (string, error) {
 	}
 	text := "#cloud-config\n" + lines(doc)
 	if o.compress {
-		return compressed(text), nil
+		return compressed(text)
 	}
 	return text, nil
 }

@@ -28,41 +28,6 @@ func decompressed(t *testing.T, text string) string {
 	return string(out)
 }
 
-func FuzzCompressed(f *testing.F) {
-	f.Add("", uint16(0))
-	f.Add("a", uint16(1000))
-	f.Add("abcdefgh\n", uint16(8000)) // longer than the window
-	f.Add(joinscript.Discovery().Text, uint16(2))
-	f.Fuzz(func(t *testing.T, text string, times uint16) {
-		text = strings.Repeat(text, min(int(times), 100_000/max(len(text), 1)))
-		if got := decompressed(t, compressed(text)); got != text {
-			t.Errorf("%d bytes became %d", len(text), len(got))
-		}
-	})
-}
-
-// Test codes that would be longer than a decoder reads: Fibonacci's frequencies.
-func TestCodesHaveALimit(t *testing.T) {
-	t.Parallel()
-	all := make([]int, 256)
-	for i, a, b := 0, 1, 1; i < 30; i, a, b = i+1, b, a+b {
-		all['a'+i] = a
-	}
-	for _, limit := range []int{7, 15} {
-		kraft := 0.0
-		for _, n := range codeLengths(all, limit) {
-			if n > limit {
-				t.Errorf("a code of %d bits, of %d", n, limit)
-			} else if n > 0 {
-				kraft += 1 / float64(int(1)<<n)
-			}
-		}
-		if kraft != 1 {
-			t.Errorf("limit %d: the code is not complete: %v", limit, kraft)
-		}
-	}
-}
-
 // Test that compressed user data is the same text, that each cloud can take it, and that it
 // fits into the 16 KiB of Amazon EC2, which do not count the base64 of cloud-init's, where
 // that of a discovery does not.

@@ -58,8 +58,12 @@ func Ignition(n Node, o Options) (string, error) {
 		"systemd":  map[string]any{"units": units},
 	}) + "\n"
 	if o.compress {
+		data, err := compressed(text)
+		if err != nil {
+			return "", err
+		}
 		text = inline(map[string]any{"ignition": map[string]any{"version": ignitionVersion, "config": map[string]any{
-			"replace": map[string]any{"compression": "gzip", "source": "data:;base64," + compressed(text)},
+			"replace": map[string]any{"compression": "gzip", "source": "data:;base64," + data},
 		}}}) + "\n"
 	}
 	return text, nil
