@@ -189,5 +189,6 @@ var optionProblems = map[userdata.Problem]string{
 	userdata.EitherOr:         "must have one of the two ways to get etcd, not both",
 	userdata.NotVariable:      "must have variable names that begin with ETCD_",
 	userdata.ReservedVariable: "is not allowed: the node or another option sets this variable. Remove it from environment",
+	userdata.RemovedVariable:  "is ignored by etcd 3.7 and later. Change it while the members run 3.6, which knows both",
 	userdata.Taken:            "is a key that the user data has already, and not a list that can be appended to",
 }

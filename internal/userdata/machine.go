@@ -260,17 +260,42 @@ func (r *reader) etcd(o *Options, v any) {
 }
 
 // CheckVersion returns an error if neither the options nor the version of the node,
-// "" for none, say which etcd the machine runs.
+// "" for none, say which etcd the machine runs, or if that version ignores a variable.
 func (o Options) CheckVersion(version string) error {
 	switch {
-	case !o.official:
-		return nil
-	case version == "":
+	case o.official && version == "":
 		return &OptionError{Path: "etcd", Problem: NoVersion}
-	case !isVersion.MatchString(version):
+	case o.official && !isVersion.MatchString(version):
 		return &OptionError{Path: "etcd", Problem: NotVersion, Value: version}
+	case !withoutExperimental.MatchString(version):
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
+		flag, experimental := strings.CutPrefix(name, "ETCD_EXPERIMENTAL_")
+		if !experimental {
+			continue
+		}
+		successor := "ETCD_" + flag
+		if gate, ok := gates[flag]; ok {
+			successor = "ETCD_FEATURE_GATES with " + gate
+		}
+		return &OptionError{Path: "environment." + name, Problem: RemovedVariable, Allowed: []string{successor}}
 	}
 	return nil
+}
+
+// withoutExperimental matches the versions that have no experimental flags and ignore their
+// variables (etcd-io/etcd#19959): 3.7 and later.
+var withoutExperimental = regexp.MustCompile(`^(3\.([7-9]|[0-9]{2,})|[4-9])\.`)
+
+// gates are the feature gates that took the place of experimental flags, in 3.6:
+// ExperimentalFlagToFeatureMap. The others only lost the word, but for that of the v2 API,
+// which has no successor and no effect since 3.6.
+var gates = map[string]string{
+	"COMPACT_HASH_CHECK_ENABLED": "CompactHashCheck", "ENABLE_LEASE_CHECKPOINT": "LeaseCheckpoint",
+	"ENABLE_LEASE_CHECKPOINT_PERSIST": "LeaseCheckpointPersist", "INITIAL_CORRUPT_CHECK": "InitialCorruptCheck",
+	"STOP_GRPC_SERVICE_ON_DEFRAG":       "StopGRPCServiceOnDefrag",
+	"TXN_MODE_WRITE_WITH_SHARED_BUFFER": "TxnModeWriteWithSharedBuffer",
 }
 
 // downloads reports whether the machine downloads etcd.

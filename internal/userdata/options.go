@@ -86,6 +86,7 @@ const (
 	EitherOr         Problem = "either_or"
 	NotVariable      Problem = "not_variable"
 	ReservedVariable Problem = "reserved_variable"
+	RemovedVariable  Problem = "removed_variable"
 	NeededForHTTPS   Problem = "needed_for_https"
 	UnusedForHTTP    Problem = "unused_for_http"
 	Taken            Problem = "taken"

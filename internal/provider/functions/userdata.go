@@ -84,8 +84,9 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 	}
 	options, optionsKnown, err := parseOptions(given)
 	plain, isKnown := plainOf(argument).(map[string]any)
-	if err == nil && isKnown && plain["version"] == nil {
-		err = options.CheckVersion("")
+	if version := plain["version"]; err == nil && isKnown && version != any(userdata.Unknown{}) {
+		text, _ := version.(string)
+		err = options.CheckVersion(text)
 	}
 	if err != nil {
 		resp.Error = optionRefused(err)
