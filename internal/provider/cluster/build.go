@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -50,6 +51,10 @@ type builder struct {
 	peers, endpoints map[string][]string
 	// others are the peer URLs of the members that the cluster lists.
 	others []string
+	// ids are IDs of nodes that exist, by name. imported is true if their machines do not
+	// have the user data of the node.
+	ids      map[string]string
+	imported bool
 	// members is the number of initial members, 0 if the cluster is known to exist.
 	members int
 }
@@ -58,7 +63,7 @@ type builder struct {
 // form a static cluster without an answer of its peers, initial for each of those that
 // form it.
 func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
-	id := nodePrefix + b.run.ID()
+	id := cmp.Or(b.ids[name], nodePrefix+b.run.ID())
 	var peers []string
 	for other, urls := range b.peers {
 		if other != name {
@@ -81,7 +86,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	start := node.Start{
 		NodeID: types.StringValue(id), Format: types.Int64Value(userdata.Format),
 		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),
-		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(false), Rebuild: textOf(v.Rebuild),
+		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(b.imported), Rebuild: textOf(v.Rebuild),
 	}
 	if b.members > 0 {
 		start.InitialMembers = types.Int64Value(int64(b.members))

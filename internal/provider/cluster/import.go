@@ -98,19 +98,14 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	named, unnamed := namedMembers(snap, diags)
 	b := r.builder(m, formation{clusterID: snap.ClusterID.String()})
+	b.ids, b.imported = map[string]string{}, true
 	for name, it := range named {
 		b.peers[name], b.endpoints[name] = attribute.NormalURLs(it.PeerURLs), attribute.NormalURLs(it.ClientURLs)
+		b.ids[name] = nodeOwned(records, it.ID)
 	}
 	nodes, status, members := map[string]node.Node{}, map[string]string{}, map[string]member{}
 	for name, it := range named {
-		n := b.build(ctx, name, membership.NodeValues{PeerURLs: b.peers[name], ClientURLs: b.endpoints[name]}, nil, false, false, diags)
-		if owner := nodeOwned(records, it.ID); owner != "" {
-			n = renamed(n, owner)
-		}
-		start := node.StartOf(ctx, n.Start, diags)
-		start.NodeID, start.Imported = n.ID, types.BoolValue(true)
-		n.Start = objectOf(ctx, start, diags)
-		nodes[name] = n
+		nodes[name] = b.build(ctx, name, membership.NodeValues{PeerURLs: b.peers[name], ClientURLs: b.endpoints[name]}, nil, false, false, diags)
 		learner := types.BoolNull()
 		status[name] = string(membership.NodeVoter)
 		if it.Learner {
@@ -133,14 +128,6 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 				"  etcdctl member remove %s", text.Members(membership.Snapshot{Members: unnamed}), unnamed[0].ID))
 	}
 	return m
-}
-
-// renamed returns the node with another ID, also in its environment.
-func renamed(n node.Node, id string) node.Node {
-	variables := attribute.TextsByKey(n.Environment)
-	variables[nodeVariable] = id
-	n.ID, n.Environment = types.StringValue(id), mapOf(variables)
-	return n
 }
 
 // namedMembers returns the members that can be nodes, by name, and the others. A name is

@@ -5,11 +5,11 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -153,10 +153,7 @@ func (r *snapshotResource) Update(ctx context.Context, req resource.UpdateReques
 		return
 	}
 	if moves && state.DeleteFile.ValueBool() {
-		t := removeMoved(ctx, state, now, was)
-		if t != nil {
-			report.Warn(&resp.Diagnostics, *t)
-		}
+		remove(ctx, state, was, &now, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
@@ -169,43 +166,29 @@ func (r *snapshotResource) Delete(ctx context.Context, req resource.DeleteReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	name := state.Path.ValueString()
-	if !state.DeleteFile.ValueBool() || !was.Removal {
-		return
-	}
-	if t := remove(ctx, name, was); t != nil {
-		report.Warn(&resp.Diagnostics, *t)
+	if state.DeleteFile.ValueBool() && was.Removal {
+		remove(ctx, state, was, nil, &resp.Diagnostics)
 	}
 }
 
-// removeMoved deletes the file at the previous path, unless the snapshot now at the new
-// path could not have taken its place.
-func removeMoved(ctx context.Context, state model, now membership.Backup, was kept) *text.Message {
+// remove deletes the file of a state if it has not changed since the resource saved it, and,
+// if the path has changed, if the snapshot that is now at the new path could have taken its
+// place. Otherwise it warns. A missing file is no problem.
+func remove(ctx context.Context, state model, was kept, now *membership.Backup, diags *diag.Diagnostics) {
 	name := state.Path.ValueString()
-	if err := reconfigure.CheckBackup(name, *state.backup(), now); err != nil {
-		return new(fileKept(name, "could not be deleted: "+err.Error()))
-	}
-	return remove(ctx, name, was)
-}
-
-// remove deletes a file that has not changed since the resource saved it, or
-// returns the reason why it did not. A missing file is not an error.
-func remove(ctx context.Context, name string, was kept) *text.Message {
 	sum, _, err := reconfigure.Fingerprint(ctx, name)
 	if err == nil && sum != was.SHA256 {
-		return new(fileKept(name, "has changed since the snapshot was taken, so it may be another file"))
+		err = errors.New("it has changed since the snapshot was taken, so it may be another file")
+	}
+	if now != nil {
+		err = cmp.Or(reconfigure.CheckBackup(name, *state.backup(), *now), err)
 	}
 	if err == nil {
 		err = reconfigure.RemoveSnapshot(name)
 	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		report.Warn(diags, text.New("The snapshot file was kept", "%s was not deleted: %v. Delete it by hand if it is not needed.", name, err))
 	}
-	return new(fileKept(name, "could not be deleted: "+err.Error()))
-}
-
-func fileKept(name, why string) text.Message {
-	return text.New("The snapshot file was kept", "%s %s. Delete it by hand if it is not needed.", name, strings.TrimSuffix(why, "."))
 }
 
 // ImportState implements [resource.ResourceWithImportState].
@@ -243,11 +226,11 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	var plan, state model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
+	var state model
 	exists := !req.State.Raw.IsNull()
 	if exists {
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		state = attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	}
 	if resp.Diagnostics.HasError() {
 		return
@@ -273,7 +256,7 @@ func (r *snapshotResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		if err := reconfigure.Free(ctx, request); err != nil {
 			report.ErrorAt(&resp.Diagnostics, pathRoot, text.Maintenance(saving, err))
 		}
-	} else if changed && !moves {
+	} else if changed {
 		report.Warn(&resp.Diagnostics, text.New("The snapshot file has changed",
 			"%s has the SHA-256 %s. It was made with the SHA-256 %s. The apply takes a new snapshot and replaces the file. To keep the file, move it to another place first.",
 			plan.Path.ValueString(), state.SHA256.ValueString(), was.SHA256))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -36,9 +37,10 @@ func TestRemoveMoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		was := model{Path: types.StringValue(path), file: file{ClusterID: types.StringValue("2a"), Revision: types.Int64Value(10)}}
-		warning := removeMoved(t.Context(), was, c.now, kept{SHA256: sum})
-		if _, err := os.Stat(path); os.IsNotExist(err) != c.goes || (warning == nil) != c.goes {
-			t.Errorf("%s: the file is there: %v, warning %v", c.name, err == nil, warning)
+		var diags diag.Diagnostics
+		remove(t.Context(), was, kept{SHA256: sum}, &c.now, &diags)
+		if _, err := os.Stat(path); os.IsNotExist(err) != c.goes || (len(diags) == 0) != c.goes {
+			t.Errorf("%s: the file is there: %v, warning %v", c.name, err == nil, diags)
 		}
 	}
 }

@@ -34,11 +34,8 @@ func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest,
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Any texts. A change takes a new snapshot, which replaces the file. Default: none, one snapshot that is kept while the file is unchanged.",
 		},
-		"member": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{attribute.Name()},
-			MarkdownDescription: "Name or ID of the member whose data is saved, also without a quorum. A warning says then that it may miss acknowledged writes. A change takes effect with the next " +
-				"snapshot. Default: any member that has caught up. A quorum is required then.",
-		},
+		"member": attribute.OptionalText("Name or ID of the member whose data is saved, also without a quorum. A warning says then that it may miss acknowledged writes. A change takes effect with the next "+
+			"snapshot. Default: any member that has caught up. A quorum is required then.", attribute.Name()),
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
 			MarkdownDescription: "Client URLs of the cluster. A change takes effect with the next snapshot. Default: the provider's `endpoints`.",
