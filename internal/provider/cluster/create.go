@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -69,13 +68,7 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 // state was lost, it has another key, or it is tainted. Silence proves nothing, and is
 // what a first apply finds, unless the state has the cluster: then it may have formed.
 func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
-	var urls, peers []string
-	for _, w := range want {
-		if !w.unknown {
-			urls, peers = append(urls, w.ClientURLs...), append(peers, w.PeerURLs...)
-		}
-	}
-	slices.Sort(urls)
+	peers, urls := knownURLs(want)
 	if r.Backend == nil || r.Backend.Unknown {
 		return
 	}

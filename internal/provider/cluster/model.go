@@ -110,6 +110,18 @@ func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[str
 	return want, !m.Version.IsUnknown() && !attribute.SomeUnknown(m.Revision) && !attribute.SomeUnknown(m.Rebuild)
 }
 
+// knownURLs returns all URLs that are known, in order.
+func knownURLs(want map[string]wanted) (peer, client []string) {
+	for _, w := range want {
+		if !w.unknown {
+			peer, client = append(peer, w.PeerURLs...), append(client, w.ClientURLs...)
+		}
+	}
+	slices.Sort(peer)
+	slices.Sort(client)
+	return peer, client
+}
+
 // nodes returns the nodes in the state, by name.
 func (m model) nodes(ctx context.Context, diags *diag.Diagnostics) map[string]node.Node {
 	out := map[string]node.Node{}

@@ -102,13 +102,8 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
 	want, _ := plan.wants(ctx, diags)
-	var urls []string
-	for _, w := range want {
-		if !w.unknown {
-			urls = append(urls, w.PeerURLs...)
-		}
-	}
-	if taken := r.Backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: urls}); len(taken) > 0 {
+	peers, _ := knownURLs(want)
+	if taken := r.Backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: peers}); len(taken) > 0 {
 		report.ErrorOn(diags, "members", text.New("Two etcd_cluster have one peer URL",
 			"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. "+
 				"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", taken))

@@ -119,17 +119,12 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
-	p.warn(reason, stored.Silent[p.Rebuilt].Evidence, diags)
+	p.warn(reason, stored, diags)
 	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after())
 	if warned {
 		report.WarnAt(diags, path.Root("restore"), text.New("The cluster exists, and nothing is restored",
 			"The plan stores the new value of restore and restores nothing. If the cluster is lost and the snapshot replaces it, confirm that with its ID in restore:\n\n  replaces_cluster = %q",
 			state.ClusterID.ValueString()))
-	}
-	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
-		report.Warn(diags, text.New("Members stay in the cluster",
-			"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
-				"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", text.Members(listed(left)), left[0].Member))
 	}
 }
 
@@ -203,12 +198,13 @@ func (p nodesPlan) check(want string, stored health, diags *diag.Diagnostics) {
 }
 
 // warn says which node is rebuilt, which wait, and what else a person should look at.
-func (p nodesPlan) warn(reason, evidence string, diags *diag.Diagnostics) {
+func (p nodesPlan) warn(reason string, stored health, diags *diag.Diagnostics) {
 	waiting := cmp.Or(strings.Join(p.Pending, ", "), "none")
 	switch {
 	case p.Failed:
 		report.Warn(diags, text.New("Node "+p.Rebuilt+" has failed and is rebuilt",
-			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.", evidence, waiting))
+			"%s The plan removes the failed member first, then a new machine joins in its place. If it is only rebooting, wait and plan again. Pending after it: %s.",
+			stored.Silent[p.Rebuilt].Evidence, waiting))
 	case p.Rebuilt != "":
 		report.Warn(diags, text.New("Node "+p.Rebuilt+" is rebuilt", "The plan replaces its member and its machine. Pending after it, one in each apply: %s.", waiting))
 	case len(p.Pending) > 0:
@@ -226,6 +222,11 @@ func (p nodesPlan) warn(reason, evidence string, diags *diag.Diagnostics) {
 	if len(p.Deviating) > 0 {
 		report.Warn(diags, text.New("Members run another version than their nodes have",
 			"The image of the machine decides which version runs. %s: set version to what the members run, or correct the image. Other nodes wait.", p.Deviating))
+	}
+	if left := stored.Unclaimed(p.wanted); len(left) > 0 {
+		report.Warn(diags, text.New("Members stay in the cluster",
+			"The cluster lists %s, and members does not have them. No etcd_member is on record for them, so they stay in the cluster and count for its quorum. "+
+				"Add them to members and import each as an etcd_member, or remove them:\n\n  etcdctl member remove %s", text.Members(listed(left)), left[0].Member))
 	}
 }
 
