@@ -156,9 +156,9 @@ func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func
 		if err != nil {
 			return err
 		}
-		watcher := keys.Watcher(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.from() - 1), Recursive: true})
+		next := keys.Watch(prefix, &clientv2.WatcherOptions{AfterIndex: indexOf(r.from() - 1), Recursive: true})
 		for {
-			resp, err := watcher.Next(ctx)
+			resp, err := next(ctx)
 			if err != nil {
 				return err
 			}

@@ -213,7 +213,7 @@ func (a answerV2) Unwrap() error { return a.original }
 // KeysV2 is the v2 keys API of an endpoint. It checks that each answer has a
 // node. A server whose answer has none does not serve this API.
 type KeysV2 struct {
-	clientv2.KeysAPI
+	api      clientv2.KeysAPI
 	endpoint string
 }
 
@@ -246,7 +246,7 @@ func (k KeysV2) checked(resp *clientv2.Response, err error) (*clientv2.Response,
 // Node reads a key with a quorum, and returns the index of the answer too. The node is nil if
 // there is no such key.
 func (k KeysV2) Node(ctx context.Context, key string) (node *clientv2.Node, index uint64, err error) {
-	found, err := k.checked(k.Get(ctx, key, &clientv2.GetOptions{Quorum: true}))
+	found, err := k.checked(k.api.Get(ctx, key, &clientv2.GetOptions{Quorum: true}))
 	answer, _ := errors.AsType[clientv2.Error](err)
 	switch {
 	case answer.Code == clientv2.ErrorCodeKeyNotFound, answer.Code == clientv2.ErrorCodeNotDir:
@@ -257,27 +257,18 @@ func (k KeysV2) Node(ctx context.Context, key string) (node *clientv2.Node, inde
 	return found.Node, found.Index, nil
 }
 
-// Set implements [clientv2.KeysAPI].
+// Set is that of [clientv2.KeysAPI].
 func (k KeysV2) Set(ctx context.Context, key, value string, o *clientv2.SetOptions) (*clientv2.Response, error) {
-	return k.checked(k.KeysAPI.Set(ctx, key, value, o))
+	return k.checked(k.api.Set(ctx, key, value, o))
 }
 
-// Delete implements [clientv2.KeysAPI].
+// Delete is that of [clientv2.KeysAPI].
 func (k KeysV2) Delete(ctx context.Context, key string, o *clientv2.DeleteOptions) (*clientv2.Response, error) {
-	return k.checked(k.KeysAPI.Delete(ctx, key, o))
+	return k.checked(k.api.Delete(ctx, key, o))
 }
 
-// Watcher implements [clientv2.KeysAPI].
-func (k KeysV2) Watcher(key string, o *clientv2.WatcherOptions) clientv2.Watcher {
-	return checkedWatcher{k.KeysAPI.Watcher(key, o), k}
-}
-
-type checkedWatcher struct {
-	clientv2.Watcher
-	keys KeysV2
-}
-
-// Next implements [clientv2.Watcher].
-func (w checkedWatcher) Next(ctx context.Context) (*clientv2.Response, error) {
-	return w.keys.checked(w.Watcher.Next(ctx))
+// Watch returns a function that waits for the next event.
+func (k KeysV2) Watch(key string, o *clientv2.WatcherOptions) func(context.Context) (*clientv2.Response, error) {
+	watcher := k.api.Watcher(key, o)
+	return func(ctx context.Context) (*clientv2.Response, error) { return k.checked(watcher.Next(ctx)) }
 }

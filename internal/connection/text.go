@@ -76,9 +76,6 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// GoString implements fmt.GoStringer.
-func (s Secret) GoString() string { return s.String() }
-
 // Format implements fmt.Formatter. No verb, not even a wrong one such as %d,
 // prints the text.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }

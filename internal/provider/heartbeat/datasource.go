@@ -128,20 +128,18 @@ func look(ctx context.Context, store claim.Store, prefix string, watch time.Dura
 	}
 	watching, cancel := context.WithTimeout(ctx, watch)
 	defer cancel()
-	more := false
 	err = store.Watch(watching, prefix, revision, func(e claim.Event) {
-		if more = len(events) == maxEvents; more {
-			cancel()
-			return
-		}
 		events = append(events, e)
+		if len(events) > maxEvents {
+			cancel()
+		}
 	})
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
-	case more:
+	case len(events) > maxEvents:
 		return nil, nil, fmt.Errorf("more than %d events under %s within %v; watch for a shorter time, or a prefix of its own", maxEvents, prefix, watch)
 	}
 	alive, _, err = store.List(ctx, prefix)
