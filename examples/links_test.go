@@ -183,9 +183,7 @@ func newReader(t *testing.T, configuration, cli string) *reader {
 	root := w.Dir
 	w.Dir = filepath.Join(root, "examples", "mine")
 	must(t, os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")))
-	if err := os.Mkdir(w.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(w.Dir, 0o755))
 	must(t, os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")))
 	w.Write("main.tf", configuration)
 	r := &reader{w, map[string]string{}}

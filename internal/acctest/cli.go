@@ -143,13 +143,9 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 		root := mirrorIn(dir)
 		mirror := func(address, binary string) {
 			at := filepath.Join(root, host, filepath.FromSlash(address), runtime.GOOS+"_"+runtime.GOARCH)
-			if err := os.MkdirAll(at, 0o755); err != nil {
-				tb.Fatal(err)
-			}
+			must(tb, os.MkdirAll(at, 0o755))
 			source, version := path.Split(address)
-			if err := os.Symlink(binary, filepath.Join(at, "terraform-provider-"+path.Base(source)+"_v"+version)); err != nil {
-				tb.Fatal(err)
-			}
+			must(tb, os.Symlink(binary, filepath.Join(at, "terraform-provider-"+path.Base(source)+"_v"+version)))
 		}
 		mirror(providerSource+"/"+mirrorVersion, binary)
 		for address, other := range o.Others {
@@ -168,8 +164,6 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 		text += "  }\n  direct {}\n}\n"
 	}
 	file := filepath.Join(dir, "cli.tfrc")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }

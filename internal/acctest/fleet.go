@@ -116,9 +116,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	maps.Copy(f.MachineEnv, etcdtest.Frugal())
 	f.Prepare = f.save
 	f.Machines = filepath.Join(filepath.Dir(f.Dir), "machines")
-	if err := os.Mkdir(f.Machines, 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.Mkdir(f.Machines, 0o755))
 	tb.Cleanup(f.logMachines)
 	f.Write("main.tf", FleetText)
 	f.Write("provider.tf", f.providerBlock())
@@ -156,9 +154,7 @@ func (f *Fleet) providerBlock() string {
 	if t := f.Options.TLS; t != nil {
 		cert := t.Client("root")
 		key, err := os.ReadFile(cert.KeyFile)
-		if err != nil {
-			f.TB.Fatal(err)
-		}
+		must(f.TB, err)
 		access.PKI, access.Cert.CertFile = t, cert.CertFile
 		access.Extra = fmt.Sprintf("key = <<-EOT\n%s\n  EOT", strings.TrimSpace(string(key)))
 	}
@@ -232,9 +228,7 @@ func (f *Fleet) save() {
 	configuration := f.Read("main.tf") + f.Read("discovery.tf")
 	maps.DeleteFunc(vars, func(name string, _ any) bool { return !strings.Contains(configuration, "variable \""+name+"\"") })
 	text, err := json.MarshalIndent(vars, "", "  ")
-	if err != nil {
-		f.TB.Fatal(err)
-	}
+	must(f.TB, err)
 	f.Write("terraform.tfvars.json", string(text))
 }
 

@@ -71,9 +71,7 @@ func (g Game) String() string {
 func ReadGames(tb testing.TB, path string) (games []Game) {
 	tb.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	for stanza := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		var g Game
 		for line := range strings.Lines(stanza) {

@@ -139,15 +139,11 @@ func (f *Fleet) wipe(name string) {
 	f.TB.Helper()
 	f.Crash(name)
 	for _, data := range []string{"data", "etcd.log"} {
-		if err := os.RemoveAll(filepath.Join(f.Machines, name, data)); err != nil {
-			f.TB.Fatal(err)
-		}
+		must(f.TB, os.RemoveAll(filepath.Join(f.Machines, name, data)))
 	}
 	starts := func() int {
 		events, err := os.ReadFile(filepath.Join(f.Machines, name+".events"))
-		if err != nil {
-			f.TB.Fatal(err)
-		}
+		must(f.TB, err)
 		return strings.Count(string(events), " start ")
 	}
 	before := starts()

@@ -286,17 +286,11 @@ func TestAccRestoreInPlace(t *testing.T) {
 func backup(ctx context.Context, t *testing.T, client *clientv3.Client) (path, sum string) {
 	t.Helper()
 	stream, err := client.Snapshot(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := io.ReadAll(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path = filepath.Join(t.TempDir(), "snapshot.db")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, text, 0o600))
 	return path, strings.ToLower(fmt.Sprintf("%x", sha256.Sum256(text)))
 }
 
@@ -329,9 +323,7 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 	}
 
 	log, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Contains(log, []byte("[TRACE]")) || !bytes.Contains(log, []byte("etcd_member")) {
 		t.Fatal("the log is not the trace log")
 	}
@@ -352,9 +344,7 @@ func mustNotHold(t *testing.T, what string, text []byte, password string, pki *e
 	secrets := []string{password}
 	for _, cert := range []etcdtest.Cert{pki.Client("root"), pki.Server, pki.Peer} {
 		key, err := os.ReadFile(cert.KeyFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for line := range strings.Lines(string(key)) {
 			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") && len(line) >= 20 {
 				secrets = append(secrets, line)

@@ -61,9 +61,7 @@ func (f *Fleet) Repair(names ...string) {
 		dir := filepath.Join(f.Machines, name)
 		env, err1 := os.ReadFile(filepath.Join(dir, "etcd.env"))
 		etcd, err2 := os.Readlink(filepath.Join(dir, "bin", "etcd"))
-		if err := errors.Join(err1, err2); err != nil {
-			f.TB.Fatal(err)
-		}
+		must(f.TB, errors.Join(err1, err2))
 		join, _ := os.ReadFile(filepath.Join(dir, "join.sh")) // not every machine has one
 		f.Boot(name, etcd, string(env), string(join))
 	}
@@ -109,9 +107,7 @@ func (f *Fleet) MustBeGone() {
 	f.TB.Helper()
 	awaitNone(f.TB, filepath.Dir(f.Dir))
 	entries, err := os.ReadDir(f.Machines)
-	if err != nil {
-		f.TB.Fatal(err)
-	}
+	must(f.TB, err)
 	for _, e := range entries {
 		if e.IsDir() {
 			f.TB.Errorf("left: %s", filepath.Join(f.Machines, e.Name()))
@@ -124,8 +120,6 @@ func (f *Fleet) Lose(names ...string) {
 	f.TB.Helper()
 	f.Crash(names...)
 	for _, name := range names {
-		if err := os.RemoveAll(filepath.Join(f.Machines, name)); err != nil {
-			f.TB.Fatal(err)
-		}
+		must(f.TB, os.RemoveAll(filepath.Join(f.Machines, name)))
 	}
 }

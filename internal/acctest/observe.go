@@ -119,9 +119,7 @@ func (f *Fleet) expireLock() {
 	if err == nil && len(lock.Kvs) > 0 {
 		_, err = client.Revoke(ctx, clientv3.LeaseID(lock.Kvs[0].Lease))
 	}
-	if err != nil {
-		f.TB.Fatal(err)
-	}
+	must(f.TB, err)
 }
 
 // MustServe waits until a member answers a linearizable read.
@@ -161,8 +159,6 @@ func (f *Fleet) MustHaveReplaced(before map[string]uint64, names ...string) {
 func (f *Fleet) ClusterID() string {
 	f.TB.Helper()
 	list, err := f.Client().MemberList(etcdtest.WaitContext(f.TB))
-	if err != nil {
-		f.TB.Fatal(err)
-	}
+	must(f.TB, err)
 	return fmt.Sprintf("%x", list.Header.ClusterId)
 }

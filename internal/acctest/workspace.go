@@ -63,9 +63,7 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	base := tb.TempDir()
 	o.CLI = cmp.Or(o.CLI, CLI(tb))
 	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, cliConfig: cliConfig(tb, base, o)}
-	if err := os.Mkdir(w.Dir, 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.Mkdir(w.Dir, 0o755))
 	guard(tb, base)
 	tb.Cleanup(w.end)
 	return w
@@ -99,9 +97,7 @@ func guard(tb testing.TB, dir string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -127,18 +123,14 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.TB.Helper()
-	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
-		w.TB.Fatal(err)
-	}
+	must(w.TB, os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600))
 }
 
 // Read returns the contents of a file of the workspace.
 func (w *Workspace) Read(name string) string {
 	w.TB.Helper()
 	text, err := os.ReadFile(filepath.Join(w.Dir, name))
-	if err != nil {
-		w.TB.Fatal(err)
-	}
+	must(w.TB, err)
 	return string(text)
 }
 
@@ -194,9 +186,7 @@ func (w *Workspace) State(address string) map[string]any {
 	if err == nil {
 		err = json.Unmarshal(text, &state)
 	}
-	if err != nil {
-		w.TB.Fatal(err)
-	}
+	must(w.TB, err)
 	for _, r := range state.Resources {
 		for _, i := range r.Instances {
 			at := strings.TrimPrefix(r.Mode+".", "managed.") + r.Type + "." + r.Name
@@ -325,9 +315,15 @@ func (r *Running) outcome() *Outcome {
 	var err1, err2 error
 	o.Stdout, err1 = os.ReadFile(r.stdout.Name())
 	o.Stderr, err2 = os.ReadFile(r.stderr.Name())
-	if err := cmp.Or(err1, err2); err != nil {
-		r.w.TB.Fatal(err)
-	}
+	must(r.w.TB, cmp.Or(err1, err2))
 	o.parse()
 	return o
+}
+
+// must fails the test with an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -21,9 +21,7 @@ import (
 func document(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../BENCHMARKS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -175,16 +173,12 @@ func load() string {
 func renew(t *testing.T, document, name, measured string) {
 	t.Helper()
 	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	renewed, err := bench.Renew(string(text), name, measured)
 	if err == nil {
 		err = os.WriteFile(document, []byte(renewed), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // conditions returns the versions of the programs and the kind of machine.
@@ -213,4 +207,12 @@ func turns(t *testing.T, rounds int, sides ...side) {
 type side struct {
 	name string
 	run  func(*testing.T)
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -74,15 +74,11 @@ func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	ctx := etcdtest.WaitContext(t)
 	e := engineFor(t, c.Endpoints())
 	_, id, err := e.Cluster.Members(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = e.Remove(ctx, reconfigure.RemoveRequest{
 		Owner: "name:" + p.Name, Name: p.Name, ID: membership.MemberID(c.MemberID(t, p)), Cluster: id, PeerURLs: []string{p.PeerURL()}, Replacement: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // plainRemove removes a member with one command.
@@ -116,9 +112,7 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 			failures, _ := w.Failures()
 			failed[name] = append(failed[name], float64(failures))
 			gone, err := w.Lost(etcdtest.WaitContext(t), f.Client())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			lost[name] = append(lost[name], float64(len(gone)))
 			f.MustVote()
 			f.MustHaveReplaced(before, []string{"a", "b", "c"}[:n]...)
@@ -159,9 +153,7 @@ func replaceByHand(t *testing.T, f *acctest.Fleet, node string) {
 	})
 	dir := filepath.Join(f.Machines, node)
 	env, err := os.ReadFile(filepath.Join(dir, "etcd.env"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if out, err := exec.Command("sh", f.MachineScript, "down", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -96,9 +96,7 @@ func joinAt(t *testing.T, s store) []bench.Row {
 			begin := time.Now()
 			j.join(t, cl, p)
 			took, m := time.Since(begin), seen()
-			if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.WaitReady(etcdtest.WaitContext(t)))
 			vote[j.name] = append(vote[j.name], m.voting.Sub(m.listed).Seconds())
 			serving[j.name] = append(serving[j.name], time.Since(m.listed).Seconds())
 			call[j.name] = append(call[j.name], took.Seconds())
@@ -199,9 +197,7 @@ func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()},
 		Goal: reconfigure.Voting,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // etcdctl runs etcdctl, as [etcdtest.Cluster.Etcdctl] does.

@@ -103,9 +103,7 @@ func (c *cluster) save() {
 	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "image": c.image, "scheme": c.scheme(), "options": options}
 	maps.Copy(vars, c.more)
 	text, err := json.MarshalIndent(vars, "", "  ")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	c.must(err)
 	c.Write("terraform.tfvars.json", string(text))
 }
 
@@ -113,9 +111,7 @@ func (c *cluster) save() {
 func (c *cluster) file(path string) string {
 	c.t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	c.must(err)
 	return string(text)
 }
 
@@ -178,9 +174,7 @@ func (c *cluster) clientConfig() clientv3.Config {
 func (c *cluster) client() *clientv3.Client {
 	c.t.Helper()
 	client, err := clientv3.New(c.clientConfig())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	c.must(err)
 	c.t.Cleanup(func() { _ = client.Close() })
 	return client
 }

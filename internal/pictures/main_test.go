@@ -26,9 +26,7 @@ const root = "../../"
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -50,9 +48,7 @@ func all(t *testing.T) map[string]string {
 func TestTheCommittedPicturesAreCurrent(t *testing.T) {
 	t.Parallel()
 	drawn, err := pictures(read(t, benchmarks))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	committed := all(t)
 	for _, p := range drawn {
 		if committed[p.name] != p.svg {
@@ -85,9 +81,7 @@ func TestPagesShowThePictures(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	committed := all(t)
 	for _, page := range pages {
@@ -131,9 +125,7 @@ func (e element) attribute(name string) string {
 func elements(t *testing.T, svg string) (out []element) {
 	t.Helper()
 	var picture element
-	if err := xml.Unmarshal([]byte(svg), &picture); err != nil {
-		t.Fatal(err)
-	}
+	must(t, xml.Unmarshal([]byte(svg), &picture))
 	var add func(e element)
 	add = func(e element) {
 		out = append(out, e)
@@ -304,4 +296,12 @@ func shape(out string) string {
 		out = regexp.MustCompile(varies.pattern).ReplaceAllString(out, varies.as)
 	}
 	return out
+}
+
+// must fails the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

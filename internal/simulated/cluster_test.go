@@ -82,9 +82,7 @@ func (w *world) clusterID() string {
 	w.Helper()
 	url := w.cluster.Processes()[0].ClientURL
 	list, err := w.network.Run("test").As("root").Client(url, url).MemberList(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.must(err)
 	return membership.ClusterID(list.Header.ClusterId).String()
 }
 
@@ -202,9 +200,7 @@ func (s *site) killedWhileAdding(name string) {
 // strangers is the ID of the cluster of a process.
 func (s *site) strangers(p *etcdsim.Process) uint64 {
 	list, err := s.network.Run("test").Client(p.ClientURL, p.ClientURL).MemberList(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	return list.Header.ClusterId
 }
 

@@ -218,9 +218,7 @@ func (w *walker) finish() {
 		ids += " " + driver.Attribute(w.ws.State(thisCluster).Value, "node", name, "id")
 	}
 	all, err := w.client("a").Get(w.Context(), membership.MetadataPrefix, clientv3.WithPrefix())
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.must(err)
 	for _, kv := range all.Kvs {
 		_, owner, is := strings.Cut(string(kv.Key), "/members/")
 		lists := slices.ContainsFunc(w.cluster.Members(), func(m *pb.Member) bool { return strings.Contains(string(kv.Value), membership.MemberID(m.ID).String()) })

@@ -32,9 +32,8 @@ func (w *walker) ignoreUserData() {
 // addByHand adds a learner with etcdctl.
 func (w *walker) addByHand(name string) {
 	w.Helper()
-	if _, err := w.client(cmp.Or(w.via, "a")).MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)}); err != nil {
-		w.Fatal(err)
-	}
+	_, err := w.client(cmp.Or(w.via, "a")).MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})
+	w.must(err)
 }
 
 func (w *walker) key(name string) string {
@@ -44,9 +43,8 @@ func (w *walker) key(name string) string {
 // put writes a key of the provider by hand.
 func (w *walker) put(name, value string) {
 	w.Helper()
-	if _, err := w.client("a").Put(w.Context(), w.key(name), value); err != nil {
-		w.Fatal(err)
-	}
+	_, err := w.client("a").Put(w.Context(), w.key(name), value)
+	w.must(err)
 }
 
 // forget deletes the keys of the provider with a part of a name.
@@ -54,9 +52,8 @@ func (w *walker) forget(part string) {
 	w.Helper()
 	for _, key := range w.keys() {
 		if strings.Contains(key, part) {
-			if _, err := w.client("a").Delete(w.Context(), key); err != nil {
-				w.Fatal(err)
-			}
+			_, err := w.client("a").Delete(w.Context(), key)
+			w.must(err)
 		}
 	}
 }

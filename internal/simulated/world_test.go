@@ -221,9 +221,7 @@ func (w *world) adopt(names string) *driver.Workspace {
 
 func (w *world) ok(r driver.Result) {
 	w.Helper()
-	if err := r.Err(); err != nil {
-		w.Fatal(err)
-	}
+	w.must(r.Err())
 }
 
 // list is the names of the members, sorted, with learners in brackets. A member that
