@@ -80,7 +80,7 @@ func TestReferencePages(t *testing.T) {
 }
 
 // What no CLI of the tests can plan has the arguments that the documentation and the
-// examples show: actions, lists, and imports by identity.
+// examples show: actions, lists, and imports by identity. All of it is described.
 func TestActionsAndListsShown(t *testing.T) {
 	t.Parallel()
 	known := newerBlocks(t)
@@ -130,8 +130,13 @@ func newerBlocks(t *testing.T) map[string]map[string]bool {
 	known := map[string]map[string]bool{}
 	add := func(name string, s *tfprotov6.Schema) {
 		known[name] = map[string]bool{}
+		undescribed := s.Block.Description == ""
 		for _, a := range s.Block.Attributes {
 			known[name][a.Name] = a.Required
+			undescribed = undescribed || a.Description == ""
+		}
+		if undescribed {
+			t.Errorf("%s, or an argument of it, is not described", name)
 		}
 	}
 	for name, s := range schemas.ActionSchemas {

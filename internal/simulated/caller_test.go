@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -17,7 +16,6 @@ import (
 
 // caller is a provider process that is asked for what package driver leaves out: data
 // sources, ephemeral resources, lists and actions. Each method stops at the first errors.
-// Texts of diagnostics are as [said] writes them.
 type caller struct {
 	*world
 	run     *driver.Run
@@ -55,9 +53,7 @@ func (c *caller) turn(resource, method string) context.Context {
 	return ctx
 }
 
-// said are diagnostics: their summaries, in order. Warnings are in brackets.
-func said(diags []*tfprotov6.Diagnostic) string { return summaries(driver.ResultOf("", diags)) }
-
+// summaries are those of diagnostics, in order. Warnings are in brackets.
 func summaries(r driver.Result) string {
 	var out []string
 	for _, d := range r.Diagnostics {
@@ -70,15 +66,17 @@ func summaries(r driver.Result) string {
 	return strings.Join(out, ", ")
 }
 
-// read reads a data source.
-func (c *caller) read(typ string, values driver.Values) (out tftypes.Value, diags []*tfprotov6.Diagnostic) {
-	c.Helper()
+// read reads a data source in a process of its own.
+func (w *world) read(provider driver.Values, typ string, values driver.Values) (out tftypes.Value, r driver.Result) {
+	w.Helper()
+	c := w.call("read", provider)
+	defer c.run.Close()
 	schema := c.schemas.DataSourceSchemas[typ]
 	config := c.value(schema, values)
 	valid, err := c.run.Server.ValidateDataResourceConfig(c.turn("data."+typ, "validate"), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typ, Config: config})
 	c.must(err)
 	if len(valid.Diagnostics) > 0 {
-		return out, valid.Diagnostics
+		return out, driver.ResultOf("data."+typ, valid.Diagnostics)
 	}
 	resp, err := c.run.Server.ReadDataSource(c.turn("data."+typ, "read"), &tfprotov6.ReadDataSourceRequest{TypeName: typ, Config: config})
 	c.must(err)
@@ -86,7 +84,7 @@ func (c *caller) read(typ string, values driver.Values) (out tftypes.Value, diag
 		out, err = resp.State.Unmarshal(schema.ValueType())
 		c.must(err)
 	}
-	return out, resp.Diagnostics
+	return out, driver.ResultOf("data."+typ, resp.Diagnostics)
 }
 
 // open opens an ephemeral resource. The function closes it.
@@ -111,28 +109,6 @@ func (c *caller) open(typ string, values driver.Values) (out tftypes.Value, diag
 		c.must(err)
 		return closed.Diagnostics
 	}
-}
-
-// read reads a data source in a process of its own.
-func (w *world) read(provider driver.Values, typ string, values driver.Values) (tftypes.Value, driver.Result) {
-	w.Helper()
-	c := w.call("read", provider)
-	defer c.run.Close()
-	v, diags := c.read(typ, values)
-	return v, driver.ResultOf("data."+typ, diags)
-}
-
-// open opens an ephemeral resource in a process of its own, and closes it again.
-func (w *world) open(provider driver.Values, typ string, values driver.Values) driver.Result {
-	w.Helper()
-	c := w.call("open", provider)
-	defer c.run.Close()
-	_, diags, end := c.open(typ, values)
-	r := driver.ResultOf("ephemeral."+typ, diags)
-	if r.Err() == nil && end != nil {
-		w.ok(driver.ResultOf("ephemeral."+typ, end()))
-	}
-	return r
 }
 
 // list is terraform query for one type.
@@ -182,30 +158,4 @@ func (c *caller) act(typ string, values driver.Values, each func(string)) (progr
 		}
 	}
 	return progress, diags
-}
-
-// Every action and list has a description, and so has each of its arguments.
-func TestSchemas(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "", func(w *world) {
-		c := w.call("schemas", nil)
-		defer c.run.Close()
-		schemas := map[string]*tfprotov6.Schema{}
-		for name, s := range c.schemas.ActionSchemas {
-			schemas["action "+name] = s.Schema
-		}
-		for name, s := range c.schemas.ListResourceSchemas {
-			schemas["list "+name] = s
-		}
-		var names []string
-		for name, s := range schemas {
-			names = append(names, name)
-			undescribed := func(a *tfprotov6.SchemaAttribute) bool { return a.Description == "" }
-			if s.Block.Description == "" || slices.ContainsFunc(s.Block.Attributes, undescribed) {
-				t.Errorf("%s is not described", name)
-			}
-		}
-		slices.Sort(names)
-		w.expect("actions and lists", names, "[action etcd_defragment list etcd_cluster list etcd_learner list etcd_member]")
-	})
 }

@@ -63,9 +63,9 @@ func (s *script) store(do func(claim.Store) error) {
 }
 
 // opens opens an ephemeral resource in a run. It returns nil unless that is open.
-func (s *script) opens(run, typ, block string) (*open, tftypes.Value, driver.Result) {
+func (s *script) opens(run string, provider driver.Values, typ, block string) (*open, tftypes.Value, driver.Result) {
 	s.Helper()
-	c := s.call(run, s.ws.Provider)
+	c := s.call(run, provider)
 	v, diags, end := c.open(typ, s.block(block))
 	r := driver.ResultOf(typ, diags)
 	if r.Err() != nil {
@@ -119,7 +119,7 @@ func init() { // a map that refers to itself
 		"open": func(s *script, rest string) { // RUN TYPE BLOCK
 			call, want := divided(rest)
 			words := strings.SplitN(call, " ", 3)
-			o, v, r := s.opens(words[0], words[1], words[2])
+			o, v, r := s.opens(words[0], s.ws.Provider, words[1], words[2])
 			s.beats.open[words[0]], s.seen, s.actions = o, v, nil
 			s.comes(r, want)
 		},
@@ -138,7 +138,7 @@ func init() { // a map that refers to itself
 			var values [4]tftypes.Value
 			var results [4]driver.Result
 			for i := range opened {
-				all.Go(func() { opened[i], values[i], results[i] = s.opens(fmt.Sprint("run", i), typ, block) })
+				all.Go(func() { opened[i], values[i], results[i] = s.opens(fmt.Sprint("run", i), s.ws.Provider, typ, block) })
 			}
 			all.Wait()
 			owners := 0

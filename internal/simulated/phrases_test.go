@@ -245,7 +245,12 @@ func init() { // a map that refers to itself
 		},
 		"beat": func(s *script, name string) {
 			s.command(name, func(context.Context, []driver.Option) (*driver.Plan, driver.Result) {
-				return nil, s.open(s.provider(s.names), "etcd_heartbeat", driver.Values{"name": name})
+				o, _, r := s.opens("beat", s.provider(s.names), "etcd_heartbeat", fmt.Sprintf(`{"name": %q}`, name))
+				if o != nil {
+					s.ok(driver.ResultOf("", o.end()))
+					o.run.Close()
+				}
+				return nil, r
 			})
 		},
 		"together": func(s *script, name string) { // this space and another one
