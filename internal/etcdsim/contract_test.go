@@ -179,11 +179,8 @@ func playSimulated(t *testing.T, version Version, members int, cases ...contract
 }
 
 func metricsOf(s server) (string, error) {
-	req, err := http.NewRequest(http.MethodGet, s.ClientURL()+"/metrics", nil)
-	if err != nil {
-		return "", err
-	}
-	resp, err := s.web().RoundTrip(req)
+	client := http.Client{Transport: s.web()}
+	resp, err := client.Get(s.ClientURL() + "/metrics")
 	if err != nil {
 		return "", err
 	}

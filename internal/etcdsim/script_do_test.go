@@ -87,6 +87,10 @@ func (p *script) do(line string) string {
 		p.heal()
 	case "rest":
 		time.Sleep(time.Minute)
+	case "move": // a process to another port
+		s.PowerOff()
+		s.server.(simServer).Process.PeerURL = "http://" + name + ".example:3380"
+		s.Start()
 	case "wipe":
 		s.server.(simServer).Wipe()
 	case "stall":

@@ -56,7 +56,7 @@ func (p *Process) at(t *testing.T, run string) *clientv3.Client {
 
 // TestSimulated plays scripts with what only a simulated process can be brought to.
 func TestSimulated(t *testing.T) {
-	for _, name := range []string{"sim_late", "sim_progress", "sim_wiped"} {
+	for _, name := range []string{"sim_late", "sim_progress", "sim_wiped", "sim_moved"} {
 		synctest.Test(t, func(t *testing.T) { playSimulated(t, "3.6.16", 3, scriptCase(name)) })
 	}
 }
@@ -74,34 +74,6 @@ func TestRequireLeader(t *testing.T) {
 			t.Error("a watch without a leader")
 		}
 		c.Heal()
-	})
-}
-
-// A process that listens at its new address is connected again, also if the address of
-// only one of two processes is right.
-func TestPeerURL(t *testing.T) {
-	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, c *Cluster, p map[string]*Process) {
-		a, b := p["a"], p["b"]
-		moved := func(q *Process, url string) {
-			t.Helper()
-			_, err := a.at(t, "test").MemberUpdate(t.Context(), q.ID(), []string{url})
-			ok(t, err)
-		}
-		state := func(q *Process) string {
-			q.PowerOff()
-			ok(t, q.Start())
-			time.Sleep(2 * electionTimeout)
-			return line(c.Leader() != nil, !a.activeSince(b.id).IsZero(), !b.activeSince(a.id).IsZero(), b.contact)
-		}
-		moved(b, "http://b.example:3380")
-		same(t, "the list has an address where b does not listen", state(b), "true false true true")
-		b.PowerOff()
-		b.PeerURL = "http://b.example:3380"
-		same(t, "b listens there", state(b), "true true true true")
-		moved(a, "http://a.example:3380")
-		moved(b, "http://b.example:2380")
-		moved(p["c"], "http://c.example:3380")
-		same(t, "all are wrong", state(b), "true false false false")
 	})
 }
 

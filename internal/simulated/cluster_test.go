@@ -6,6 +6,7 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -102,19 +103,10 @@ func (s *site) watch(what string) (end func()) {
 	return func() {
 		s.Helper()
 		s.network.Before = before
-		if now := s.ids(); len(calls) > 0 || !equal(was, now) {
+		if now := s.ids(); len(calls) > 0 || !maps.Equal(was, now) {
 			s.Errorf("%s: calls %v, members %v, before %v", what, calls, now, was)
 		}
 	}
-}
-
-func equal(a, b map[string]uint64) bool {
-	for name, id := range a {
-		if b[name] != id {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }
 
 // set gives the etcd_cluster an argument.
