@@ -17,6 +17,9 @@ type Node struct {
 	// Imported is true if the machine existed before the node: its user data does
 	// not come from the node.
 	Imported bool
+	// Unsaved is true if a snapshot is required before the node gets the values that are
+	// wanted, and none was taken since they are.
+	Unsaved bool
 	// Former is the node before this one, while no member has followed; see
 	// [queue.takeBack].
 	Former *Node

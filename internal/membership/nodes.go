@@ -33,6 +33,8 @@ const (
 	// NodesDeviate: the members of Others answer another version than their nodes
 	// have. Nothing is to change about them, so their image decides.
 	NodesDeviate
+	// NodesUnsaved: no snapshot was taken since the values of the node were wanted.
+	NodesUnsaved
 	// NodesVersionUnknown: the first version of Others is not known, because their
 	// members do not answer.
 	NodesVersionUnknown

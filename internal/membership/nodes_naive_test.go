@@ -221,9 +221,27 @@ func (c small) check(t *testing.T) {
 	if rebuilt > 1 || (rebuilt == 1) != (p.Reason == NodesNext) || (rebuilt == 0 && len(p.Pending) == 0) != (p.Reason == NodesDone) {
 		t.Fatalf("%v: %d are rebuilt, and the reason is %d", c, rebuilt, p.Reason)
 	}
+	now.checkUnsaved(t, p, wanted, nodes, h)
 	h.Observed = false
 	if p := PlanNodes(wanted, nodes, h); p.Rebuilt != "" || len(p.Nodes) != len(wanted) {
 		t.Fatalf("%v: without an observation %q is rebuilt", c, p.Rebuilt)
+	}
+}
+
+// checkUnsaved checks that without a snapshot what is dead is rebuilt as with one, and
+// nothing that lives. p is the plan with one.
+func (c small) checkUnsaved(t *testing.T, p NodesPlan, wanted map[string]NodeValues, nodes []Node, h NodesHealth) {
+	if len(c) > 3 {
+		return // for the time that it takes
+	}
+	nodes = slices.Clone(nodes)
+	for i := range nodes {
+		nodes[i].Unsaved = true
+	}
+	without := PlanNodes(wanted, nodes, h)
+	lives := func(name string) bool { return name != "" && c[name[0]-'a'].lives() }
+	if lives(p.Rebuilt) && lives(without.Rebuilt) || !lives(p.Rebuilt) && without.Rebuilt != p.Rebuilt || !slices.Equal(p.TakenBack, without.TakenBack) {
+		t.Fatalf("%v: without a snapshot %q is rebuilt in place of %q, and %v are taken back", c, without.Rebuilt, p.Rebuilt, without.TakenBack)
 	}
 }
 

@@ -30,7 +30,7 @@ func parseSmall(s string) (c small) {
 // reasons are the words for [NodesReason].
 var reasons = [...]string{
 	NodesDone: "done", NodesNext: "next", NodesUnobserved: "not observed", NodesTooFew: "too few", NodesBelowQuorum: "below quorum", NodesUnhealthy: "unhealthy",
-	NodesURLsPending: "peer URLs pending", NodesOnTheWay: "on the way", NodesDeviate: "another version", NodesVersionUnknown: "version unknown",
+	NodesURLsPending: "peer URLs pending", NodesOnTheWay: "on the way", NodesDeviate: "another version", NodesVersionUnknown: "version unknown", NodesUnsaved: "unsaved",
 }
 
 // planNodes shows what the plan of each cluster in the input rebuilds, and what waits.

@@ -65,6 +65,7 @@ func (q queue) onTheWay(n Node) bool {
 //  6. No other node is on its way.
 //  7. No other member answers another version than its node has. Its image decides
 //     the version then, and the next image would have the same fault.
+//  8. A snapshot was taken since the values are wanted, if one is required.
 func (q queue) mayRebuild(n Node) (NodesReason, []string, Votes) {
 	var f Votes
 	own := q.health.of(n.Name)
@@ -100,6 +101,8 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Votes) {
 		return NodesOnTheWay, onTheWay, f
 	case len(deviating) > 0:
 		return NodesDeviate, deviating, f
+	case n.Unsaved:
+		return NodesUnsaved, nil, f
 	default:
 		return NodesNext, nil, f
 	}
@@ -120,12 +123,13 @@ func (q queue) takeBack() (_ queue, names []string) {
 		if n.Former == nil || !slices.Contains(n.Replaces, n.Former.ID) || !serves || q.leaves(e) {
 			continue
 		}
-		if reason, _, _ := before.mayRebuild(n); reason == NodesNext || reason == NodesUnobserved {
+		if reason, _, _ := before.mayRebuild(n); reason == NodesNext || reason == NodesUnobserved || reason == NodesUnsaved {
 			continue
 		}
 		at := slices.Index(q.health.Members, e)
 		e.Node, e.Status, e.Own = n.Former.ID, NodeVoter, true
 		q.nodes[i], q.health.Members[at] = *n.Former, e
+		q.nodes[i].Unsaved = n.Unsaved
 		names = append(names, n.Name)
 	}
 	return q, names

@@ -62,8 +62,10 @@ var commands = []string{"apply", "plan", "destroy", "refresh", "taint", "forget"
 
 // perform plays a sequence with a hand, and returns what came of each command.
 func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string) {
+	dir := t.TempDir()
 	simulate(t, seed, "", func(w *world) {
 		s := newScript(w)
+		s.vars["dir"] = dir
 		for _, line := range sequence {
 			for phrase := range strings.SplitSeq(line, "; ") {
 				verb, rest, _ := strings.Cut(phrase, " ")

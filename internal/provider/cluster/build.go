@@ -6,6 +6,8 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
@@ -251,6 +253,33 @@ func (p nodesPlan) keepFormer(ctx context.Context, keep private.Writer, stored h
 	nodes, d := types.MapValueFrom(ctx, nodesType.ElemType, former)
 	diags.Append(d...)
 	private.Keep(ctx, keep, formerKey, pack(ctx, nodes, diags), diags)
+}
+
+// savedKey is the key of the values of each node that were wanted when the last snapshot was
+// stored, as [digest]s by name: those that may be rolled.
+const savedKey = "saved"
+
+// keepSaved keeps what is wanted now as saved, if an apply stores another snapshot. It
+// compares texts and not times: the plan of the apply must give the same answer once the new
+// snapshot is known.
+func (m model) keepSaved(ctx context.Context, keep private.Writer, was types.String, want map[string]wanted, diags *diag.Diagnostics) {
+	if m.Snapshot.Equal(was) {
+		return
+	}
+	saved := map[string]string{}
+	for name, w := range want {
+		saved[name] = digest(w.NodeValues, diags)
+	}
+	private.Keep(ctx, keep, savedKey, saved, diags)
+}
+
+// digest tells the values of a node from others.
+func digest(v membership.NodeValues, diags *diag.Diagnostics) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		diags.AddError("Cannot compare the values of a node", err.Error())
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // pack returns nodes as Terraform's protocol has them.

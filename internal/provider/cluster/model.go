@@ -30,6 +30,7 @@ type model struct {
 	Revision                types.Map    `tfsdk:"revision"`
 	Rebuild                 types.Map    `tfsdk:"rebuild"`
 	ReplaceUnreachableAfter types.String `tfsdk:"replace_unreachable_after"`
+	Snapshot                types.String `tfsdk:"snapshot"`
 	Window                  types.String `tfsdk:"bootstrap_window"`
 
 	ID        types.String `tfsdk:"id"`

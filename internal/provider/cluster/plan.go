@@ -119,6 +119,9 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
 	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
+	if p.Reason == membership.NodesUnsaved && !plan.Snapshot.Equal(state.Snapshot) {
+		reason = "this apply stores the snapshot that is taken first, and a later plan goes on"
+	}
 	p.warn(reason, stored, diags)
 	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after())
 	if warned {
@@ -158,8 +161,10 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 		p.wanted[name] = w.NodeValues
 	}
 	var nodes []membership.Node
+	saved := private.Kept[map[string]string](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {
 		n := built(ctx, name, p.has[name], diags)
+		n.Unsaved = !m.Snapshot.IsNull() && (!m.Snapshot.Equal(state.Snapshot) || saved[name] != digest(p.wanted[name], diags))
 		if former, ok := p.former[name]; ok {
 			n.Former = new(built(ctx, name, former, diags))
 		}
@@ -305,6 +310,8 @@ func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
 		return "rebuilt and not voting yet: " + others
 	case membership.NodesDeviate:
 		return others + " runs another version than its node has: the image of the machine decides"
+	case membership.NodesUnsaved:
+		return "no snapshot was taken since the change: take one, with other triggers of the etcd_snapshot"
 	case membership.NodesVersionUnknown:
 		return "the version is not known of " + others
 	default:

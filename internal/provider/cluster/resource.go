@@ -66,6 +66,8 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	if r.form(ctx, &m, false, diags); !diags.HasError() {
 		m.store(ctx, &resp.State, resp.Identity, diags)
+		want, _ := m.wants(ctx, diags)
+		m.keepSaved(ctx, resp.Private, types.StringNull(), want, diags)
 	}
 }
 
@@ -204,6 +206,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	m.setNodes(ctx, nodes, p.presentURLs(), diags)
 	m.store(ctx, &resp.State, resp.Identity, diags)
 	p.keepFormer(ctx, resp.Private, stored, diags)
+	m.keepSaved(ctx, resp.Private, state.Snapshot, want, diags)
 	if err == nil {
 		m.record(at, c, resp.Private, diags)
 	}

@@ -56,6 +56,9 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"replace_unreachable_after": attribute.OptionalText("Time after which a plan rebuilds a node whose member is unreachable, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the member as "+
 				"unreachable. The clock of the leader counts, from the first refresh that an apply has stored. A plan waits for at most 30 seconds. Default: none. Without it a warning prints the command.",
 				attribute.Duration()),
+			"snapshot": attribute.OptionalText("`taken_at` of an `etcd_snapshot`, to take a snapshot before each roll. A node whose values change is rebuilt only after an apply has stored another text here, later than the "+
+				"change. So its `triggers` must have what is rolled. The replacement of a failed member does not wait. Default: none. See [Roll an image](../guides/roll-an-image.md#take-a-snapshot-first).",
+				stringvalidator.LengthAtLeast(1)),
 			"bootstrap_window": attribute.OptionalText("Time after the creation of the resource in which the first initial member by name can form a static cluster. Fixed at creation. Default: `"+defaultWindow+"`.",
 				attribute.Duration()),
 			"id": schema.StringAttribute{

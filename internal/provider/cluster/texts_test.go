@@ -48,6 +48,7 @@ func TestTexts(t *testing.T) {
 		{Pending: []string{"a"}, Reason: membership.NodesOnTheWay, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesDeviate, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesVersionUnknown, Others: []string{"b"}},
+		{Pending: []string{"a"}, Reason: membership.NodesUnsaved},
 	} {
 		got += fmt.Sprint(p.Reason, ": ") + reasonOf(p, true, false) + "\n"
 	}

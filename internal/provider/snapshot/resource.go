@@ -97,7 +97,7 @@ func (r *snapshotResource) save(ctx context.Context, plan *model, was *membershi
 		report.Warn(diags, text.New("The snapshot may be behind",
 			"It is of %s alone, with no quorum behind it. %s", text.Member(saved.Snapshot, saved.Member), text.Verbatim(text.Advice(w, saved.Snapshot))))
 	}
-	plan.file = fileOf(saved)
+	plan.file = fileOf(saved, r.Backend.Run.Clock.Now())
 	private.Keep(ctx, to, keptKey, kept{SHA256: saved.SHA256, Size: saved.Size}, diags)
 	return saved.Backup
 }

@@ -5,6 +5,7 @@ package snapshot
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -54,6 +55,7 @@ func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest,
 		"version":     attribute.ComputedText("Version of etcd that the member ran, such as `3.6.16`. Restore with `etcdutl` of the same minor version or a later one."),
 		"cluster_id":  attribute.ComputedText("ID of the cluster in hexadecimal."),
 		"member_id":   attribute.ComputedText("ID of the member whose data it is, in hexadecimal."),
+		"taken_at":    attribute.ComputedText("Time at which the snapshot was taken, by the clock of the machine that runs Terraform. Each snapshot has another one."),
 		"member_name": attribute.ComputedText("Name of the member whose data it is."),
 	}}
 }
@@ -84,12 +86,13 @@ type file struct {
 	ClusterID  types.String `tfsdk:"cluster_id"`
 	MemberID   types.String `tfsdk:"member_id"`
 	MemberName types.String `tfsdk:"member_name"`
+	TakenAt    types.String `tfsdk:"taken_at"`
 }
 
 // unknownFile is the file of a snapshot that is planned.
 func unknownFile() file {
 	text, number := types.StringUnknown(), types.Int64Unknown()
-	return file{text, number, number, text, text, text, text}
+	return file{text, number, number, text, text, text, text, text}
 }
 
 // backup returns what the resource's file holds.
@@ -99,11 +102,12 @@ func (m *model) backup() *membership.Backup {
 }
 
 // fileOf describes a snapshot that was saved.
-func fileOf(s reconfigure.Saved) file {
+func fileOf(s reconfigure.Saved, at time.Time) file {
 	of, _ := s.Snapshot.Member(s.Member)
 	return file{
 		SHA256: types.StringValue(s.SHA256), Size: types.Int64Value(s.Size), Revision: types.Int64Value(s.Backup.Most),
 		Version: types.StringValue(s.Snapshot.Answer(s.Member).Version), ClusterID: types.StringValue(s.Snapshot.ClusterID.String()),
 		MemberID: types.StringValue(s.Member.String()), MemberName: types.StringValue(of.Name),
+		TakenAt: types.StringValue(at.UTC().Format(time.RFC3339Nano)),
 	}
 }
