@@ -69,16 +69,7 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	}
 	o.TTL = roundUp(o.TTL)
 	o.Interval = cmp.Or(max(o.Interval, 0), o.TTL/3)
-	sent := clock.Now()
-	e, err := store.Create(ctx, o.Key, o.Value, o.TTL)
-	var held *HeldError
-	for try := 0; o.TakeOver && errors.As(err, &held) && try < takeOverTries; try++ {
-		if err := store.Delete(ctx, held.Entry); err != nil && !isLost(err) {
-			return nil, err
-		}
-		sent = clock.Now()
-		e, err = store.Create(ctx, o.Key, o.Value, o.TTL)
-	}
+	e, sent, err := take(ctx, store, clock, o)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +87,22 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 		c.mu.Unlock()
 	}
 	return c, nil
+}
+
+// take creates the key, for which it deletes the claim of the owner if TakeOver is set. sent is
+// when the request was sent.
+func take(ctx context.Context, store Store, clock clock.Clock, o Options) (e Entry, sent time.Time, err error) {
+	for try := 0; ; try++ {
+		sent = clock.Now()
+		e, err = store.Create(ctx, o.Key, o.Value, o.TTL)
+		held, isHeld := errors.AsType[*HeldError](err)
+		if !isHeld || !o.TakeOver || try == takeOverTries {
+			return e, sent, err
+		}
+		if err := store.Delete(ctx, held.Entry); err != nil && !isLost(err) {
+			return e, sent, err
+		}
+	}
 }
 
 // roundUp returns whole seconds, at least one.

@@ -49,7 +49,8 @@ func (s *V2) Create(ctx context.Context, key, value string, ttl time.Duration) (
 		}
 		// After a request whose answer was lost, the key can be our own.
 		// Without such a request, another owner uses the same value.
-		if e = entryV2(node); sent && e.Value == value {
+		e = entryV2(node)
+		if sent && e.Value == value {
 			return nil
 		}
 		return &HeldError{e}

@@ -87,12 +87,14 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 	var other *mvccpb.KeyValue
 	if err == nil {
 		mine := Entry{Key: key, Value: value, Left: ttl, created: resp.Header.Revision, lease: int64(granted.ID)}
-		if other = found(resp); other == nil {
+		other = found(resp)
+		if other == nil {
 			return mine, nil
 		}
 		// A request whose answer was lost, and that was sent again through
 		// another endpoint, finds its own key.
-		if mine.created = other.CreateRevision; other.Lease == mine.lease {
+		mine.created = other.CreateRevision
+		if other.Lease == mine.lease {
 			return mine, nil
 		}
 	}

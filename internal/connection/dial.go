@@ -110,7 +110,8 @@ func (d *dialer) try(send func(...grpc.CallOption) error) (sent bool, err error)
 	defer d.waiting.Add(-1)
 	var server peer.Peer // set by gRPC if it gave the request to a connection
 	err = send(grpc.WaitForReady(false), grpc.Peer(&server))
-	if sent = err == nil || server.Addr != nil; sent {
+	sent = err == nil || server.Addr != nil
+	if sent {
 		d.answered.Store(true)
 	}
 	return sent, err

@@ -253,7 +253,8 @@ func (r *cluster) Delete(ctx context.Context, token string) error {
 	tried := false
 	return r.first(ctx, func(ctx context.Context, k keys) error {
 		deleted, err := k.remove(ctx, token)
-		if tried = tried || deleted; err == nil && !tried {
+		tried = tried || deleted
+		if err == nil && !tried {
 			return ErrNotFound
 		}
 		return err
