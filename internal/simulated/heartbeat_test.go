@@ -201,7 +201,6 @@ func init() { // a map that refers to itself
 		},
 		"lose-writes": func(s *script, n string) { s.beats.lose = int(s.number(n)) },
 		"lost-writes": func(s *script, n string) { s.expect("lost answers", s.beats.lost, n) },
-		"v2-off":      func(s *script, _ string) { s.network.V2 = false },
-		"v2-on":       func(s *script, _ string) { s.network.V2 = true },
+		"v2":          func(s *script, is string) { s.network.V2 = is == "on" }, // the API
 	}
 }

@@ -323,10 +323,6 @@ func init() { // a map that refers to itself
 				}
 			}
 		},
-		"off": func(s *script, name string) {
-			s.world.members[name].PowerOff()
-			s.rest(10 * time.Second)
-		},
 		"restart": func(s *script, rest string) { // the process of a member, at its URL or another one
 			name, url, _ := strings.Cut(rest, " ")
 			s.restart(name, url)
