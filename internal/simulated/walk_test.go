@@ -241,7 +241,7 @@ var elsewhere = map[string]string{
 	"clustermember.refresh: terraform state rm":           "the simulated processes keep their names",
 	"text.importLearner: terraform import":                "TestDeadEnds adopts the learner, which is printed before it",
 	"text.removal: etcdctl member remove":                 "TestDeadEnds",
-	"clustermember.unfinished: etcdctl member remove":     "TestDeadEnds",
+	"clustermember.refresh: etcdctl member remove":        "TestDeadEnds",
 	"cluster.silentMember: terraform apply -refresh-only": "it waits: TestBadDays",
 	"text.TurnLeft: etcdctl del":                          "its key is the one of turnsRemedy",
 }

@@ -140,13 +140,6 @@ func otherCluster(o *reconfigure.OtherCluster) string {
 		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, o.Endpoints, o.Want)
 }
 
-// OtherClusterSeen returns the warning for a refresh whose endpoints belong to
-// another cluster than the state.
-func OtherClusterSeen(o *reconfigure.OtherCluster) Message {
-	return New("The endpoints lead to another cluster",
-		"The state was not refreshed. %s", Verbatim(otherCluster(o)))
-}
-
 // BadID returns the error for a member in state whose IDs cannot be parsed.
 func BadID(name string, err error) Message {
 	return New("Cannot read the ID of member "+name,

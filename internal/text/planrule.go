@@ -50,7 +50,7 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	return t
 }
 
-var notActive = words{cause: "It replaces {names} while another member is not known to be active. {answers}",
+var notActive = words{cause: "It replaces {names} while another member is not active, or cannot be asked. {answers}",
 	next: "\n\nBring that member back, or make it reachable from here (see address_map of the provider), or replace its machine first. Then plan again."}
 
 var planRules = wordings{

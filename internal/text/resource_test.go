@@ -133,7 +133,6 @@ func TestResourceTexts(t *testing.T) {
 		{"failover, the lost one first", Message{"Standby", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}, First: true})}},
 		{"failover, held up", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Snapshot: dead})},
 		{"failover, back", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Back: true, Snapshot: snap(a, d)})},
-		{"other cluster, at refresh", OtherClusterSeen(&reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"}))},
 		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, cluster.ErrNoEndpoints))},
 		{"ID that cannot be read", BadID("d", errors.New("member ID \"\" is empty"))},

@@ -183,7 +183,8 @@ func (c *Cluster) Refresh(ctx context.Context, has membership.ClusterID, answere
 		}
 	case has != 0 && snap.ClusterID != has:
 		if c.FirstTime("other cluster than " + has.String()) {
-			report.Warn(diags, text.OtherClusterSeen(reconfigure.NewOtherCluster(has, snap)))
+			why := text.Explain(reconfigure.ActionRead, "", reconfigure.NewOtherCluster(has, snap)).Detail
+			report.Warn(diags, text.New("The endpoints lead to another cluster", "The state was not refreshed. %s", text.Verbatim(why)))
 		}
 	default:
 		return snap, true

@@ -143,7 +143,11 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 	c.WarnUntrusted(snap, diags)
 	for _, left := range c.Unfinished(ctx, snap) {
 		if c.FirstTime("unfinished " + left.ID.String()) {
-			report.Warn(diags, unfinished(snap, left))
+			// Nothing of it is in a state, and its block may have gone.
+			report.Warn(diags, text.New("Member "+left.ID.String()+" has not started",
+				"An apply has added %s, and its process has never started. It may hold the only place of a learner. If another run is adding it, let that run end. "+
+					"If the configuration has it, apply again to go on. If no configuration has it, remove it:\n\n  etcdctl member remove %s",
+				text.Member(snap, left.ID), left.ID))
 		}
 	}
 	listed, ok := snap.Member(id)

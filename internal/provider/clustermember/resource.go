@@ -167,27 +167,14 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
 	if id, _, bad := m.ids(); bad == nil && r.Backend.Table.HasJoined(id) {
-		report.Warn(diags, keptByRun(m.Name.ValueString()))
+		report.Warn(diags, text.New("Member "+m.Name.ValueString()+" stays",
+			"This Terraform run has created a resource for the member before it destroyed the one from before, so the member was not removed. "+
+				"Remove create_before_destroy from the lifecycle block of the resource."))
 		return
 	}
 	if !diags.HasError() {
 		r.leave(ctx, m, owner, plan, timeout, diags)
 	}
-}
-
-// keptByRun is the warning for create_before_destroy on a member that keeps its machine.
-func keptByRun(name string) text.Message {
-	return text.New("Member "+name+" stays",
-		"This Terraform run has created a resource for the member before it destroyed the one from before, so the member was not removed. "+
-			"Remove create_before_destroy from the lifecycle block of the resource.")
-}
-
-// unfinished is the warning for a member that a creation has added and that never started.
-// Nothing of it is in a state, and its block may have gone.
-func unfinished(snap membership.Snapshot, m membership.Member) text.Message {
-	return text.New("Member "+m.ID.String()+" has not started",
-		"An apply has added %s, and its process has never started. It may hold the only place of a learner. If another run is adding it, let that run end. If the configuration has it, apply again to go on. If no configuration has it, remove it:\n\n  etcdctl member remove %s",
-		text.Member(snap, m.ID), m.ID)
 }
 
 // plannedAlone is the warning for a member whose etcd_cluster this process does not plan.
