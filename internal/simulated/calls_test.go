@@ -105,6 +105,14 @@ func init() { // a map that refers to itself
 		},
 		// A cluster that was there before, processes, and connections of a run, or of all.
 		"cluster": func(s *script, names string) { s.ws.Provider = s.provider(names) },
+		"release": func(s *script, version string) { // that all processes run
+			for _, p := range s.cluster.Processes() {
+				p.PowerOff()
+				p.Version = etcdsim.Version(version)
+				s.must(p.Start())
+			}
+			s.rest(10 * time.Second)
+		},
 		"second": func(s *script, name string) { // cluster
 			s.other = s.network.Form(release, name).Processes()[0]
 			s.rest(10 * time.Second)
