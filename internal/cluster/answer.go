@@ -104,7 +104,7 @@ func answered(p probe) membership.Answer {
 		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm, Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
 		Learner: s.IsLearner, ReadOK: readOK,
 		Version: s.Version, DBSize: s.DbSize, Revision: s.Header.GetRevision(), Downgrade: downgradeOf(s),
-		Alarms: alarmsIn(s.Errors),
+		Alarms: alarmsIn(s.Errors), CertificateEnd: p.certificate,
 	}
 }
 

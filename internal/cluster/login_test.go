@@ -93,6 +93,28 @@ func TestUserWithAndWithoutAQuorum(t *testing.T) {
 	})
 }
 
+// The observation has the end of the certificate that the member presents. A renewed one is
+// presented without a restart.
+func TestCertificateIsRenewedInPlace(t *testing.T) {
+	onEach(t, etcdtest.Maintained(), func(t *testing.T, v etcdtest.Version) {
+		pki := etcdtest.NewPKI(t)
+		b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, TLS: pki})
+		s := settings(b.Endpoints()...)
+		s.TLS = pki.ClientConfig(pki.Client("run"))
+		left := func() time.Duration {
+			end := observe(t, clientFor(t, s)).Answer(membership.MemberID(b.MemberID(t, b.Members()[0]))).CertificateEnd
+			return time.Until(end)
+		}
+		if d := left(); d <= 0 || d > 24*time.Hour {
+			t.Errorf("valid for %s", d)
+		}
+		pki.Renew()
+		if d := left(); d <= 24*time.Hour || d > 48*time.Hour {
+			t.Errorf("renewed, and valid for %s", d)
+		}
+	})
+}
+
 // Three healthy members are never given up, whatever keeps the provider from them: a CA that
 // did not sign their certificates shows servers.
 func TestEvidence(t *testing.T) {

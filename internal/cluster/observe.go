@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -24,9 +25,11 @@ import (
 type probe struct {
 	endpoint string
 	status   *clientv3.StatusResponse
-	err      error        // of the status call
-	lists    []memberList // a linearizable one first
-	listErr  error
+	// certificate is the end of the validity of the server's, zero without one.
+	certificate time.Time
+	err         error        // of the status call
+	lists       []memberList // a linearizable one first
+	listErr     error
 }
 
 // from returns the cluster and the member in the status, 0 without one.
@@ -90,7 +93,7 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	defer cut()
 	var requests sync.WaitGroup
 	requests.Go(func() {
-		p.status, p.err = c.status(ctx, endpoint)
+		p.status, p.certificate, p.err = c.status(ctx, endpoint)
 		c.cutShort(led, p.status, cut)
 	})
 	requests.Go(func() { strong, strongErr = c.list(led, endpoint, true) })
@@ -111,7 +114,7 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 // requests should not disturb it while it catches up.
 func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
-	p.status, p.err = c.status(ctx, endpoint)
+	p.status, p.certificate, p.err = c.status(ctx, endpoint)
 	return p
 }
 

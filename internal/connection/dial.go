@@ -54,14 +54,33 @@ type dialer struct {
 	// has ever received a request.
 	waiting  atomic.Int32
 	answered atomic.Bool
+	// certificate is the end of the validity of the certificate that the server last
+	// presented, in seconds since 1970, 0 without one.
+	certificate atomic.Int64
 }
 
 func newDialer(s Settings, endpoint string) *dialer {
 	d := &dialer{endpoint: endpoint, address: addressOf(s.dialled(endpoint)), timeout: s.dialTimeout(), security: insecure.NewCredentials()}
 	if isHTTPS(endpoint) {
-		d.security = credentials.NewTLS(cmp.Or(s.TLS, &tls.Config{MinVersion: tls.VersionTLS12}))
+		config := cmp.Or(s.TLS, &tls.Config{MinVersion: tls.VersionTLS12}).Clone()
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) > 0 {
+				d.certificate.Store(state.PeerCertificates[0].NotAfter.Unix())
+			}
+			return nil
+		}
+		d.security = credentials.NewTLS(config)
 	}
 	return d
+}
+
+// CertificateEnd returns the end of the validity of the certificate that the server
+// presented, zero without one.
+func (d *dialer) CertificateEnd() (end time.Time) {
+	if at := d.certificate.Load(); at > 0 {
+		end = time.Unix(at, 0).UTC()
+	}
+	return end
 }
 
 // dial is gRPC's dialer. It always connects to one address, uses no proxy of the

@@ -94,7 +94,7 @@ func TestMetricsOverOneConnection(t *testing.T) {
 // client URL is https. It gets the client certificate if it is https.
 func TestMetricsOfTheirOwn(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
-	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	answer := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, _, sent := r.BasicAuth(); sent || r.URL.Path != "/metrics" {
 			t.Errorf("%s with %v", r.URL, r.Header)
 		}

@@ -106,6 +106,15 @@ func (k *PKI) ExpiredServer() Cert {
 	return k.issue("expired-server", "", true, -time.Hour)
 }
 
+// Renew replaces the files of Server by a certificate that is valid for two days.
+func (k *PKI) Renew() {
+	k.tb.Helper()
+	renewed := k.issue("renewed-server", "", true, 2*day)
+	for from, to := range map[string]string{renewed.CertFile: k.Server.CertFile, renewed.KeyFile: k.Server.KeyFile} {
+		must(k.tb, os.Rename(from, to))
+	}
+}
+
 // ClientConfig returns the TLS configuration of a client that trusts k and
 // presents cert, or no certificate if cert is the zero Cert.
 func (k *PKI) ClientConfig(cert Cert) *tls.Config {

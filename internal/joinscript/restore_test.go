@@ -153,7 +153,7 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "bad.db")
 			put(t, file, text)
 			digest := sha256.Sum256([]byte(text))
-			run := fmt.Sprintf("a bad file|initial window %s=%s %s=%x ETCD_JOIN_BIN=%s", RestoreVariable, file, RestoreSHA256Variable, digest, p.Env["ETCD_JOIN_BIN"])
+			run := fmt.Sprintf("a bad file|initial window ETCD_FEATURE_GATES=InitialCorruptCheck=false %s=%s %s=%x ETCD_JOIN_BIN=%s", RestoreVariable, file, RestoreSHA256Variable, digest, p.Env["ETCD_JOIN_BIN"])
 			newScene(t, sh, nil, "", rowOf(run+"| | wait | cannot restore the snapshot: "+says+" | clean")).play()
 		}
 	})

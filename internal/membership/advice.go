@@ -3,7 +3,10 @@
 
 package membership
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Codes that only advice uses, see [Snapshot.Advise].
 const (
@@ -16,12 +19,30 @@ const (
 	EvenVoters Code = "even number of voters"
 	// MixedVersions: the members that answer run different versions.
 	MixedVersions Code = "mixed versions"
+	// CertificateEnds: the certificates that the others present are valid for less than
+	// [certificateLeft].
+	CertificateEnds Code = "certificate ends"
 	// KnownDefects: the others run a version with defects that endanger data or processes,
 	// see [DefectsOf].
 	KnownDefects Code = "known defects"
 	// KnownBypasses: the others run a version that lets clients pass etcd's permissions.
 	KnownBypasses Code = "known bypasses"
 )
+
+// certificateLeft is how long before its end a certificate is to be renewed.
+const certificateLeft = 30 * 24 * time.Hour
+
+// endingCertificates returns the warning about certificates that end soon, from now on, if
+// there are any. Detail is the first end.
+func (s Snapshot) endingCertificates(now time.Time) (out []Warning) {
+	end := func(id MemberID) time.Time { return s.Answer(id).CertificateEnd }
+	ending := keep(IDs(s.Members), func(id MemberID) bool { return !end(id).IsZero() && end(id).Sub(now) < certificateLeft })
+	if len(ending) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(ending, func(a, b MemberID) int { return end(a).Compare(end(b)) })
+	return []Warning{{CertificateEnds, Facts{Others: ending, Detail: end(first).Format(time.RFC3339)}}}
+}
 
 // Healthy reports whether everything is observed to be in order: a confirmed
 // list, one leader named by a quorum, every member alive, no endpoint of another
@@ -75,7 +96,7 @@ func (s Snapshot) Witness() MemberID {
 // the same cluster, or its zero value. seen holds the connections to the others
 // of one member, preferably the leader; it is nil if they are not known. authenticated is
 // true if the cluster is known to have authentication.
-func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated bool) []Warning {
+func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated bool, now time.Time) []Warning {
 	var out []Warning
 	say := func(c Code, f Facts) { out = append(out, Warning{c, f}) }
 
@@ -116,6 +137,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated 
 			say(AlarmRaised, Facts{Others: s.raisedBy(a.Kind), Detail: a.Kind})
 		}
 	}
+	out = append(out, s.endingCertificates(now)...)
 	out = append(out, s.standingAdvice(ok)...)
 	if authenticated {
 		out = append(out, s.knownDefects(KnownBypasses)...)

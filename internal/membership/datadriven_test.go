@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 )
@@ -322,7 +323,7 @@ func advised(s, before Snapshot, seen map[MemberID]bool) string {
 	if w := s.Witness(); w != 0 {
 		out += " witness=" + letter(w)
 	}
-	for _, w := range s.Advise(before, seen, true) {
+	for _, w := range s.Advise(before, seen, true, time.Time{}) {
 		out += "\nwarning: " + string(w.Code)
 		if w.Facts.Subject != 0 {
 			out += " subject=" + letter(w.Facts.Subject)

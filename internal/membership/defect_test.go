@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 )
 
 // A release that is named as the way out has none of the defects, no patch release before
@@ -58,6 +59,36 @@ func TestDefects(t *testing.T) {
 		bypasses, _ := DefectsOf(tt.version, true)
 		if has := slices.ContainsFunc(append(harm, bypasses...), func(d Defect) bool { return d.Source == tt.source }); has != tt.has {
 			t.Errorf("%s in %s: %t, want %t", tt.source, tt.version, has, tt.has)
+		}
+	}
+}
+
+// A certificate is told of in its last 30 days, and later.
+func TestEndingCertificates(t *testing.T) {
+	now := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		left []time.Duration // -1 is http
+		want string
+	}{
+		"http":                {[]time.Duration{-1, -1}, ""},
+		"30 days":             {[]time.Duration{30 * 24 * time.Hour, -1}, ""},
+		"less than 30 days":   {[]time.Duration{31 * 24 * time.Hour, 30*24*time.Hour - time.Second}, "[2] 2026-12-26T23:59:59Z"},
+		"both, the first end": {[]time.Duration{24 * time.Hour, -time.Hour}, "[1 2] 2026-11-26T23:00:00Z"},
+	} {
+		s := Snapshot{Answers: map[MemberID]Answer{}}
+		for i, d := range tt.left {
+			id := MemberID(i + 1)
+			s.Members = append(s.Members, Member{ID: id})
+			if s.Answers[id] = (Answer{State: Answered}); d != -1 {
+				s.Answers[id] = Answer{State: Answered, CertificateEnd: now.Add(d)}
+			}
+		}
+		got := ""
+		for _, w := range s.endingCertificates(now) {
+			got += fmt.Sprintf("%d %s", w.Facts.Others, w.Facts.Detail)
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ package membership
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Member is one entry of the cluster's member list.
@@ -80,6 +81,9 @@ type Answer struct {
 	// Downgrade is the version, such as "3.6.0", to which the cluster is being
 	// downgraded, or "" if none; as of 3.6.
 	Downgrade string
+	// CertificateEnd is the end of the validity of the certificate that the member
+	// presented, zero over http.
+	CertificateEnd time.Time
 	// Alarms are the alarms that the member reports, its own and others'.
 	Alarms []Alarm
 }

@@ -79,6 +79,7 @@ func TestAdvice(t *testing.T) {
 		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.2"}},
 		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.6.0"}},
 		{s, membership.KnownBypasses, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.6.0"}},
+		{s, membership.CertificateEnds, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "2026-12-26T23:59:59Z"}},
 		{s, membership.KnownBypasses, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.35"}},
 		{survivor, membership.SurvivorLeft, membership.Facts{Subject: infra2}},
 		{s, "some other thing", others()},

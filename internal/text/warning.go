@@ -39,6 +39,8 @@ var advice = wordings{
 	membership.ToleranceZero: {{cause: "No further voter may fail. Alive: {alive} of {voters} voters. Quorum: {quorum}."}},
 	membership.EvenVoters:    {{cause: "{voters} voters tolerate the failure of {spare}, the same as {fewer}.", next: "Use an odd number."}},
 	membership.MixedVersions: {{cause: "The members run different versions: {versions}.", next: "Finish the upgrade."}},
+	membership.CertificateEnds: {{cause: "{Others} {presents|present} a certificate that is valid for less than 30 days, until {detail} at the earliest.",
+		next: "Renew it on the machine. etcd reads the files again for each new connection, so it needs no restart, and the machine is not replaced."}},
 	membership.KnownDefects:  {{cause: "{Others} {runs|run} etcd {detail}, which has known defects: {defects}.", next: "Upgrade to {fixed} or later."}},
 	membership.KnownBypasses: {{cause: "{Others} {runs|run} etcd {detail}, in which permissions can be bypassed: {defects}.", next: "Upgrade to {fixed} or later."}},
 }

@@ -118,10 +118,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	maps.DeleteFunc(status, func(name, _ string) bool { _, stays := nodes[name]; return !stays })
 	plan.ID, plan.ClusterID, plan.Complete, plan.Status = state.ID, state.ClusterID, state.Complete, mapOf(status)
 	plan.setNodes(ctx, nodes, p.presentURLs(), diags)
-	reason := reasonOf(p.NodesPlan, state.Complete.ValueBool(), stored.NoAddress)
-	if p.Reason == membership.NodesUnsaved && !plan.Snapshot.Equal(state.Snapshot) {
-		reason = "this apply stores the snapshot that is taken first, and a later plan goes on"
-	}
+	reason := p.reason(state.Complete.ValueBool(), stored.NoAddress)
 	p.warn(reason, stored, diags)
 	plan.Pending, plan.Reason = p.withSilent(reason, stored, plan.after())
 	if warned {
@@ -153,10 +150,14 @@ type nodesPlan struct {
 	wanted map[string]membership.NodeValues
 	// has are the nodes in the state, or the former ones that are taken back.
 	has, former map[string]node.Node
+	// saves is true if the apply stores another snapshot.
+	saves bool
 }
 
 func (m model) nodesPlan(ctx context.Context, state model, want map[string]wanted, stored health, kept private.Reader, diags *diag.Diagnostics) nodesPlan {
-	p := nodesPlan{wanted: map[string]membership.NodeValues{}, has: state.nodes(ctx, diags), former: formerNodes(ctx, kept, diags)}
+	p := nodesPlan{
+		wanted: map[string]membership.NodeValues{}, has: state.nodes(ctx, diags), former: formerNodes(ctx, kept, diags), saves: !m.Snapshot.Equal(state.Snapshot),
+	}
 	for name, w := range want {
 		p.wanted[name] = w.NodeValues
 	}
@@ -164,7 +165,7 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 	saved := private.Kept[map[string]string](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {
 		n := built(ctx, name, p.has[name], diags)
-		n.Unsaved = !m.Snapshot.IsNull() && (!m.Snapshot.Equal(state.Snapshot) || saved[name] != digest(p.wanted[name], diags))
+		n.Unsaved = !m.Snapshot.IsNull() && (p.saves || saved[name] != digest(p.wanted[name], diags))
 		if former, ok := p.former[name]; ok {
 			n.Former = new(built(ctx, name, former, diags))
 		}
@@ -275,6 +276,14 @@ func unknownValues(what string) text.Message {
 	return text.New(what+" is not known at plan",
 		"The plan decides which node is rebuilt next, so %s must be known when Terraform plans. Create what it follows from first, for example:\n\n"+
 			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
+}
+
+// reason is [reasonOf] of the plan.
+func (p nodesPlan) reason(complete, noAddress bool) string {
+	if p.saves && p.Reason == membership.NodesUnsaved {
+		return "this apply stores the snapshot that is taken first, and a later plan goes on"
+	}
+	return reasonOf(p.NodesPlan, complete, noAddress)
 }
 
 // reasonOf says why the nodes that are pending wait, "" if none does. complete is true if

@@ -75,12 +75,13 @@ type look struct {
 	seen map[membership.MemberID]bool
 	// authenticated is true if the cluster is known to have authentication.
 	authenticated bool
+	at            time.Time
 }
 
 // observe observes all members at the same time. It observes them again after a
 // pause if a learner lags, to see whether the learner makes progress.
 func observe(ctx context.Context, c *backend.Cluster) (look, error) {
-	l := look{authenticated: c.HasUser()}
+	l := look{authenticated: c.HasUser(), at: c.Clock.Now()}
 	var err error
 	if l.now, err = c.CachedSnapshot(ctx, 0); err != nil {
 		return l, err
@@ -137,6 +138,8 @@ type memberModel struct {
 	PeerURLs   []string     `tfsdk:"peer_urls"`
 	ClientURLs []string     `tfsdk:"client_urls"`
 	Lag        types.Int64  `tfsdk:"lag"`
+
+	CertificateExpiresAt types.String `tfsdk:"certificate_expires_at"`
 }
 
 // survivorModel is the member to save after the quorum is lost.
@@ -189,7 +192,7 @@ func fromLook(l look) model {
 	for _, a := range s.Alarms() {
 		m.Alarms = append(m.Alarms, alarmModel{MemberID: hex(a.Member), Alarm: a.Kind})
 	}
-	for _, w := range s.Advise(l.before, l.seen, l.authenticated) {
+	for _, w := range s.Advise(l.before, l.seen, l.authenticated, l.at) {
 		m.Advice = append(m.Advice, text.Advice(w, s))
 	}
 	return m
@@ -215,6 +218,9 @@ func memberOf(s membership.Snapshot, member membership.Member, leader membership
 	}
 	out.Version, out.DBSize, out.RaftTerm = types.StringValue(a.Version), types.Int64Value(a.DBSize), number(a.Term)
 	out.RaftIndex, out.RaftAppliedIndex = number(a.Index), number(a.Applied)
+	if !a.CertificateEnd.IsZero() {
+		out.CertificateExpiresAt = types.StringValue(a.CertificateEnd.Format(time.RFC3339))
+	}
 	if lag, _, ok := s.Lag(member.ID); ok {
 		out.Lag = number(lag)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -37,7 +38,8 @@ func observed(answers map[string]membership.Answer) look {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	voter := membership.Answer{Leader: 1, Term: 7, Index: 500, Applied: 490, ReadOK: true}
-	full := voter
+	full, secure := voter, voter
+	secure.CertificateEnd = time.Date(2026, 11, 27, 1, 0, 0, 0, time.UTC)
 	full.Alarms = []membership.Alarm{{Member: 2, Kind: "NOSPACE"}}
 	learner := membership.Answer{Leader: 1, Term: 7, Index: 500, Applied: 300}
 	alone := membership.Answer{Term: 8, Index: 500, Applied: 500}
@@ -57,7 +59,7 @@ func TestModel(t *testing.T) {
 		return m
 	}
 	leader := told("1", "a", "voter", 7, 490, 10)
-	leader.Leader = true
+	leader.Leader, leader.CertificateExpiresAt = true, text("2026-11-27T01:00:00Z")
 	survivor := told("1", "a", "voter", 8, 500, 0)
 	survivor.Alive, survivor.Lag, survivor.Answer = false, types.Int64Null(), "a (1) answers, but serves no linearizable read (http://a:2379)."
 	all := model{
@@ -73,7 +75,7 @@ func TestModel(t *testing.T) {
 		answers map[string]membership.Answer
 		want    model
 	}{
-		"a dead voter, a full one, and a learner": {map[string]membership.Answer{"a": voter, "b": full, "d": learner}, led},
+		"a dead voter, a full one, and a learner": {map[string]membership.Answer{"a": secure, "b": full, "d": learner}, led},
 		"no quorum": {map[string]membership.Answer{"a": alone}, lost},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func (d *clusterData) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 			"advice": schema.ListAttribute{
 				ElementType: types.StringType, Computed: true,
 				MarkdownDescription: "Problems and what to do about them, the most urgent first: a lost quorum and the member to save, members that do not respond or respond as another one, a learner " +
-					"that makes no progress, alarms, no failure tolerance, an even number of voting members, mixed versions, known defects of the versions that respond and the release that has them " +
+					"that makes no progress, alarms, no failure tolerance, an even number of voting members, certificates that expire within 30 days, mixed versions, known defects of the versions that respond and the release that has them " +
 					"fixed. If the provider has a `username`, known bypasses of permissions too. Empty without problems. The wording can change between versions of the provider.",
 			},
 		},
@@ -103,6 +103,10 @@ func memberAttributes() map[string]schema.Attribute {
 		"endpoint":    schema.StringAttribute{Computed: true, MarkdownDescription: "Client URL at which the member was asked. Null if it has none yet."},
 		"peer_urls":   schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Peer URLs."},
 		"client_urls": schema.ListAttribute{ElementType: types.StringType, Computed: true, MarkdownDescription: "Client URLs that the member advertises. Empty until it has started for the first time."},
+		"certificate_expires_at": schema.StringAttribute{
+			Computed:            true,
+			MarkdownDescription: "End of the validity of the certificate that the member presented at its client URL, in UTC (RFC 3339). Null over `http`.",
+		},
 		"lag": schema.Int64Attribute{
 			Computed:            true,
 			MarkdownDescription: "Number of entries that the leader had committed and the member had not applied. A few are normal under load, because the two are not asked at the same moment.",

@@ -186,7 +186,7 @@ func parseImportID(id string) (at discovery.Location, problem string) {
 		return at, ""
 	}
 	at = discovery.Location{Protocol: discovery.V3, Prefix: discovery.DefaultPrefix}
-	if protocol, rest, _ := strings.Cut(id, ":"); protocol == discovery.V3 || protocol == discovery.V2 {
+	if protocol, rest, found := strings.Cut(id, ":"); found && (protocol == discovery.V3 || protocol == discovery.V2) {
 		at.Protocol, id = protocol, rest
 	}
 	at.Token = id

@@ -35,7 +35,7 @@ func TestImportID(t *testing.T) {
 }
 
 func FuzzImportID(f *testing.F) {
-	for _, s := range []string{"abc", "v2:abc", "v3:/p:abc", "/p/q:abc", "service:https://d.example.com/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "v2:", ":", "v3:v2:abc"} {
+	for _, s := range []string{"abc", "v2:abc", "v3:/p:abc", "/p/q:abc", "service:https://d.example.com/5a3c7d0e4b1f4c52a9e86b1d0f7c2e93", "v2:", ":", "v3:v2:abc", "v3:v2", "v2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
