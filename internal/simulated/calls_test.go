@@ -105,7 +105,7 @@ func init() { // a map that refers to itself
 		},
 		// A cluster that was there before, processes, and connections of a run, or of all.
 		"cluster": func(s *script, names string) { s.ws.Provider = s.provider(names) },
-		"release": func(s *script, version string) { // that all processes run
+		"all-run": func(s *script, version string) { // this version
 			for _, p := range s.cluster.Processes() {
 				p.PowerOff()
 				p.Version = etcdsim.Version(version)

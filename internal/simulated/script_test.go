@@ -177,13 +177,32 @@ func (s *script) play(line string) {
 		line = strings.ReplaceAll(line, "$"+name, s.vars[name])
 	}
 	verb, rest, _ := strings.Cut(line, " ")
-	for _, all := range []map[string]func(*script, string){phrases, checks, calls, tokenPhrases, beatPhrases, filePhrases} {
-		if do := all[verb]; do != nil {
+	for _, some := range allPhrases() {
+		if do := some[verb]; do != nil {
 			do(s, strings.TrimSpace(rest))
 			return
 		}
 	}
 	s.Fatalf("%q is no phrase", verb)
+}
+
+// allPhrases are the phrases of each file.
+func allPhrases() []map[string]func(*script, string) {
+	return []map[string]func(*script, string){phrases, checks, calls, tokenPhrases, beatPhrases, filePhrases}
+}
+
+// A word has one meaning in all scripts.
+func TestPhrasesHaveOneMeaning(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, some := range allPhrases() {
+		for word := range some {
+			if known[word] {
+				t.Errorf("%q has two meanings", word)
+			}
+			known[word] = true
+		}
+	}
 }
 
 // use types in another space from now on.
