@@ -122,7 +122,7 @@ func ParseMetricsURL(raw string) (string, error) {
 	case given.Port() == "":
 		return "", &EndpointError{Endpoint: raw, Reason: "has no port"}
 	case !ip.IsUnspecified():
-		return "", &EndpointError{Endpoint: raw, Reason: "has a host, and it is one URL for all members"}
+		return "", &EndpointError{Endpoint: raw, Reason: "has the host of one member, and it is the URL of all"}
 	}
 	return parsed, nil
 }

@@ -85,7 +85,7 @@ func TestParseEndpoints(t *testing.T) {
 func TestParseMetricsURL(t *testing.T) {
 	for raw, want := range map[string]string{
 		"http://0.0.0.0:2381": "http://0.0.0.0:2381", " HTTPS://[::]:2381/ ": "https://[::]:2381",
-		"http://0.0.0.0": "has no port", "0.0.0.0:2381": "has no scheme", "http://10.0.0.1:2381": "has a host", "http://:2381": "has no host",
+		"http://0.0.0.0": "has no port", "0.0.0.0:2381": "has no scheme", "http://10.0.0.1:2381": "has the host of one", "http://:2381": "has no host",
 		"http://0.0.0.0:2381/metrics": "has the path", "": "is empty", "http://u:p@0.0.0.0:2381": "user information",
 	} {
 		got, err := ParseMetricsURL(raw)
