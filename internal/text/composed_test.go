@@ -98,10 +98,10 @@ func TestDefectsHaveHarm(t *testing.T) {
 	for release := range 4 * 60 {
 		version := fmt.Sprintf("3.%d.%d", 4+release/60, release%60)
 		for _, bypasses := range []bool{false, true} {
-			has, _ := membership.DefectsOf(version, bypasses)
-			for _, d := range has {
-				if harm[d.Source] == "" {
-					t.Errorf("%s: no text for %s", version, d.Source)
+			sources, _ := membership.DefectsOf(version, bypasses)
+			for _, source := range sources {
+				if harm[source] == "" {
+					t.Errorf("%s: no text for %s", version, source)
 				}
 			}
 		}

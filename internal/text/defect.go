@@ -31,10 +31,10 @@ var harm = map[string]string{
 // defects returns what is known about a version: the harm of each defect with its source,
 // and the version that has none of them.
 func defects(version string, bypasses bool) map[string]any {
-	has, fixed := membership.DefectsOf(version, bypasses)
+	sources, fixed := membership.DefectsOf(version, bypasses)
 	var said []string
-	for _, d := range has {
-		said = append(said, harm[d.Source]+" ("+d.Source+")")
+	for _, source := range sources {
+		said = append(said, harm[source]+" ("+source+")")
 	}
 	return map[string]any{"defects": strings.Join(said, "; "), "fixed": fixed}
 }
