@@ -17,8 +17,9 @@ type ClusterEntry struct {
 	// Cluster is 0 if it is not known. Formed is true if the cluster has answered.
 	Cluster ClusterID
 	Formed  bool
-	// Nodes are the IDs of its nodes, PeerURLs those of all of them.
-	Nodes, PeerURLs []string
+	// Nodes are the IDs of its nodes, PeerURLs those of all of them. Endpoints are those of
+	// the state.
+	Nodes, PeerURLs, Endpoints []string
 	// GivesUp is the cluster that the plan gives up, nil if it gives up none.
 	GivesUp *GivingUp
 }
@@ -67,6 +68,14 @@ func GivenUp(clusters []ClusterEntry) (out []GivingUp) {
 // Has reports whether the etcd_cluster has the node of a member.
 func (c ClusterEntry) Has(s Side) bool {
 	return slices.Contains(c.Nodes, s.Node) || shareURL(c.PeerURLs, s.PeerURLs)
+}
+
+// EndpointsOf returns the endpoints in the state of the etcd_cluster that plans the node of a
+// member. The node is not known before the apply.
+func EndpointsOf(clusters []ClusterEntry, s Side) []string {
+	c, _ := find(clusters, func(c ClusterEntry) bool { return c.Object != "" && shareURL(c.PeerURLs, s.PeerURLs) })
+	was, _ := InState(clusters, c.PeerURLs)
+	return was.Endpoints
 }
 
 // Located returns the entry of a new member with the cluster of its node. The node of an

@@ -128,11 +128,9 @@ func Judge(entries []Entry, known Known) (broken []Ruling) {
 		if lost, ok := p.forgotten(e); ok {
 			p.entries = append(p.entries, lost)
 		}
-		for _, note := range entries {
-			if note.Object == 0 && note.Learner == e.Learner && isOne(note, e) {
-				e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
-				p.entries = append(p.entries, e)
-			}
+		for _, note := range p.notes(e) {
+			e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
+			p.entries = append(p.entries, e)
 		}
 	}
 	for _, rule := range []func(planned) []Ruling{replacements, unobserved, removals, twice, newcomers, successors} {
@@ -149,6 +147,11 @@ type planned struct {
 
 func (p planned) with(effects ...Effect) []Entry {
 	return keep(p.entries, func(e Entry) bool { return slices.Contains(effects, e.Effect) })
+}
+
+// notes are what the state has of a member that looks new.
+func (p planned) notes(e Entry) []Entry {
+	return keep(p.entries, func(n Entry) bool { return n.Object == 0 && n.Learner == e.Learner && isOne(n, e) })
 }
 
 // living are the members with an effect that vote and may live, each once. Of a cluster
@@ -308,14 +311,15 @@ func isOne(a, b Entry) bool {
 	return a.Name == b.Name && shareURL(x.PeerURLs, y.PeerURLs)
 }
 
-// newcomers: a new member is not added over one that is not its own.
+// newcomers: a new member is not added over one that is not its own. Nothing removes one that
+// no state has before its machine goes, so the quorum must not need it.
 func newcomers(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
 		m, found := Member{}, false
-		if p.Snapshot != nil && e.isAnew() {
+		if p.Snapshot != nil && (e.isAnew() || e.After.Machine == Unknown) {
 			m, found = p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
 		}
-		if found && p.livingVoter(m.ID) {
+		if found && (e.isAnew() && p.livingVoter(m.ID) || m.Name == e.Name && p.needs(m) && len(p.notes(e)) == 0) {
 			e.Found = Identity{Code: AlreadyMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}}
 		}
 		if e.Found.Code != "" {
@@ -323,6 +327,12 @@ func newcomers(p planned) (out []Ruling) {
 		}
 	}
 	return out
+}
+
+// needs reports whether the quorum needs a voter that is silent, and may be alive.
+func (p planned) needs(m Member) bool {
+	others := keep(p.Snapshot.Voters(), func(o Member) bool { return p.livingVoter(o.ID) })
+	return !m.Learner && !p.Lost && !p.livingVoter(m.ID) && len(others)+1 == p.Snapshot.Quorum()
 }
 
 // successors: a member that has run gets a new node with a new machine only; without a

@@ -29,6 +29,15 @@ func plannedCluster(n int, dead ...MemberID) *Snapshot {
 	return s
 }
 
+// heard returns the snapshot with the members that the leader hears.
+func heard(s *Snapshot, ids ...MemberID) *Snapshot {
+	s.Heard = map[MemberID]bool{}
+	for _, id := range ids {
+		s.Heard[id] = true
+	}
+	return s
+}
+
 func urlOf(id MemberID) string { return "http://p" + id.String() + ":2380" }
 
 // entry is that of member id, which follows its machine in a replacement.
@@ -141,6 +150,11 @@ func TestRules(t *testing.T) {
 		"two forgotten":                    {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), created), as(entry(2, Held), created)}, "second replacement [m1 m2]; too few stay [m1 m2]"},
 		"two forgotten on their machines":  {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), both(stays, created)), as(entry(2, Held), both(stays, created))}, ""},
 		"forgotten, and its peers moved":   {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Held), both(created, func(e *Entry) { e.Peers = []string{} }))}, "peers moved [m1]"},
+		"forgotten and silent":             {Known{Snapshot: plannedCluster(3, 1)}, []Entry{as(entry(1, Held), created)}, ""},
+		"forgotten, silent and needed":     {Known{Snapshot: plannedCluster(4, 1, 2)}, []Entry{as(entry(1, Held), created)}, "already a member [m1]"},
+		"tainted, silent and needed":       {Known{Snapshot: plannedCluster(4, 1, 2)}, []Entry{note(1), as(entry(1, Held), created)}, ""},
+		"the leader hears it":              {Known{Snapshot: heard(plannedCluster(5, 1, 2), 1)}, []Entry{entry(1, Replaced)}, "others not active [m1]"},
+		"the leader hears no one":          {Known{Snapshot: heard(plannedCluster(5, 1, 2))}, []Entry{entry(1, Replaced)}, ""},
 		"the only voter is forgotten":      {Known{Snapshot: plannedCluster(1)}, []Entry{as(entry(1, Held), created)}, "every voter needed [m1]; too few stay [m1]"},
 		"the cluster is created again":     {Known{Snapshot: plannedCluster(5, 1, 2)}, []Entry{as(entry(1, Held), node), as(entry(2, Held), node)}, "cluster created again [m1 m2]"},
 

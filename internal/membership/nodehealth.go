@@ -77,6 +77,8 @@ type NodeHealth struct {
 	Pending bool `json:"pending,omitempty"`
 	// Own is true if the member is this node's own, not that of a node before.
 	Own bool `json:"own,omitempty"`
+	// Heard is true if the member does not answer here, and the leader hears it.
+	Heard bool `json:"heard,omitempty"`
 	// Recorded is true if the cluster has a record of a resource for the node.
 	Recorded bool `json:"recorded,omitempty"`
 	// Version and Downgrade are what the member answered, see [Answer].
@@ -153,7 +155,7 @@ func (s Snapshot) healthOf(m Member, listed bool) NodeHealth {
 	if !listed {
 		return NodeHealth{Status: NodePending}
 	}
-	e := NodeHealth{Name: m.Name, Member: m.ID, Voter: !m.Learner, Alive: s.Alive(m.ID), Pending: s.isPending(m.ID)}
+	e := NodeHealth{Name: m.Name, Member: m.ID, Voter: !m.Learner, Alive: s.Alive(m.ID), Heard: s.Heard[m.ID], Pending: s.isPending(m.ID)}
 	if s.answers(m.ID) {
 		e.Version, e.Downgrade = s.Answer(m.ID).Version, s.Answer(m.ID).Downgrade
 	}

@@ -16,8 +16,9 @@ type slot struct{ seen, want string }
 var (
 	// seen words: a foreign member belongs to no node, a stale one was built after the
 	// refresh, an "old" one was rebuilt while the member before it still votes, and with
-	// a "former" one the node before is kept.
-	seenWords = []string{"voter", "dead", "failed", "replacing", "old", "former", "added", "learner", "dead learner", "pending", "deviating", "stale",
+	// a "former" one the node before is kept. The leader hears a "heard" one, which does not
+	// answer here.
+	seenWords = []string{"voter", "dead", "heard", "failed", "replacing", "old", "former", "added", "learner", "dead learner", "pending", "deviating", "stale",
 		"foreign", "dead foreign", "foreign learner"}
 	wantWords = []string{"same", "changed", "removed"}
 )
@@ -50,6 +51,9 @@ func (c small) build() (wanted map[string]NodeValues, nodes []Node, h NodesHealt
 		switch s.seen {
 		case "dead", "dead foreign":
 			dead(NodeUnreachable)
+		case "heard":
+			dead(NodeUnreachable)
+			e.Heard = true
 		case "failed":
 			dead(NodeFailed)
 		case "replacing":
@@ -112,11 +116,13 @@ func isOneOf(word string, words ...string) bool { return slices.Contains(words, 
 
 // The naive statement: what each word means, and nothing else.
 func (s slot) votes() bool {
-	return isOneOf(s.seen, "voter", "dead", "failed", "old", "former", "deviating", "stale", "foreign", "dead foreign")
+	return isOneOf(s.seen, "voter", "dead", "heard", "failed", "old", "former", "deviating", "stale", "foreign", "dead foreign")
 }
 func (s slot) lives() bool {
 	return isOneOf(s.seen, "voter", "old", "former", "learner", "deviating", "stale", "foreign", "foreign learner")
 }
+
+func (s slot) isDead() bool { return !s.lives() && s.seen != "heard" }
 
 // mayGo says whether the machine of the slot may be replaced, by the rules as simply as
 // possible.
@@ -135,7 +141,7 @@ func (c small) mayGo(i int) bool {
 	if 2*stay <= c.count(slot.votes) {
 		return false // the machine of i is gone, and the rest does not decide
 	}
-	if !c[i].lives() {
+	if c[i].isDead() {
 		return true
 	}
 	for j, s := range c {
@@ -160,7 +166,7 @@ func (c small) takenBack() small {
 
 // naive returns the slot that is rebuilt, or -1.
 func (c small) naive() int {
-	for _, first := range [][]string{{"replacing", "old", "former", "stale"}, {"failed"}, {"dead", "added", "dead learner", "pending"}, {"deviating"}, {"voter", "learner"}} {
+	for _, first := range [][]string{{"replacing", "old", "former", "stale"}, {"failed"}, {"dead", "heard", "added", "dead learner", "pending"}, {"deviating"}, {"voter", "learner"}} {
 		for i, s := range c {
 			due := s.want == "changed" || s.seen == "failed" && s.want != "removed"
 			if isOneOf(s.seen, first...) && due && c.mayGo(i) {
@@ -239,7 +245,7 @@ func (c small) checkUnsaved(t *testing.T, p NodesPlan, wanted map[string]NodeVal
 		nodes[i].Unsaved = true
 	}
 	without := PlanNodes(wanted, nodes, h)
-	lives := func(name string) bool { return name != "" && c[name[0]-'a'].lives() }
+	lives := func(name string) bool { return name != "" && !c[name[0]-'a'].isDead() }
 	if lives(p.Rebuilt) && lives(without.Rebuilt) || !lives(p.Rebuilt) && without.Rebuilt != p.Rebuilt || !slices.Equal(p.TakenBack, without.TakenBack) {
 		t.Fatalf("%v: without a snapshot %q is rebuilt in place of %q, and %v are taken back", c, without.Rebuilt, p.Rebuilt, without.TakenBack)
 	}

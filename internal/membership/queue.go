@@ -56,7 +56,7 @@ func (q queue) onTheWay(n Node) bool {
 //     nothing at apply can stop it; then the rest must still serve. Hence clusters of
 //     one and two voters do not roll.
 //  3. Nothing more for a node whose member is dead: with its machine nothing is lost,
-//     and two dead voters of five must be replaceable.
+//     and two dead voters of five must be replaceable. One that the leader hears lives.
 //  4. No change of peer URLs is pending: the next restart may cut that member off
 //     ([URLChange]).
 //  5. Each other voter is healthy, and no member was added that has not started: it
@@ -91,7 +91,7 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Votes) {
 		return NodesTooFew, nil, f
 	case f.Alive < f.Quorum:
 		return NodesBelowQuorum, nil, f
-	case !own.Alive && own.Node == n.ID:
+	case !own.Alive && !own.Heard && own.Node == n.ID:
 		return NodesNext, nil, f
 	case len(pending) > 0:
 		return NodesURLsPending, pending, f

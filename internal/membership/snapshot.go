@@ -121,6 +121,9 @@ type Snapshot struct {
 	// Pending are the changes of peer URLs that are not proven, by member. They are empty
 	// in a snapshot that is only displayed.
 	Pending map[MemberID]Pending
+	// Heard are the members that do not answer here and that the leader hears. Like Pending
+	// they are empty in a snapshot that is only displayed, or if the leader does not say.
+	Heard map[MemberID]bool
 }
 
 // Member returns the member with the given ID.

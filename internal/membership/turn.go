@@ -55,8 +55,9 @@ func (s Snapshot) turnOf(m Member, turns []Turn) Decision {
 	return refuse(TurnOfAnother, Facts{Subject: m.ID, Turns: others})
 }
 
-// provenDead reports whether a member certainly serves no client.
+// provenDead reports whether a member serves no client, as far as anybody knows: it does not
+// answer here, and the leader does not hear it.
 func (s Snapshot) provenDead(m Member) bool {
 	c := s.conditionOf(m)
-	return c == unstarted || c == down && !s.answers(m.ID)
+	return c == unstarted || c == down && !s.answers(m.ID) && !s.Heard[m.ID]
 }

@@ -122,14 +122,13 @@ func (n *NoCluster) Error() string { return "no cluster to join: " + n.Cause.Err
 // Unwrap returns the errors of the endpoints.
 func (n *NoCluster) Unwrap() error { return n.Cause }
 
-// observe observes the cluster for a decision: with the changes of peer URLs that are
-// pending, on which no change may rely.
+// observe observes the cluster for a decision, see [Engine.WithEvidence].
 func (e *Engine) observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	snap, err := e.look(ctx, want)
 	if err != nil {
 		return snap, err
 	}
-	return e.WithPending(ctx, snap)
+	return e.WithEvidence(ctx, snap)
 }
 
 // look observes the cluster and verifies that it is the expected one.

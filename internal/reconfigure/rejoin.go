@@ -202,7 +202,7 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 		case err != nil:
 			return retrying(err)
 		}
-		f := membership.JudgeFailover(snap, cluster.SeenByLeader(ctx, e.Cluster, snap, snap.Down()))
+		f := membership.JudgeFailover(snap, snap.Heard)
 		if len(lost) > 0 && !slices.ContainsFunc(lost, func(id membership.MemberID) bool { return !snap.Alive(id) }) {
 			return &HeldUp{Lost: lost, Back: true, Snapshot: snap}
 		}

@@ -97,13 +97,15 @@ func (u *update) readdress(ctx context.Context) error {
 	return err
 }
 
-// WithPending returns the snapshot with the changes of peer URLs on record that are not
-// proven. They are read from a confirmed list only: without a quorum nothing is changed,
-// and they cannot be read.
-func (e *Engine) WithPending(ctx context.Context, snap membership.Snapshot) (membership.Snapshot, error) {
+// WithEvidence returns the snapshot with what decisions need beside the answers: which silent
+// members the leader hears, and the changes of peer URLs on record that are not proven. They
+// are read from a confirmed list only: without a quorum nothing is changed, and they cannot
+// be read.
+func (e *Engine) WithEvidence(ctx context.Context, snap membership.Snapshot) (membership.Snapshot, error) {
 	if !snap.Linearizable {
 		return snap, nil
 	}
+	snap.Heard = cluster.SeenByLeader(ctx, e.Cluster, snap, snap.Down())
 	all, err := cluster.All(ctx, e.Cluster.URLChanges(snap.ClusterID))
 	if err != nil || len(all) == 0 {
 		return snap, err

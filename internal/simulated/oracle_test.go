@@ -49,8 +49,9 @@ type oracle struct {
 	faulty, ending bool
 
 	// ill are the names of processes that have not worked since before the command,
-	// unproven those whose peer URLs differ from those in the list since then.
-	ill, unproven map[string]bool
+	// unproven those whose peer URLs differ from those in the list since then. dead are
+	// those that the plan saw dead, also if they have returned since.
+	ill, unproven, dead map[string]bool
 
 	// clusters are those of the workspaces, the present one last.
 	clusters []*seen
@@ -199,6 +200,7 @@ func (o *oracle) begin(wanted []string) {
 	defer o.mu.Unlock()
 	o.meet("one")
 	o.wanted, o.ill, o.unproven, o.faulty = map[string]bool{}, maps.Clone(o.down), map[string]bool{}, false
+	o.dead = maps.Clone(o.down)
 	for _, m := range o.w.cluster.Members() {
 		if p := o.w.members[nodeOf(m)]; p != nil && p.ID() == m.ID && !slices.Contains(m.PeerURLs, p.PeerURL) {
 			o.unproven[nodeOf(m)] = true
@@ -373,7 +375,9 @@ func (o *oracle) destroyed(name string, id uint64) {
 		if voters, living := o.count(s.before, ""); 2*living > voters && 2*(living-1) <= voters && (voters > 1 || !o.ending) {
 			o.wrong("Terraform", "with the machine of %s %d of %d voters stay", name, living-1, voters)
 		}
-		o.takesRoom(s, m, "Terraform")
+		if !o.dead[name] {
+			o.takesRoom(s, m, "Terraform")
+		}
 	}
 }
 

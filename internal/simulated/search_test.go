@@ -210,7 +210,13 @@ func (g *game) complete() bool {
 // play plays a game from a seed.
 func (g *game) play(seed uint64) {
 	g.random = rand.New(rand.NewPCG(seed, 2))
+	story, told := g.random.IntN(8), false
 	for g.beginning(); g.commands < 14 && !g.over(); {
+		if !told && g.commands > story {
+			told = true
+			stories[seed%uint64(len(stories))](g)
+			continue
+		}
 		g.choose()
 	}
 	for len(g.names) < 3 && !g.over() { // smaller ones do not roll

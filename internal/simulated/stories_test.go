@@ -10,8 +10,8 @@ import (
 )
 
 // stories are lines that belong together: what they need would seldom come about by lines
-// that are chosen one by one.
-var stories = []func(*game){(*game).restoring, (*game).restoring, (*game).promoting, (*game).moving, (*game).backing, (*game).rolling, (*game).rolling}
+// that are chosen one by one. Each game tells one, the next seed the next one.
+var stories = []func(*game){(*game).restoring, (*game).promoting, (*game).moving, (*game).backing, (*game).rolling}
 
 // unused is the first name that the configuration does not have, "" without one.
 func (g *game) unused() string {

@@ -76,7 +76,7 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 			return health{Silent: was.Silent} // not known is not healthy
 		}
 		open = turns
-		if snap, err = c.WithPending(ctx, snap); err != nil {
+		if snap, err = c.WithEvidence(ctx, snap); err != nil {
 			return health{}
 		}
 		for _, n := range nodes {

@@ -114,9 +114,10 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 // state of each object before it plans the object, also of a tainted one without a refresh.
 func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	var m struct {
-		Cluster  string `json:"cluster_id"`
-		Complete bool   `json:"complete"`
-		Node     map[string]struct {
+		Cluster   string   `json:"cluster_id"`
+		Complete  bool     `json:"complete"`
+		Endpoints []string `json:"endpoints"`
+		Node      map[string]struct {
 			ID       string   `json:"id"`
 			PeerURLs []string `json:"peer_urls"`
 		} `json:"node"`
@@ -124,7 +125,7 @@ func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	if typ != "etcd_cluster" || json.Unmarshal(state, &m) != nil {
 		return s, false
 	}
-	s.Formed = m.Complete
+	s.Formed, s.Endpoints = m.Complete, m.Endpoints
 	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
 	for _, n := range m.Node {
 		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, attribute.NormalURLs(n.PeerURLs)...)

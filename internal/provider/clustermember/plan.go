@@ -99,6 +99,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.planEnvironment(ctx, resp, plan)
 		r.complete(ctx, &e, plan)
 		endpoints = append(endpoints, r.endpoints(ctx, plan)...)
+		if e.After.Node == membership.Unknown && len(endpoints) == 0 {
+			endpoints = membership.EndpointsOf(r.Backend.Table.Clusters(), *e.After)
+		}
 		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
 			report.WarnAt(diags, path.Root("machine_id"), text.New("Member "+plan.Name.ValueString()+" has no machine_id",
 				"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
@@ -167,7 +170,7 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 		snap, err = c.CachedSnapshot(ctx, e.Cluster)
 	}
 	if asks && err == nil && (e.Cluster == 0 || e.Cluster == snap.ClusterID) {
-		snap, _ = c.WithPending(ctx, snap) // as the turns
+		snap, _ = c.WithEvidence(ctx, snap) // as the turns
 		known.Snapshot, e.Cluster = &snap, snap.ClusterID
 		known.Turns, _ = c.OpenTurns(ctx, snap) // if it fails, they are read again before the removal
 	}
