@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -20,13 +19,15 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 const module = "github.com/terraform-provider-etcd/terraform-provider-etcd"
 
 // support are packages for tests and tools. Their calls count, their exports do
 // not.
-var support = []string{"acctest", "bench", "driver", "etcdsim", "etcdtest", "model", "release"}
+var support = []string{"acctest", "bench", "driver", "etcdsim", "etcdtest", "must", "release"}
 
 // Failed actions are named by constants of package reconfigure, not by texts,
 // because the summary of a diagnostic is made from them.
@@ -74,10 +75,10 @@ type house struct {
 func load(t *testing.T) house {
 	t.Helper()
 	root, err := filepath.Abs("..")
-	must(t, err)
+	must.Succeed(t, err)
 	h := house{names: map[string]map[string]bool{}}
 	h.rooms, err = packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, "./...")
-	must(t, err)
+	must.Succeed(t, err)
 	h.rooms = slices.DeleteFunc(h.rooms, func(p *packages.Package) bool { return len(p.GoFiles) == 0 })
 	for _, room := range h.rooms {
 		for _, err := range room.Errors {
@@ -85,7 +86,7 @@ func load(t *testing.T) house {
 		}
 	}
 	for _, dir := range []string{"internal", "examples", "main_test.go"} {
-		must(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+		must.Succeed(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
 			if strings.HasSuffix(path, "_test.go") {
 				h.uses(t, path)
 			}
@@ -99,7 +100,7 @@ func load(t *testing.T) house {
 func (h house) uses(t *testing.T, path string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	must(t, err)
+	must.Succeed(t, err)
 	for n := range ast.Preorder(file) {
 		id := new(ast.Ident)
 		switch n := n.(type) {
@@ -286,23 +287,14 @@ func fulfils(o types.Object, known map[string][]*types.Interface) bool {
 	return slices.ContainsFunc(known[o.Name()], func(i *types.Interface) bool { return types.Implements(types.NewPointer(receiver), i) })
 }
 
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // reading are the rows of DESIGN.md that may have so many files.
 var reading = map[string]int{"the removal of a member": 12, "a rule of the plan": 4}
 
 // What DESIGN.md lists to read exists, and is no longer than the house allows.
 func TestFilesToRead(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../DESIGN.md")
-	must(t, err)
-	_, table, _ := strings.Cut(string(text), "| for | read |")
+	text := must.Read(t, "../DESIGN.md")
+	_, table, _ := strings.Cut(text, "| for | read |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := 0
 	for line := range strings.Lines(table) {
@@ -316,9 +308,8 @@ func TestFilesToRead(t *testing.T) {
 			t.Errorf("%s needs %d files, more than %d", cells[1], len(files), most)
 		}
 		for _, file := range files {
-			source, err := os.ReadFile(file)
-			must(t, err)
-			if n := strings.Count(string(source), "\n"); n > 350 && filepath.Ext(file) != ".txt" && !strings.HasSuffix(file, "_test.go") {
+			source := must.Read(t, file)
+			if n := strings.Count(source, "\n"); n > 350 && filepath.Ext(file) != ".txt" && !strings.HasSuffix(file, "_test.go") {
 				t.Errorf("%s has %d lines", file, n)
 			}
 		}
@@ -340,14 +331,13 @@ var decisions = regexp.MustCompile("`((?:Decide|Judge|Plan|Identify|[cC]heck)[A-
 func TestDesign(t *testing.T) {
 	t.Parallel()
 	const limit = 160
-	text, err := os.ReadFile("../DESIGN.md")
-	must(t, err)
-	if n := strings.Count(string(text), "\n"); n > limit {
+	text := must.Read(t, "../DESIGN.md")
+	if n := strings.Count(text, "\n"); n > limit {
 		t.Errorf("DESIGN.md has %d lines, more than %d", n, limit)
 	}
 	rules, err := exec.CommandContext(t.Context(), "go", "doc", "-all", "-u", "./membership").Output()
-	must(t, err)
-	named := decisions.FindAllStringSubmatch(string(text), -1)
+	must.Succeed(t, err)
+	named := decisions.FindAllStringSubmatch(text, -1)
 	for _, n := range named {
 		if !strings.Contains(string(rules), "func "+n[1]+"(") {
 			t.Errorf("DESIGN.md names %s, and package membership does not have it", n[1])

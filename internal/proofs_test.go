@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // numbers are the numbers of rules in comments, names of tests and cases.
@@ -39,10 +41,9 @@ type planted struct{ name, by string }
 // finds each mistake against one.
 func TestProofs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("proofs.txt")
-	must(t, err)
+	text := must.Read(t, "proofs.txt")
 	suites, named, mistakes := map[string]suite{}, map[string]string{}, []planted(nil)
-	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || file == "proofs.txt" || !slices.Contains([]string{".go", ".txt", ".sh"}, path.Ext(file)) {
 			return err
 		}
@@ -58,13 +59,12 @@ func TestProofs(t *testing.T) {
 		}
 		return err
 	})
-	must(t, err)
-	design, err := os.ReadFile("../DESIGN.md")
-	must(t, err)
-	for _, rule := range decisions.FindAllStringSubmatch(string(design), -1) {
+	must.Succeed(t, err)
+	design := must.Read(t, "../DESIGN.md")
+	for _, rule := range decisions.FindAllStringSubmatch(design, -1) {
 		named[rule[1]] = "DESIGN.md"
 	}
-	proofs := proofsIn(string(text))
+	proofs := proofsIn(text)
 	if len(proofs) < 80 || len(named) < 20 || len(mistakes) < 50 {
 		t.Errorf("found only %d proofs, %d rules and %d mistakes", len(proofs), len(named), len(mistakes))
 	}
@@ -221,7 +221,7 @@ func unseen(proofs []proof, mistakes []planted, suites map[string]suite) (out []
 func rowsOf(t *testing.T, source []byte) (out []planted) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
-	must(t, err)
+	must.Succeed(t, err)
 	for n := range ast.Preorder(file) {
 		if row, ok := n.(*ast.CompositeLit); ok && row.Type == nil && len(row.Elts) == 5 {
 			texts := literals(row)

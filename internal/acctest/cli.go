@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // providerSource is the address of the provider in configurations, below the
@@ -143,9 +144,9 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 		root := mirrorIn(dir)
 		mirror := func(address, binary string) {
 			at := filepath.Join(root, host, filepath.FromSlash(address), runtime.GOOS+"_"+runtime.GOARCH)
-			must(tb, os.MkdirAll(at, 0o755))
+			must.Succeed(tb, os.MkdirAll(at, 0o755))
 			source, version := path.Split(address)
-			must(tb, os.Symlink(binary, filepath.Join(at, "terraform-provider-"+path.Base(source)+"_v"+version)))
+			must.Succeed(tb, os.Symlink(binary, filepath.Join(at, "terraform-provider-"+path.Base(source)+"_v"+version)))
 		}
 		mirror(providerSource+"/"+mirrorVersion, binary)
 		for address, other := range o.Others {
@@ -164,6 +165,6 @@ func cliConfig(tb testing.TB, dir string, o WorkspaceOptions) string {
 		text += "  }\n  direct {}\n}\n"
 	}
 	file := filepath.Join(dir, "cli.tfrc")
-	must(tb, os.WriteFile(file, []byte(text), 0o600))
+	must.Write(tb, file, text)
 	return file
 }

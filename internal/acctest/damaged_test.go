@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // A member whose store is damaged does not start again. The warning names the line of its
@@ -47,9 +48,7 @@ func TestAccDamagedStore(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(database, bytes.ReplaceAll(text, []byte("a sound value"), []byte("a wrong value")), 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			f.Repair("b")
 			etcdtest.Until(t, "b refuses its store", func() bool {
 				log, _ := os.ReadFile(filepath.Join(f.Machines, "b", "etcd.log"))

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // FleetText is the configuration of a [Fleet].
@@ -116,7 +117,7 @@ func NewFleet(tb testing.TB, o FleetOptions) *Fleet {
 	maps.Copy(f.MachineEnv, etcdtest.Frugal())
 	f.Prepare = f.save
 	f.Machines = filepath.Join(filepath.Dir(f.Dir), "machines")
-	must(tb, os.Mkdir(f.Machines, 0o755))
+	must.Succeed(tb, os.Mkdir(f.Machines, 0o755))
 	tb.Cleanup(f.logMachines)
 	f.Write("main.tf", FleetText)
 	f.Write("provider.tf", f.providerBlock())
@@ -153,10 +154,9 @@ func (f *Fleet) providerBlock() string {
 	}
 	if t := f.Options.TLS; t != nil {
 		cert := t.Client("root")
-		key, err := os.ReadFile(cert.KeyFile)
-		must(f.TB, err)
+		key := must.Read(f.TB, cert.KeyFile)
 		access.PKI, access.Cert.CertFile = t, cert.CertFile
-		access.Extra = fmt.Sprintf("key = <<-EOT\n%s\n  EOT", strings.TrimSpace(string(key)))
+		access.Extra = fmt.Sprintf("key = <<-EOT\n%s\n  EOT", strings.TrimSpace(key))
 	}
 	return access.ProviderConfig()
 }
@@ -228,7 +228,7 @@ func (f *Fleet) save() {
 	configuration := f.Read("main.tf") + f.Read("discovery.tf")
 	maps.DeleteFunc(vars, func(name string, _ any) bool { return !strings.Contains(configuration, "variable \""+name+"\"") })
 	text, err := json.MarshalIndent(vars, "", "  ")
-	must(f.TB, err)
+	must.Succeed(f.TB, err)
 	f.Write("terraform.tfvars.json", string(text))
 }
 

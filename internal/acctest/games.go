@@ -6,12 +6,13 @@ package acctest
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Game is a sequence of edits, faults and commands that is played on a simulated and on a
@@ -70,9 +71,8 @@ func (g Game) String() string {
 // ReadGames reads the games of a file. They are separated by empty lines.
 func ReadGames(tb testing.TB, path string) (games []Game) {
 	tb.Helper()
-	text, err := os.ReadFile(path)
-	must(tb, err)
-	for stanza := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+	text := must.Read(tb, path)
+	for stanza := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		var g Game
 		for line := range strings.Lines(stanza) {
 			line = strings.TrimRight(line, "\n")

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // TestAccGames plays recorded games on real etcd with the real CLI. What comes of each
@@ -139,12 +140,11 @@ func (f *Fleet) wipe(name string) {
 	f.TB.Helper()
 	f.Crash(name)
 	for _, data := range []string{"data", "etcd.log"} {
-		must(f.TB, os.RemoveAll(filepath.Join(f.Machines, name, data)))
+		must.Succeed(f.TB, os.RemoveAll(filepath.Join(f.Machines, name, data)))
 	}
 	starts := func() int {
-		events, err := os.ReadFile(filepath.Join(f.Machines, name+".events"))
-		must(f.TB, err)
-		return strings.Count(string(events), " start ")
+		events := must.Read(f.TB, filepath.Join(f.Machines, name+".events"))
+		return strings.Count(events, " start ")
 	}
 	before := starts()
 	f.Repair(name)

@@ -24,6 +24,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -286,11 +287,11 @@ func TestAccRestoreInPlace(t *testing.T) {
 func backup(ctx context.Context, t *testing.T, client *clientv3.Client) (path, sum string) {
 	t.Helper()
 	stream, err := client.Snapshot(ctx)
-	must(t, err)
+	must.Succeed(t, err)
 	text, err := io.ReadAll(stream)
-	must(t, err)
+	must.Succeed(t, err)
 	path = filepath.Join(t.TempDir(), "snapshot.db")
-	must(t, os.WriteFile(path, text, 0o600))
+	must.Succeed(t, os.WriteFile(path, text, 0o600))
 	return path, strings.ToLower(fmt.Sprintf("%x", sha256.Sum256(text)))
 }
 
@@ -322,12 +323,11 @@ func TestAccLifeWithTLSAndPassword(t *testing.T) {
 		t.Errorf("left in the discovery cluster: %v, %v", left, err)
 	}
 
-	log, err := os.ReadFile(trace)
-	must(t, err)
-	if !bytes.Contains(log, []byte("[TRACE]")) || !bytes.Contains(log, []byte("etcd_member")) {
+	log := must.Read(t, trace)
+	if !strings.Contains(log, "[TRACE]") || !strings.Contains(log, "etcd_member") {
 		t.Fatal("the log is not the trace log")
 	}
-	mustNotHold(t, "the log", log, password, pki)
+	mustNotHold(t, "the log", []byte(log), password, pki)
 	for _, r := range f.runs {
 		o := r.outcome()
 		if o.Args[0] != "show" { // the CLI itself repeats the configuration there
@@ -343,9 +343,7 @@ func mustNotHold(t *testing.T, what string, text []byte, password string, pki *e
 	t.Helper()
 	secrets := []string{password}
 	for _, cert := range []etcdtest.Cert{pki.Client("root"), pki.Server, pki.Peer} {
-		key, err := os.ReadFile(cert.KeyFile)
-		must(t, err)
-		for line := range strings.Lines(string(key)) {
+		for line := range strings.Lines(must.Read(t, cert.KeyFile)) {
 			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") && len(line) >= 20 {
 				secrets = append(secrets, line)
 			}

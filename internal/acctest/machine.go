@@ -16,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // PID returns the process ID in a file of a machine, or 0 if there is none.
@@ -61,7 +62,7 @@ func (f *Fleet) Repair(names ...string) {
 		dir := filepath.Join(f.Machines, name)
 		env, err1 := os.ReadFile(filepath.Join(dir, "etcd.env"))
 		etcd, err2 := os.Readlink(filepath.Join(dir, "bin", "etcd"))
-		must(f.TB, errors.Join(err1, err2))
+		must.Succeed(f.TB, errors.Join(err1, err2))
 		join, _ := os.ReadFile(filepath.Join(dir, "join.sh")) // not every machine has one
 		f.Boot(name, etcd, string(env), string(join))
 	}
@@ -107,7 +108,7 @@ func (f *Fleet) MustBeGone() {
 	f.TB.Helper()
 	awaitNone(f.TB, filepath.Dir(f.Dir))
 	entries, err := os.ReadDir(f.Machines)
-	must(f.TB, err)
+	must.Succeed(f.TB, err)
 	for _, e := range entries {
 		if e.IsDir() {
 			f.TB.Errorf("left: %s", filepath.Join(f.Machines, e.Name()))
@@ -120,6 +121,6 @@ func (f *Fleet) Lose(names ...string) {
 	f.TB.Helper()
 	f.Crash(names...)
 	for _, name := range names {
-		must(f.TB, os.RemoveAll(filepath.Join(f.Machines, name)))
+		must.Succeed(f.TB, os.RemoveAll(filepath.Join(f.Machines, name)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Client returns a client of these nodes, or of all nodes if none are named. It
@@ -119,7 +120,7 @@ func (f *Fleet) expireLock() {
 	if err == nil && len(lock.Kvs) > 0 {
 		_, err = client.Revoke(ctx, clientv3.LeaseID(lock.Kvs[0].Lease))
 	}
-	must(f.TB, err)
+	must.Succeed(f.TB, err)
 }
 
 // MustServe waits until a member answers a linearizable read.
@@ -159,6 +160,6 @@ func (f *Fleet) MustHaveReplaced(before map[string]uint64, names ...string) {
 func (f *Fleet) ClusterID() string {
 	f.TB.Helper()
 	list, err := f.Client().MemberList(etcdtest.WaitContext(f.TB))
-	must(f.TB, err)
+	must.Succeed(f.TB, err)
 	return fmt.Sprintf("%x", list.Header.ClusterId)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // ProviderName is the name of the provider's binary.
@@ -63,7 +64,7 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 	base := tb.TempDir()
 	o.CLI = cmp.Or(o.CLI, CLI(tb))
 	w := &Workspace{Dir: filepath.Join(base, "workspace"), TB: tb, cli: o.CLI, cliConfig: cliConfig(tb, base, o)}
-	must(tb, os.Mkdir(w.Dir, 0o755))
+	must.Succeed(tb, os.Mkdir(w.Dir, 0o755))
 	guard(tb, base)
 	tb.Cleanup(w.end)
 	return w
@@ -97,7 +98,7 @@ func guard(tb testing.TB, dir string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	must(tb, err)
+	must.Succeed(tb, err)
 	tb.Cleanup(func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -123,15 +124,13 @@ func (w *Workspace) end() {
 // Write writes a file of the configuration.
 func (w *Workspace) Write(name, text string) {
 	w.TB.Helper()
-	must(w.TB, os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600))
+	must.Write(w.TB, filepath.Join(w.Dir, name), text)
 }
 
 // Read returns the contents of a file of the workspace.
 func (w *Workspace) Read(name string) string {
 	w.TB.Helper()
-	text, err := os.ReadFile(filepath.Join(w.Dir, name))
-	must(w.TB, err)
-	return string(text)
+	return must.Read(w.TB, filepath.Join(w.Dir, name))
 }
 
 // Init runs init. It is necessary only with a mirror.
@@ -186,7 +185,7 @@ func (w *Workspace) State(address string) map[string]any {
 	if err == nil {
 		err = json.Unmarshal(text, &state)
 	}
-	must(w.TB, err)
+	must.Succeed(w.TB, err)
 	for _, r := range state.Resources {
 		for _, i := range r.Instances {
 			at := strings.TrimPrefix(r.Mode+".", "managed.") + r.Type + "." + r.Name
@@ -315,15 +314,7 @@ func (r *Running) outcome() *Outcome {
 	var err1, err2 error
 	o.Stdout, err1 = os.ReadFile(r.stdout.Name())
 	o.Stderr, err2 = os.ReadFile(r.stderr.Name())
-	must(r.w.TB, cmp.Or(err1, err2))
+	must.Succeed(r.w.TB, cmp.Or(err1, err2))
 	o.parse()
 	return o
-}
-
-// must fails the test with an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

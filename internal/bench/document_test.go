@@ -15,14 +15,13 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // document returns the committed BENCHMARKS.md.
 func document(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../BENCHMARKS.md")
-	must(t, err)
-	return string(text)
+	return must.Read(t, "../../BENCHMARKS.md")
 }
 
 // The four numbers match the tables below them, and each part of the campaign has a table.
@@ -172,13 +171,12 @@ func load() string {
 // renew writes a measured table into the document.
 func renew(t *testing.T, document, name, measured string) {
 	t.Helper()
-	text, err := os.ReadFile(document)
-	must(t, err)
-	renewed, err := bench.Renew(string(text), name, measured)
+	text := must.Read(t, document)
+	renewed, err := bench.Renew(text, name, measured)
 	if err == nil {
 		err = os.WriteFile(document, []byte(renewed), 0o600)
 	}
-	must(t, err)
+	must.Succeed(t, err)
 }
 
 // conditions returns the versions of the programs and the kind of machine.
@@ -207,12 +205,4 @@ func turns(t *testing.T, rounds int, sides ...side) {
 type side struct {
 	name string
 	run  func(*testing.T)
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

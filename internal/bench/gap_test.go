@@ -6,7 +6,6 @@ package bench_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/bench"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -74,11 +74,11 @@ func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	ctx := etcdtest.WaitContext(t)
 	e := engineFor(t, c.Endpoints())
 	_, id, err := e.Cluster.Members(ctx)
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = e.Remove(ctx, reconfigure.RemoveRequest{
 		Owner: "name:" + p.Name, Name: p.Name, ID: membership.MemberID(c.MemberID(t, p)), Cluster: id, PeerURLs: []string{p.PeerURL()}, Replacement: true,
 	})
-	must(t, err)
+	must.Succeed(t, err)
 }
 
 // plainRemove removes a member with one command.
@@ -112,7 +112,7 @@ func measureRollout(t *testing.T, c campaign) []bench.Row {
 			failures, _ := w.Failures()
 			failed[name] = append(failed[name], float64(failures))
 			gone, err := w.Lost(etcdtest.WaitContext(t), f.Client())
-			must(t, err)
+			must.Succeed(t, err)
 			lost[name] = append(lost[name], float64(len(gone)))
 			f.MustVote()
 			f.MustHaveReplaced(before, []string{"a", "b", "c"}[:n]...)
@@ -152,14 +152,13 @@ func replaceByHand(t *testing.T, f *acctest.Fleet, node string) {
 		return errors.Join(err, errors.New("it is listed"))
 	})
 	dir := filepath.Join(f.Machines, node)
-	env, err := os.ReadFile(filepath.Join(dir, "etcd.env"))
-	must(t, err)
+	env := must.Read(t, filepath.Join(dir, "etcd.env"))
 	if out, err := exec.Command("sh", f.MachineScript, "down", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	added := run.adds(t, node, f.Nodes[node].Peer)
 	slices.Sort(initial)
-	f.Boot(node, f.Nodes[node].Etcd, string(env)+"\nETCD_INITIAL_CLUSTER="+strings.Join(initial, ",")+"\nETCD_INITIAL_CLUSTER_STATE=existing\n", "")
+	f.Boot(node, f.Nodes[node].Etcd, env+"\nETCD_INITIAL_CLUSTER="+strings.Join(initial, ",")+"\nETCD_INITIAL_CLUSTER_STATE=existing\n", "")
 	run.promotes(t, added)
 	etcdtest.Eventually(t, "all members are healthy", func() error { _, err := run("endpoint", "health"); return err })
 }

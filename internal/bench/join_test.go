@@ -25,6 +25,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -96,7 +97,7 @@ func joinAt(t *testing.T, s store) []bench.Row {
 			begin := time.Now()
 			j.join(t, cl, p)
 			took, m := time.Since(begin), seen()
-			must(t, p.WaitReady(etcdtest.WaitContext(t)))
+			must.Succeed(t, p.WaitReady(etcdtest.WaitContext(t)))
 			vote[j.name] = append(vote[j.name], m.voting.Sub(m.listed).Seconds())
 			serving[j.name] = append(serving[j.name], time.Since(m.listed).Seconds())
 			call[j.name] = append(call[j.name], took.Seconds())
@@ -197,7 +198,7 @@ func engineJoins(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 		Owner: "name:" + p.Name, Name: p.Name, PeerURLs: []string{p.PeerURL()},
 		Goal: reconfigure.Voting,
 	})
-	must(t, err)
+	must.Succeed(t, err)
 }
 
 // etcdctl runs etcdctl, as [etcdtest.Cluster.Etcdctl] does.

@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // script is a store whose beats return the scripted results in order, then
@@ -64,9 +65,7 @@ func start(t *testing.T, s *script, o claim.Options) *claim.Claim {
 	t.Helper()
 	o.Key, o.Value, o.TTL = key, "v0", 9*time.Second
 	c, err := claim.Start(context.Background(), s, clock.System{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return c
 }
 

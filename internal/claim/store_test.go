@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // What heartbeats go through is tested with the provider, in package simulated.
@@ -58,9 +59,7 @@ func TestHeld(t *testing.T) {
 func TestLateBeat(t *testing.T) {
 	everyAPI(t, func(t *testing.T, s claim.Store, _ *etcdsim.Network) {
 		e, err := s.Create(t.Context(), key, "mine", 2*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		time.Sleep(3 * time.Second)
 		var lost *claim.LostError
 		if _, err = s.Beat(t.Context(), e, time.Second); !errors.As(err, &lost) || lost.Now != nil || err.Error() != "/running/web1 was lost: it expired, because the process or its machine stood still, or it was deleted" {
@@ -128,9 +127,7 @@ func TestALeaseThatEndsBeforeTheKeyIsWritten(t *testing.T) {
 		defer pool.Close()
 		route := &slow{Route: cluster.New(s, pool), before: func() { time.Sleep(time.Minute) }}
 		c, err := claim.Start(t.Context(), claim.NewV3(route, s, pool), clock.System{}, claim.Options{Key: key, Value: "late", TTL: 30 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := c.Check(t.Context()); err != nil || route.requests < 4 {
 			t.Errorf("%d requests, %v", route.requests, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // FuzzMetrics parses arbitrary answers as the metrics of a member, before and after.
@@ -59,9 +60,7 @@ func FuzzMemberList(f *testing.F) {
 		{},
 	} {
 		wire, err := proto.Marshal(resp)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, err)
 		f.Add(wire)
 	}
 	f.Fuzz(func(t *testing.T, wire []byte) {
@@ -107,9 +106,7 @@ func FuzzMemberList(f *testing.F) {
 func FuzzStatus(f *testing.F) {
 	for _, s := range []*pb.StatusResponse{lying(1).Status, {Version: "3.6.0\n", Errors: []string{"memberID:1 alarm:NOSPACE "}}, {DowngradeInfo: &pb.DowngradeInfo{Enabled: true, TargetVersion: "\x1b["}}} {
 		wire, err := proto.Marshal(s)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, err)
 		f.Add(wire)
 	}
 	f.Fuzz(func(t *testing.T, wire []byte) {

@@ -16,6 +16,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,9 +37,7 @@ func pooled(t *testing.T, s connection.Settings, world connection.World) *Client
 func observe(t *testing.T, c *Client) membership.Snapshot {
 	t.Helper()
 	snap, err := c.Observe(etcdtest.WaitContext(t), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return snap
 }
 

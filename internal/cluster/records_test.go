@@ -16,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Values of a record's key that this version does not write.
@@ -117,9 +118,7 @@ func again[T any](t *testing.T, k kind[T], n int, all []T) {
 	t.Helper()
 	for i, r := range all {
 		value, err := k.encode(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		name := k.name(r)
 		read, err := k.decode(name, &mvccpb.KeyValue{Key: []byte(name), Value: []byte(value)})
 		if (err == nil) != (i < n) || strings.Contains(fmt.Sprintf("%+v", read), "\x1b") {
@@ -194,9 +193,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 			_, err2 := c.Turns(of).Put(ctx, membership.Turn{Name: "d", Voters: 3, Since: time.Now(), By: of.String()})
 			_, err3 := c.ObjectRecords(of).Put(ctx, ObjectRecord{Object: "before"})
 			_, err4 := c.ObjectRecords(of).Put(ctx, ObjectRecord{Object: of.String()}) // whatever is there
-			if err := errors.Join(err1, err2, err3, err4); err != nil {
-				w.Fatal(err)
-			}
+			must.Succeed(w, errors.Join(err1, err2, err3, err4))
 			prefix := fmt.Sprintf("%s%x/", membership.MetadataPrefix, uint64(of))
 			want = append(want, prefix+"cluster", prefix+"members/o", prefix+"turns/d")
 		}
@@ -211,9 +208,7 @@ func TestMetadataOfOneCluster(t *testing.T) {
 			}
 		}
 		got, err := w.etcd().Get(ctx, "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
-		if err != nil {
-			w.Fatal(err)
-		}
+		must.Succeed(w, err)
 		var keys []string
 		for _, kv := range got.Kvs {
 			keys = append(keys, string(kv.Key))

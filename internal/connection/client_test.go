@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,9 +72,7 @@ func ask(t *testing.T, s Settings, endpoint string) (took time.Duration, err err
 func listening(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return listener
 }
 
@@ -103,9 +102,7 @@ func TestFailsFastWithItsCause(t *testing.T) {
 	tlsServer := secure()
 	pki := etcdtest.NewPKI(t)
 	pair, err := tls.LoadX509KeyPair(pki.ExpiredServer().CertFile, pki.ExpiredServer().KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	expired := secure(pair)
 	var http2 http.Protocols
 	http2.SetUnencryptedHTTP2(true)

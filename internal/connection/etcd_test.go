@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 const password = "swordfish"
@@ -39,9 +40,7 @@ func users(t *testing.T, c *Client) error {
 func client(t *testing.T, s Settings, endpoint string) *Client {
 	t.Helper()
 	c, err := connect(t, t.Context(), s, endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return c
 }
 
@@ -77,9 +76,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 	withPassword := Settings{Endpoints: []string{endpoint}, TLS: pki.ClientConfig(pki.Client("somebody")), Username: "root", Password: password}
 
 	t.Run("both", func(t *testing.T) {
-		if err := users(t, client(t, withPassword, endpoint)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, users(t, client(t, withPassword, endpoint)))
 	})
 	for name, c := range map[string]struct {
 		change func(s *Settings)
@@ -108,9 +105,7 @@ func TestMutualTLSAndPasswordTogether(t *testing.T) {
 			"https://infra1.example:1": "https://" + link.Addr(),
 		}
 		c := client(t, s, "https://localhost:1")
-		if err := list(t, c); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, list(t, c))
 		if c.Endpoint() != "https://localhost:1" {
 			t.Errorf("endpoint %s", c.Endpoint())
 		}
@@ -129,9 +124,7 @@ func TestServerThatComesAndGoes(t *testing.T) {
 	p, endpoint := cluster.Members()[0], cluster.Endpoints()[0]
 	s := Settings{Endpoints: []string{endpoint}, Username: "root", Password: password, RequestTimeout: 3 * time.Second}
 	c := client(t, s, endpoint)
-	if err := list(t, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, list(t, c))
 	p.Freeze()
 	begin := time.Now()
 	wantKind(t, list(t, c), Timeout, "no answer in time")
@@ -147,9 +140,7 @@ func TestServerThatComesAndGoes(t *testing.T) {
 		wantKind(t, list(t, c), Refused, "connection refused")
 	}
 	p.Start()
-	if err := p.WaitReady(etcdtest.WaitContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.WaitReady(etcdtest.WaitContext(t)))
 	if err := list(t, c); err != nil {
 		t.Errorf("the first request after the restart: %v", err)
 	}
@@ -158,9 +149,7 @@ func TestServerThatComesAndGoes(t *testing.T) {
 	_, err1 := admin.UserAdd(t.Context(), "root", password)
 	_, err2 := admin.UserGrantRole(t.Context(), "root", "root")
 	_, err3 := admin.AuthEnable(t.Context())
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(err1, err2, err3))
 	if err := users(t, c); err != nil {
 		t.Errorf("the client that was there before: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // listener returns a server that must not be asked, and a request counter.
@@ -35,9 +36,7 @@ func TestV2FollowsNoRedirect(t *testing.T) {
 		server := httptest.NewServer(http.RedirectHandler(other+"/v2/keys/a", code))
 		defer server.Close()
 		keys, err := pool.KeysV2(t.Context(), Settings{Endpoints: []string{server.URL}, Username: "root", Password: "secret"}, server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, _, err = keys.Node(t.Context(), "/a"); KindOf(err) != Redirected {
 			t.Errorf("%d: got %v", code, err)
 		}
@@ -106,9 +105,7 @@ func TestMetricsOfTheirOwn(t *testing.T) {
 	t.Cleanup(func() { _ = pool.Close() })
 	for _, url := range []string{secure.URL, plain.URL} {
 		metrics, err := ParseMetricsURL(strings.ReplaceAll(url, "127.0.0.1", "0.0.0.0"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		s := Settings{Endpoints: []string{"https://127.0.0.1:1"}, TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: "secret", Metrics: metrics}
 		if _, _, err := pool.Metrics(t.Context(), s, "https://127.0.0.1:1"); err != nil {
 			t.Errorf("%s: %v", url, err)
@@ -158,9 +155,7 @@ func TestWebClientRedirects(t *testing.T) {
 			}
 		}))
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, first.URL+"/new", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		resp, err := (&Pool{}).WebClient(s, first.URL).Do(req)
 		if err == nil {
 			_ = resp.Body.Close()

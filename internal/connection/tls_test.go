@@ -6,21 +6,18 @@ package connection
 import (
 	"crypto/tls"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestLoadTLS(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	cert := pki.Client("root")
-	key, err := os.ReadFile(cert.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Read(t, cert.KeyFile)
 	whole := TLSMaterial{CACert: pki.CAFile, Cert: cert.CertFile, Key: Secret(key)}
 
 	config, err := LoadTLS(whole, time.Now())
@@ -42,7 +39,7 @@ func TestLoadTLS(t *testing.T) {
 		"no cert":       {func(m *TLSMaterial) { m.Cert = "" }, time.Now(), "key", KeyWithoutCert},
 		"unreadable":    {func(m *TLSMaterial) { m.CACert = t.TempDir() }, time.Now(), "ca_cert", Unreadable},
 		"garbage":       {func(m *TLSMaterial) { m.CACert = "-----BEGIN garbage" }, time.Now(), "ca_cert", NoPEM},
-		"mangled key":   {func(m *TLSMaterial) { m.Key = Secret(mangle(string(key))) }, time.Now(), "key", NoPEM},
+		"mangled key":   {func(m *TLSMaterial) { m.Key = Secret(mangle(key)) }, time.Now(), "key", NoPEM},
 		"too early":     {func(*TLSMaterial) {}, time.Now().AddDate(-1, 0, 0), "cert", CertNotYetValid},
 		"too late":      {func(*TLSMaterial) {}, time.Now().AddDate(1, 0, 0), "cert", CertExpired},
 		"encrypted key": {func(m *TLSMaterial) { m.Key = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED" }, time.Now(), "key", EncryptedKey},
@@ -60,7 +57,7 @@ func TestLoadTLS(t *testing.T) {
 					t.Error("it does not say when")
 				}
 			}
-			for _, line := range strings.Split(string(key), "\n")[1:3] {
+			for _, line := range strings.Split(key, "\n")[1:3] {
 				if line != "" && strings.Contains(err.Error(), line) {
 					t.Errorf("the error holds a part of the key: %v", err)
 				}

@@ -9,6 +9,8 @@ import (
 	"crypto/x509"
 	"reflect"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // mayAsk is an independent implementation of the rule, for each secret.
@@ -108,9 +110,7 @@ func TestRefusal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, err := ParseEndpoint(test.url, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if got := test.s.Refusal(TrustHosts(t.Context(), test.own...), url); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -28,6 +28,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // The life of a token, with lost answers and registries that are silent, is tested with the
@@ -83,13 +84,9 @@ func (r *simulatedRegistry) v3() *clientv3.Client {
 func (r *simulatedRegistry) v2(method, key string) string {
 	r.Helper()
 	req, err := http.NewRequestWithContext(r.Context(), method, etcdsim.ClientURL("a")+"/v2/keys"+DefaultPrefix+"/"+key, http.NoBody)
-	if err != nil {
-		r.Fatal(err)
-	}
+	must.Succeed(r, err)
 	resp, err := r.n.Run("curl").Web(etcdsim.ClientURL("a")).RoundTrip(req)
-	if err != nil {
-		r.Fatal(err)
-	}
+	must.Succeed(r, err)
 	defer func() { _ = resp.Body.Close() }()
 	body, _ := io.ReadAll(resp.Body)
 	return string(body)
@@ -105,9 +102,7 @@ func (r *simulatedRegistry) has(key string) bool {
 		key = token + "/members/" + id
 	}
 	got, err := r.v3().Get(r.Context(), DefaultPrefix+"/"+key)
-	if err != nil {
-		r.Fatal(err)
-	}
+	must.Succeed(r, err)
 	return len(got.Kvs) > 0
 }
 

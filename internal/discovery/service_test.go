@@ -22,6 +22,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // strange are answers that are more, or less, than a text.
@@ -157,9 +158,7 @@ func TestV2Denied(t *testing.T) {
 		{http.MethodDelete, "roles/guest", ""}, // which has all permissions until then
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), do[0], c.Endpoints()[0]+"/v2/auth/"+do[1], strings.NewReader(do[2]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		req.Header.Set("Content-Type", "application/json")
 		req.SetBasicAuth("root", "s3cret")
 		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)

@@ -21,6 +21,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // That the driver plans and does what the CLIs do is proven by TestCLIsAgree in
@@ -266,9 +268,7 @@ var nested = &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{Attributes: []*tfpr
 func nestedValue(t *testing.T, values any) tftypes.Value {
 	t.Helper()
 	v, err := build(nested.ValueType(), values, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return v
 }
 

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Cluster is a set of processes that form one cluster.
@@ -56,7 +58,7 @@ func Start(tb TB, n int, opts Options) *Cluster {
 	if opts.Password != "" {
 		EnableAuth(tb, newClient(tb, c.opts.clientConfig(false, c.Endpoints()...)), opts.Password)
 		// Members apply it one after the other; a read through each one proves it.
-		must(tb, c.waitReady(ctx))
+		must.Succeed(tb, c.waitReady(ctx))
 	}
 	return c
 }
@@ -90,7 +92,7 @@ func EnableAuth(tb TB, client *clientv3.Client, password string) {
 	_, err1 := client.UserAdd(ctx, user, password)
 	_, err2 := client.UserGrantRole(ctx, user, "root")
 	_, err3 := client.AuthEnable(ctx)
-	must(tb, errors.Join(err1, err2, err3))
+	must.Succeed(tb, errors.Join(err1, err2, err3))
 }
 
 // Members returns the processes with which Start formed the cluster, without those
@@ -141,7 +143,7 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 // peer must be connected before etcd considers it healthy.
 func (c *Cluster) WaitHealthy(tb TB) {
 	tb.Helper()
-	must(tb, c.waitReady(WaitContext(tb)))
+	must.Succeed(tb, c.waitReady(WaitContext(tb)))
 	c.waitLeader(tb, len(c.Members()))
 }
 

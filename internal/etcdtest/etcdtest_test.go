@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // What starts, stops and joins is tested by the tests that use it. Here is what would
@@ -90,9 +92,9 @@ func TestLostWritesAreFound(t *testing.T) {
 	acks := w.acknowledged()
 	gone, changed := acks[0], acks[len(acks)-1]
 	_, err = client.Delete(ctx, gone.Key)
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = client.Put(ctx, changed.Key, "something else")
-	must(t, err)
+	must.Succeed(t, err)
 	lost, err = w.Lost(ctx, client)
 	if err != nil || len(lost) != 2 || lost[0] != gone || lost[1] != changed {
 		t.Errorf("lost: %v, %v; want %v and %v", lost, err, gone, changed)

@@ -14,6 +14,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // NewJoiner prepares the process of a new member: its initial cluster is the
@@ -54,7 +56,7 @@ func (c *Cluster) AddLearner(tb TB, name string) *Process {
 	}, rpctypes.ErrUnhealthy)
 	p.Start()
 	ctx := WaitContext(tb)
-	must(tb, p.WaitReady(ctx))
+	must.Succeed(tb, p.WaitReady(ctx))
 	return p
 }
 

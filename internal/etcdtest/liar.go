@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Lies are the answers of a [Liar]. For a nil answer, the liar sends an empty
@@ -42,7 +44,7 @@ type Liar struct {
 func NewLiar(tb TB, host string, lies Lies) *Liar {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
-	must(tb, err)
+	must.Succeed(tb, err)
 	l := &Liar{URL: "http://" + listener.Addr().String()}
 	l.Tell(lies)
 	server := grpc.NewServer(grpc.MaxSendMsgSize(1<<30), grpc.UnknownServiceHandler(l.answer))

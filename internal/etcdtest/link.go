@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Link is a TCP proxy in front of a target. It can be cut: members and clients
@@ -37,7 +39,7 @@ type Link struct {
 func Proxy(tb TB, target string) *Link {
 	tb.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	must(tb, err)
+	must.Succeed(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Link{target: target, listener: listener, ctx: ctx, cutFrom: map[*Process]bool{}, changed: make(chan struct{})}
 	l.wg.Go(l.accept)

@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // clientName is the common name of the certificate that the clients of this
@@ -59,7 +61,7 @@ func NewPKI(tb TB) *PKI {
 	tb.Helper()
 	pki := &PKI{tb: tb, dir: tb.TempDir(), issued: map[string]Cert{}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(tb, err)
+	must.Succeed(tb, err)
 	template := &x509.Certificate{
 		SerialNumber:          serial(),
 		Subject:               pkix.Name{CommonName: "etcdtest CA " + randomHex()},
@@ -70,7 +72,7 @@ func NewPKI(tb TB) *PKI {
 		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	must(tb, err)
+	must.Succeed(tb, err)
 	if pki.cert, err = x509.ParseCertificate(der); err != nil {
 		tb.Fatalf("etcdtest: %v", err)
 	}
@@ -111,7 +113,7 @@ func (k *PKI) Renew() {
 	k.tb.Helper()
 	renewed := k.issue("renewed-server", "", true, 2*day)
 	for from, to := range map[string]string{renewed.CertFile: k.Server.CertFile, renewed.KeyFile: k.Server.KeyFile} {
-		must(k.tb, os.Rename(from, to))
+		must.Succeed(k.tb, os.Rename(from, to))
 	}
 }
 
@@ -124,7 +126,7 @@ func (k *PKI) ClientConfig(cert Cert) *tls.Config {
 	cfg := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	if cert != (Cert{}) {
 		pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
-		must(k.tb, err)
+		must.Succeed(k.tb, err)
 		cfg.Certificates = []tls.Certificate{pair}
 	}
 	return cfg
@@ -154,7 +156,7 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 		return cert
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(k.tb, err)
+	must.Succeed(k.tb, err)
 	template := &x509.Certificate{
 		SerialNumber: serial(),
 		Subject:      pkix.Name{CommonName: cn},
@@ -174,9 +176,9 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, k.cert, &key.PublicKey, k.key)
-	must(k.tb, err)
+	must.Succeed(k.tb, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	must(k.tb, err)
+	must.Succeed(k.tb, err)
 	cert := Cert{
 		CertFile: k.write(file+".pem", "CERTIFICATE", der),
 		KeyFile:  k.write(file+"-key.pem", "PRIVATE KEY", keyDER),
@@ -188,7 +190,7 @@ func (k *PKI) issue(file, cn string, server bool, d time.Duration, addresses ...
 func (k *PKI) write(file, kind string, der []byte) string {
 	k.tb.Helper()
 	path := filepath.Join(k.dir, file)
-	must(k.tb, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	must.Succeed(k.tb, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	return path
 }
 
@@ -210,7 +212,7 @@ func randomHex() string {
 func (k *PKI) WebServer(handler http.Handler) *httptest.Server {
 	k.tb.Helper()
 	pair, err := tls.LoadX509KeyPair(k.Server.CertFile, k.Server.KeyFile)
-	must(k.tb, err)
+	must.Succeed(k.tb, err)
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
 	server.StartTLS()

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // exitNever is the exit code after which a supervisor does not start a process
@@ -74,7 +76,7 @@ func NewProcess(tb TB, opts Options) *Process {
 	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
 	var err error
 	p.log, err = os.OpenFile(p.dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	must(tb, err)
+	must.Succeed(tb, err)
 	p.client, p.peer = ReservePort(tb), ReservePort(tb)
 	p.peerURL = p.listenPeerURL()
 	if opts.Links {

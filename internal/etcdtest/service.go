@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // DiscoveryService answers like discovery.etcd.io, backed by an etcd 3.5 that
@@ -32,7 +34,7 @@ func NewDiscoveryService(tb TB) *DiscoveryService {
 	tb.Helper()
 	c := Start(tb, 1, Options{Names: []string{"backend"}, Version: V35, V2: true})
 	registry, err := url.Parse(c.Endpoints()[0] + "/v2/keys/_etcd/registry")
-	must(tb, err)
+	must.Succeed(tb, err)
 	s := &DiscoveryService{proxy: &httputil.ReverseProxy{
 		Transport:      &http.Transport{DisableKeepAlives: true},
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(registry) },

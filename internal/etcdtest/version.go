@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Version is a minor release of etcd, such as "3.6", for which there is a
@@ -122,7 +124,7 @@ func ModuleRoot(tb TB) string {
 func Release(tb TB, v Version) string {
 	tb.Helper()
 	out, err := exec.Command(Binary(tb, v), "--version").Output()
-	must(tb, err)
+	must.Succeed(tb, err)
 	first, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimPrefix(first, "etcd Version: ")
 }

@@ -80,13 +80,6 @@ func (e finalError) Unwrap() error { return e.error }
 // be called from the goroutine of the test.
 type TB = testing.TB
 
-func must(tb TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
-}
-
 // Skipper is the part of a test that [Need] uses.
 type Skipper interface {
 	Helper()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestDiscovery(t *testing.T) {
@@ -109,7 +110,7 @@ func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
 func mustBeFounded(t *testing.T, g *registry, token string, founders ...*etcdtest.Process) {
 	t.Helper()
 	list, err := founders[0].Client(t).MemberList(etcdtest.WaitContext(t))
-	must(t, err)
+	must.Succeed(t, err)
 	var ids []membership.MemberID
 	var want []string
 	for _, p := range founders {
@@ -273,7 +274,7 @@ func TestRegistryWithAuthentication(t *testing.T) {
 func withEtcdctl(t *testing.T, v etcdtest.Version) (dir, args string) {
 	t.Helper()
 	real, err := exec.LookPath(etcdtest.EtcdctlBinary(t, v))
-	must(t, err)
+	must.Succeed(t, err)
 	args = filepath.Join(t.TempDir(), "args")
 	return tools(t, map[string]string{"etcd": hurried["etcd"], "etcdctl": "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + args + "\nexec " + real + " \"$@\"\n"}), args
 }

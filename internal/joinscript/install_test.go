@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // program simulates etcd as far as the script uses it.
@@ -34,12 +35,12 @@ func archive(t *testing.T, programs map[string]string) (text, sum string) {
 	zipped := gzip.NewWriter(&b)
 	tape := tar.NewWriter(zipped)
 	for name, content := range programs {
-		must(t, tape.WriteHeader(&tar.Header{Name: "etcd-v3.6.0-linux-amd64/" + name, Mode: 0o644, Size: int64(len(content)), Uid: 4711, Gid: 4711}))
+		must.Succeed(t, tape.WriteHeader(&tar.Header{Name: "etcd-v3.6.0-linux-amd64/" + name, Mode: 0o644, Size: int64(len(content)), Uid: 4711, Gid: 4711}))
 		if _, err := io.WriteString(tape, content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, errors.Join(tape.Close(), zipped.Close()))
+	must.Succeed(t, errors.Join(tape.Close(), zipped.Close()))
 	return b.String(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 }
 
@@ -118,7 +119,7 @@ func TestInstall(t *testing.T) {
 				t.Errorf("%s: exit code %d\n%s", c.name, code, out)
 			}
 			entries, err := os.ReadDir(dir)
-			must(t, err)
+			must.Succeed(t, err)
 			var got []string
 			for _, e := range entries {
 				got = append(got, e.Name())

@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // versions are the versions that the script supports.
@@ -81,7 +82,7 @@ func settled(t *testing.T, what string, change func(ctx context.Context) error) 
 func listed(t *testing.T, c *clientv3.Client, p *etcdtest.Process) (id uint64, learner bool) {
 	t.Helper()
 	list, err := c.MemberList(etcdtest.WaitContext(t))
-	must(t, err)
+	must.Succeed(t, err)
 	for _, m := range list.Members {
 		if len(m.PeerURLs) == 1 && m.PeerURLs[0] == p.PeerURL() {
 			return m.ID, m.IsLearner
@@ -162,7 +163,7 @@ func oneCluster(t *testing.T, n int, c *clientv3.Client, processes ...*etcdtest.
 	})
 	for _, p := range processes {
 		status, err := p.Client(t).Status(etcdtest.WaitContext(t), p.ClientURL())
-		must(t, err)
+		must.Succeed(t, err)
 		if status.Header.ClusterId != list.Header.ClusterId {
 			t.Errorf("%s is in another cluster", p.Name)
 		}
@@ -184,7 +185,7 @@ func machines(t *testing.T, sh shell, v etcdtest.Version, n int, env map[string]
 
 func link(t *testing.T, p *etcdtest.Process, name, program string) {
 	t.Helper()
-	must(t, os.Symlink(program, filepath.Join(p.Env["ETCD_JOIN_BIN"], name)))
+	must.Succeed(t, os.Symlink(program, filepath.Join(p.Env["ETCD_JOIN_BIN"], name)))
 }
 
 // staticFounders returns n machines with the environment of a static bootstrap

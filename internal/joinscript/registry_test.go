@@ -21,6 +21,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // registry is a discovery cluster on a real etcd. With v2 it serves both protocols.
@@ -76,10 +77,10 @@ func (g *registry) v2(t *testing.T, method, key, value string) {
 		return
 	}
 	request, err := http.NewRequestWithContext(etcdtest.WaitContext(t), method, g.process.ClientURL()+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
-	must(t, err)
+	must.Succeed(t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := http.DefaultClient.Do(request)
-	must(t, err)
+	must.Succeed(t, err)
 	_ = response.Body.Close()
 	if response.StatusCode >= 300 && response.StatusCode != http.StatusNotFound {
 		t.Fatalf("the registry answers %s", response.Status)
@@ -90,7 +91,7 @@ func (g *registry) v2(t *testing.T, method, key, value string) {
 func (g *registry) members(t *testing.T, token string) (out []string) {
 	t.Helper()
 	got, err := g.client.Get(etcdtest.WaitContext(t), prefix+token+"/members/", clientv3.WithPrefix())
-	must(t, err)
+	must.Succeed(t, err)
 	for _, kv := range got.Kvs {
 		out = append(out, string(kv.Key)+" "+string(kv.Value))
 	}

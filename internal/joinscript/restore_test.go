@@ -19,6 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // keys is the number of keys in a backup.
@@ -33,7 +34,7 @@ func backup(t *testing.T, v etcdtest.Version) (file, sum string, revision int64)
 	put := func(key string) int64 {
 		t.Helper()
 		resp, err := client.Put(ctx, key, "value of "+key)
-		must(t, err)
+		must.Succeed(t, err)
 		return resp.Header.Revision
 	}
 	for i := range keys {
@@ -104,7 +105,7 @@ func TestRestoredCluster(t *testing.T) {
 				compacted(t, p.Client(t), revision)
 			}
 			// It keeps its data even if the snapshot is deleted.
-			must(t, os.Remove(file))
+			must.Succeed(t, os.Remove(file))
 			a.Kill()
 			ready(t, a)
 			if c.members > 1 {
@@ -132,19 +133,16 @@ func TestFilesThatCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v etcdtest.Version, sh shell) {
 		file, _, _ := backup(t, v)
-		text, err := os.ReadFile(file)
-		must(t, err)
-		changed := bytes.Clone(text)
+		text := must.Read(t, file)
+		changed := []byte(text)
 		changed[len(changed)/2] ^= 1
 		bad := map[string]string{
-			string(text[:len(text)-1000]): "etcdutl says: ", string(changed): "etcdutl says: expected sha256", "": "etcdutl says: ",
+			text[:len(text)-1000]: "etcdutl says: ", string(changed): "etcdutl says: expected sha256", "": "etcdutl says: ",
 			strings.Repeat("not a snapshot, but long enough to be one.", 400): "etcdutl says: ",
 		}
 		if v != etcdtest.V37 {
 			later, _, _ := backup(t, etcdtest.V37)
-			newer, err := os.ReadFile(later)
-			must(t, err)
-			bad[string(newer)] = "it is of etcd 3.7, and "
+			bad[must.Read(t, later)] = "it is of etcd 3.7, and "
 		}
 		p := machines(t, sh, v, 1, nil)[0]
 		link(t, p, "etcdutl", etcdtest.EtcdutlBinary(t, v))

@@ -6,7 +6,6 @@ package joinscript
 import (
 	"bytes"
 	"encoding/base64"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // The exit codes of the script other than 0 ("start etcd").
@@ -211,9 +211,7 @@ func rowOf(line string) row {
 // storiesIn returns the stories of a table: a row, and those that continue it.
 func storiesIn(t *testing.T, file string) (all [][]row) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	must(t, err)
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(must.Read(t, filepath.Join("testdata", file))) {
 		switch r := rowOf(line); {
 		case line[0] == '#' || !strings.Contains(line, "|"):
 		case line[0] == '>':

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // shell is one way to run the script: an interpreter, and a directory that
@@ -73,7 +74,7 @@ func links(t *testing.T, program string, names ...string) string {
 	dir := t.TempDir()
 	if path, err := exec.LookPath(program); err == nil {
 		for _, name := range names {
-			must(t, os.Symlink(path, filepath.Join(dir, name)))
+			must.Succeed(t, os.Symlink(path, filepath.Join(dir, name)))
 		}
 	}
 	return dir
@@ -146,7 +147,7 @@ func tools(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range programs {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
 	}
 	return dir
 }
@@ -158,13 +159,13 @@ func put(t *testing.T, file, text string) {
 	if err == nil {
 		err = os.WriteFile(file, []byte(text), 0o600)
 	}
-	must(t, err)
+	must.Succeed(t, err)
 }
 
 // wipe removes what is at a path.
 func wipe(t *testing.T, path string) {
 	t.Helper()
-	must(t, os.RemoveAll(path))
+	must.Succeed(t, os.RemoveAll(path))
 }
 
 // write writes the script as shipped and returns the file.
@@ -225,17 +226,9 @@ func TestWithoutCurl(t *testing.T) {
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(dir, tool))
 		}
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	each(t, func(t *testing.T, sh shell) {
 		newScene(t, sh, nil, "", rowOf("|PATH="+dir+"| | wait | curl is not on PATH"), rowOf("|data peers= | | start with data | -")).play()
 	}, "discovery")
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -4,13 +4,12 @@
 package joinscript
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Test that etcd of every version refuses to start on a store that differs from that of its
@@ -30,17 +29,12 @@ func TestDamagedStore(t *testing.T) {
 		client := a.Client(t)
 		for range 20 {
 			_, err := client.Put(etcdtest.WaitContext(t), "k", "a sound value")
-			must(t, err)
+			must.Succeed(t, err)
 		}
 		database := filepath.Join(c.Dir(), "member", "snap", "db")
-		content := func() []byte {
-			text, err := os.ReadFile(database)
-			must(t, err)
-			return text
-		}
 		etcdtest.Until(t, "c has stored the value, and a snapshot", func() bool {
 			snapshots, _ := filepath.Glob(filepath.Join(c.Dir(), "member", "snap", "*.snap"))
-			return len(snapshots) > 0 && bytes.Contains(content(), []byte("a sound value"))
+			return len(snapshots) > 0 && strings.Contains(must.Read(t, database), "a sound value")
 		})
 
 		for _, p := range members {
@@ -61,7 +55,7 @@ func TestDamagedStore(t *testing.T) {
 		ready(t, members...)
 
 		c.PowerOff()
-		must(t, os.WriteFile(database, bytes.ReplaceAll(content(), []byte("a sound value"), []byte("a wrong value")), 0o600))
+		must.Write(t, database, strings.ReplaceAll(must.Read(t, database), "a sound value", "a wrong value"))
 		starts := c.Starts()
 		c.Supervise(supervised)
 		logged(t, c, "found data inconsistency with peers")

@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestDebug(t *testing.T) {
@@ -52,12 +53,9 @@ func TestDebugWithoutALogger(t *testing.T) {
 // that every event is a constant text, so that no line holds more than its facts.
 func TestEventsAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "logs.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, filepath.Join("..", "..", "templates", "guides", "logs.md"))
 	lines, event := 0, regexp.MustCompile(`\blog\.Debug\([^,]+, log\.\w+, (?:"([^"\\]+)"[,)])?`)
-	err = filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -66,7 +64,7 @@ func TestEventsAreDocumented(t *testing.T) {
 			t.Errorf("%s: one of %d lines has no subject", file, n)
 		}
 		for _, found := range event.FindAllStringSubmatch(string(source), -1) {
-			if lines++; found[1] == "" || !strings.Contains(string(page), "`"+found[1]+"`") {
+			if lines++; found[1] == "" || !strings.Contains(page, "`"+found[1]+"`") {
 				t.Errorf("%s: not a constant text, or the guide on logs does not have it: %s", file, found[0])
 			}
 		}

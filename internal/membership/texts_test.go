@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +15,8 @@ import (
 	"unicode"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // texts are the commands about texts. They print what becomes of each line of their input.
@@ -182,18 +183,13 @@ func TestComputeIDOfALaterMember(t *testing.T) {
 // The join script refuses a name permanently, on the machine, although the
 // provider could have refused it in the plan. So both must have the same alphabet.
 func TestNameAlphabetOfTheJoinScript(t *testing.T) {
-	script, err := os.ReadFile("../joinscript/main.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`case \$name in\n'.*\n\*\[!(\S+)\]\*\) never`).FindStringSubmatch(string(script))
+	script := must.Read(t, "../joinscript/main.sh")
+	found := regexp.MustCompile(`case \$name in\n'.*\n\*\[!(\S+)\]\*\) never`).FindStringSubmatch(script)
 	if found == nil {
 		t.Fatal("main.sh does not check the name of the member")
 	}
 	class, err := regexp.Compile("^[" + found[1] + "]$")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for c := rune(0); c <= unicode.MaxLatin1; c++ {
 		if theirs, ours := class.MatchString(string(c)), ValidateName(string(c)) == nil; theirs != ours {
 			t.Errorf("%q: the join script takes it: %v, the provider takes it: %v", c, theirs, ours)

@@ -19,15 +19,14 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 const root = "../../"
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	must(t, err)
-	return string(text)
+	return must.Read(t, filepath.Join(root, name))
 }
 
 // all returns the committed pictures, by name.
@@ -48,7 +47,7 @@ func all(t *testing.T) map[string]string {
 func TestTheCommittedPicturesAreCurrent(t *testing.T) {
 	t.Parallel()
 	drawn, err := pictures(read(t, benchmarks))
-	must(t, err)
+	must.Succeed(t, err)
 	committed := all(t)
 	for _, p := range drawn {
 		if committed[p.name] != p.svg {
@@ -81,7 +80,7 @@ func TestPagesShowThePictures(t *testing.T) {
 			}
 			return err
 		})
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	committed := all(t)
 	for _, page := range pages {
@@ -125,7 +124,7 @@ func (e element) attribute(name string) string {
 func elements(t *testing.T, svg string) (out []element) {
 	t.Helper()
 	var picture element
-	must(t, xml.Unmarshal([]byte(svg), &picture))
+	must.Succeed(t, xml.Unmarshal([]byte(svg), &picture))
 	var add func(e element)
 	add = func(e element) {
 		out = append(out, e)
@@ -296,12 +295,4 @@ func shape(out string) string {
 		out = regexp.MustCompile(varies.pattern).ReplaceAllString(out, varies.as)
 	}
 	return out
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -6,7 +6,6 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
@@ -33,9 +33,7 @@ func config(t *testing.T, b block) tfsdk.Config {
 	var schema provider.SchemaResponse
 	(&Provider{}).Schema(t.Context(), provider.SchemaRequest{}, &schema)
 	v, err := driver.Build(schema.Schema.Type().TerraformType(t.Context()), b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return tfsdk.Config{Raw: v, Schema: schema.Schema}
 }
 
@@ -137,11 +135,8 @@ func TestSettings(t *testing.T) {
 			}
 			text, _ := v.(string)
 			if file, ok := strings.CutPrefix(text, "@"); ok {
-				content, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				v = string(content)
+				content := must.Read(t, file)
+				v = content
 			}
 			if strings.HasPrefix(name, "ETCD") {
 				environment[name] = text

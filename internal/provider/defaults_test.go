@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -24,9 +25,7 @@ import (
 func everyOptional(t *testing.T) map[string]*tfprotov6.SchemaAttribute {
 	t.Helper()
 	schemas, err := newSession(t, nil, nil).server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	out := map[string]*tfprotov6.SchemaAttribute{}
 	var add func(at string, attributes []*tfprotov6.SchemaAttribute)
 	add = func(at string, attributes []*tfprotov6.SchemaAttribute) {

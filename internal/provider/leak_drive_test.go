@@ -20,6 +20,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -155,9 +156,7 @@ func (s *session) value(typ tftypes.Type, value any) *tfprotov6.DynamicValue {
 func kinds(t *testing.T, base map[string]map[string]any) (all []kind, block *tfprotov6.Schema) {
 	t.Helper()
 	schemas, err := newSession(t, nil, nil).server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	add := func(of, name string, s *tfprotov6.Schema, run func(*session, *tfprotov6.Schema, string, map[string]any)) {
 		all = append(all, kind{name: strings.TrimSpace(of + " " + name), arguments: arguments(t, s.Block.Attributes), run: func(se *session, config map[string]any) { run(se, s, name, config) }})
 	}

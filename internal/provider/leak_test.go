@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // mark is part of every secret that the test gives to the provider. Its first
@@ -211,9 +211,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	dead := fmt.Sprintf("127.0.0.1:%d", etcdtest.ReservePort(t))
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pem")
-	if err := os.WriteFile(file, []byte(forms(dead, "", false)["PEM"]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, forms(dead, "", false)["PEM"])
 	base := bases(dead, dir, etcdtest.NewPKI(t))
 	all, block := kinds(t, base)
 	var running sync.WaitGroup

@@ -22,6 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // release is the etcd of these tests. What versions answer differently is tested in
@@ -205,9 +206,7 @@ func (b *bench) within(d time.Duration) context.Context {
 // ok fails the test at once because of the error.
 func (b *bench) ok(err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, err)
 }
 
 func request(name string, goal Stage) JoinRequest {

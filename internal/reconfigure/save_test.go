@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // snapshotOf returns a database of that text, as far as this package knows: a multiple
@@ -107,9 +108,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "etcd.db")
 			if tt.before {
-				if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, path, "old")
 			}
 			e := saving(func(w io.Writer) error { return tt.send(path, w) })
 			saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: tt.overwrite, Limit: time.Minute})
@@ -121,9 +120,7 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 				t.Errorf("saved %+v", saved)
 			}
 			files, err := os.ReadDir(filepath.Dir(path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			text, err := os.ReadFile(path)
 			got := "new"
 			switch {
@@ -155,9 +152,7 @@ func TestSaveBetweenTwoAnswers(t *testing.T) {
 		"no answer":       {membership.Answer{State: membership.Silent, MemberID: 7, ClusterID: 1, Revision: 5}, errReplaced},
 	} {
 		path := filepath.Join(t.TempDir(), "etcd.db")
-		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, "old")
 		e := saving(nil)
 		e.Cluster = sender{send: func(w io.Writer) error { _, err := w.Write(snapshotOf("a")); return err }, after: &c.after}
 		saved, err := e.Save(t.Context(), SaveRequest{Path: path, Overwrite: true, Limit: time.Minute})
@@ -194,9 +189,7 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 func TestSaveNowhere(t *testing.T) {
 	e := sendingSnapshot(nil)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "file"), "")
 	for _, nowhere := range []string{filepath.Join(dir, "no", "such"), filepath.Join(dir, "file")} {
 		_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(nowhere, "etcd.db"), Overwrite: true, Limit: time.Minute})
 		var missing *NoDirectory
@@ -227,9 +220,7 @@ func TestSaveFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "etcd.db")
-	if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Symlink(target, path)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Symlink(target, path)))
 	e := sendingSnapshot(snapshotOf("a"))
 	r := SaveRequest{Path: path, Limit: time.Minute}
 	if _, err := e.Save(t.Context(), r); !errors.Is(err, fs.ErrExist) {
@@ -254,17 +245,13 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 	path := filepath.Join(dir, "etcd.db")
 	write := func(name string) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, name, "")
 		return name
 	}
 	dead := write(".etcd.db.123.partial")
 	others := []string{write(".etcd.db.mine.partial"), write(".etcd.db2.123.partial"), write("etcd.db.123.partial"), write(".etcd.db.123")}
 	writing, err := newPartial(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = writing.Close() }()
 	if _, err := sendingSnapshot(snapshotOf("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
 		t.Fatal(err)
@@ -310,9 +297,7 @@ func TestSaveWithoutState(t *testing.T) {
 		if err == nil && tt.file != "" {
 			err = os.WriteFile(path, []byte(tt.file), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		before, _, _ := Fingerprint(t.Context(), path)
 		_, err = save("b")
 		after, _, _ := Fingerprint(t.Context(), path)

@@ -15,12 +15,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // workflow returns the text of a workflow.
 func workflow(t *testing.T, name string) string {
 	t.Helper()
-	return read(t, filepath.Join(root, ".github", "workflows", name))
+	return must.Read(t, filepath.Join(root, ".github", "workflows", name))
 }
 
 // A release requires that every check has passed, an approval, and an attestation of its
@@ -36,7 +38,7 @@ func TestReleaseDependsOnTheChecks(t *testing.T) {
 			}
 		}
 	}
-	has("the manifest", read(t, filepath.Join(root, "terraform-registry-manifest.json")), `"version": 1,(\n.*)*"protocol_versions": \["6\.0"\]`)
+	has("the manifest", must.Read(t, filepath.Join(root, "terraform-registry-manifest.json")), `"version": 1,(\n.*)*"protocol_versions": \["6\.0"\]`)
 	has("release.yml", workflow(t, "release.yml"),
 		`(?m)^  check:\n    uses: \./\.github/workflows/check\.yml$`,
 		`(?m)^  build:\n(    .*\n)*    needs: check$`,
@@ -46,7 +48,7 @@ func TestReleaseDependsOnTheChecks(t *testing.T) {
 		`(?m)^      id-token: write`, `(?m)^      attestations: write`)
 	check := workflow(t, "check.yml")
 	has("check.yml", check, `(?m)^  workflow_call:$`, `(?m)^      - run: \.ci/run\n        env:\n          VULNCHECK: required`)
-	wanted := regexp.MustCompile(`for command in (.*); do`).FindStringSubmatch(read(t, filepath.Join(root, ".ci", "run")))
+	wanted := regexp.MustCompile(`for command in (.*); do`).FindStringSubmatch(must.Read(t, filepath.Join(root, ".ci", "run")))
 	if wanted == nil {
 		t.Fatal(".ci/run wants no programs")
 	}
@@ -70,16 +72,16 @@ func TestEveryModule(t *testing.T) {
 		t.Fatalf("%d modules, %v", len(files), err)
 	}
 	line := regexp.MustCompile(`(?m)^toolchain go(1\.\d+)\.\d+$`)
-	pinned := line.FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))
+	pinned := line.FindStringSubmatch(must.Read(t, filepath.Join(root, "go.mod")))
 	if pinned == nil {
 		t.Fatal("go.mod pins no toolchain")
 	}
-	config := read(t, filepath.Join(root, ".github", "dependabot.yml"))
+	config := must.Read(t, filepath.Join(root, ".github", "dependabot.yml"))
 	if listed := strings.Count(config, "      - /"); listed != len(files)+1 || !strings.Contains(config, "      - /\n") || !strings.Contains(config, "package-ecosystem: github-actions\n") {
 		t.Errorf("dependabot.yml updates %d modules of %d, or no actions", listed, len(files)+1)
 	}
 	for _, file := range files {
-		mod := read(t, file)
+		mod := must.Read(t, file)
 		if got := line.FindString(mod); got != pinned[0] || !strings.Contains(mod, "\ngo "+pinned[1]+".") {
 			t.Errorf("%s has %q, and go.mod %q", file, got, pinned[0])
 		}
@@ -106,7 +108,7 @@ func TestWorkflows(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$|^\./\.github/workflows/`)
 	held, used := 0, 0
 	for _, file := range files {
-		text := read(t, file)
+		text := must.Read(t, file)
 		before, jobs, found := strings.Cut(text, "\njobs:\n")
 		if !found || !strings.Contains(before+"\n", "\npermissions:\n  contents: read\n") || powerful.MatchString(before) {
 			t.Errorf("%s: the rights of all jobs are not read alone", file)
@@ -223,7 +225,7 @@ func TestLicences(t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal([]byte(read(t, list)), &bom))
+	must.Succeed(t, json.Unmarshal([]byte(must.Read(t, list)), &bom))
 	if len(bom.Components) < 20 {
 		t.Fatalf("only %d modules are said to be in the binary", len(bom.Components))
 	}
@@ -250,7 +252,7 @@ func TestChangelog(t *testing.T) {
 	put(t, dir, ".changes/added-another.md", "Another thing.\n")
 	put(t, dir, ".changes/README.md", "What this is.\n")
 	script, err := filepath.Abs(filepath.Join(root, "tools", "changelog"))
-	must(t, err)
+	must.Succeed(t, err)
 	env := []string{"CHANGELOG_ROOT=" + dir}
 	if got, want := run(t, env, script, "check"), "2 fragments\n"; got != want {
 		t.Errorf("check says %q, want %q", got, want)
@@ -278,7 +280,7 @@ func TestChangelog(t *testing.T) {
 
 - Something older.
 `
-	if got := read(t, filepath.Join(dir, "CHANGELOG.md")); got != want {
+	if got := must.Read(t, filepath.Join(dir, "CHANGELOG.md")); got != want {
 		t.Errorf("the changelog is now\n%s\nwant\n%s", got, want)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".changes", "*"))

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 const root = "../.."
@@ -24,7 +25,7 @@ const root = "../.."
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, "bin", name))
-	must(t, err)
+	must.Succeed(t, err)
 	return etcdtest.Need(t, path)
 }
 
@@ -56,7 +57,7 @@ func put(t *testing.T, dir, name, text string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o700)
 	}
-	must(t, err)
+	must.Succeed(t, err)
 }
 
 // snapshot builds a release for this platform into a test directory, with the
@@ -65,7 +66,7 @@ func put(t *testing.T, dir, name, text string) {
 func snapshot(t *testing.T, goreleaser string, env []string) string {
 	t.Helper()
 	dist := filepath.Join(t.TempDir(), "dist")
-	config := read(t, filepath.Join(root, ".goreleaser.yml")) + "\ndist: " + dist + "\n"
+	config := must.Read(t, filepath.Join(root, ".goreleaser.yml")) + "\ndist: " + dist + "\n"
 	for pattern, own := range map[string]string{`goos: \[.*\]`: "goos: [" + runtime.GOOS + "]", `goarch: \[.*\]`: "goarch: [" + runtime.GOARCH + "]"} {
 		re := regexp.MustCompile(pattern)
 		if len(re.FindAllString(config, -1)) != 1 {
@@ -98,7 +99,7 @@ func signer(t *testing.T) []string {
 	}
 	// Not below t.TempDir: the path of its socket must be short.
 	home, err := os.MkdirTemp("", "gpg-")
-	must(t, err)
+	must.Succeed(t, err)
 	env := []string{"GNUPGHOME=" + home}
 	t.Cleanup(func() {
 		kill := exec.Command("gpgconf", "--kill", "all") // the agent that gpg started
@@ -130,13 +131,13 @@ func TestSnapshot(t *testing.T) {
 
 	const name = "terraform-provider-etcd"
 	var metadata struct{ Version string }
-	must(t, json.Unmarshal([]byte(read(t, filepath.Join(dist, "metadata.json"))), &metadata))
+	must.Succeed(t, json.Unmarshal([]byte(must.Read(t, filepath.Join(dist, "metadata.json"))), &metadata))
 	prefix := name + "_" + metadata.Version
 	platform := runtime.GOOS + "_" + runtime.GOARCH
 	archive := prefix + "_" + platform + ".zip"
 
 	manifest := prefix + "_manifest.json"
-	put(t, dist, manifest, read(t, filepath.Join(root, "terraform-registry-manifest.json")))
+	put(t, dist, manifest, must.Read(t, filepath.Join(root, "terraform-registry-manifest.json")))
 	sums := run(t, nil, "sh", "-c", "cd '"+dist+"' && sha256sum -c "+prefix+"_SHA256SUMS")
 	for _, file := range []string{archive, manifest, prefix + "_" + platform + ".cdx.json"} {
 		if !strings.Contains(sums, file+": OK\n") {
@@ -149,7 +150,7 @@ func TestSnapshot(t *testing.T) {
 	})
 
 	files, err := zip.OpenReader(filepath.Join(dist, archive))
-	must(t, err)
+	must.Succeed(t, err)
 	defer files.Close()
 	var held []string
 	for _, file := range files.File {
@@ -165,17 +166,15 @@ func TestSnapshot(t *testing.T) {
 
 	t.Log("again, and the same comes of it")
 	again := snapshot(t, goreleaser, nil)
-	if one, other := read(t, filepath.Join(dist, archive)), read(t, filepath.Join(again, archive)); one != other {
+	if one, other := must.Read(t, filepath.Join(dist, archive)), must.Read(t, filepath.Join(again, archive)); one != other {
 		t.Error("two builds of the same sources differ")
 	}
 
 	mirror := t.TempDir()
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		dir := filepath.Join(mirror, host, "terraform-provider-etcd", "etcd")
-		must(t, os.MkdirAll(dir, 0o755))
-		if err := os.Symlink(filepath.Join(dist, archive), filepath.Join(dir, archive)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(dir, 0o755))
+		must.Succeed(t, os.Symlink(filepath.Join(dist, archive), filepath.Join(dir, archive)))
 	}
 	for _, cli := range []string{"tofu", "terraform"} {
 		t.Run("demo on "+cli, func(t *testing.T) {
@@ -191,20 +190,5 @@ func TestSnapshot(t *testing.T) {
 				t.Errorf("the demo says\n%s", out)
 			}
 		})
-	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	must(t, err)
-	return string(text)
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // machine is a virtual machine. Its user data are the environment of a node in JSON, and
@@ -353,7 +354,5 @@ func (f *fleet) add(name string, env map[string]string) {
 	if err == nil {
 		_, err = f.Create(f.w.Context(), map[string]string{"name": name, "user_data": string(text)})
 	}
-	if err != nil {
-		f.w.Fatal(err)
-	}
+	must.Succeed(f.w, err)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // mistakes are put into the code: in file, from becomes to. Each removes a rule of
@@ -214,37 +215,24 @@ func (m mistake) run(t *testing.T, dir, tests string, file ...string) (out strin
 // which adds files of tests.
 func plant(t *testing.T, overlay, file, from, to string, added ...string) {
 	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(source), from); n != 1 {
+	source := must.Read(t, file)
+	if n := strings.Count(source, from); n != 1 {
 		t.Fatalf("%s has %q %d times, want once", file, from, n)
 	}
 	mutated := strings.TrimSuffix(overlay, ".json") + filepath.Ext(file)
-	if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), from, to, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, mutated, strings.Replace(source, from, to, 1))
 	path, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	replace := map[string]string{path: mutated}
 	for i, text := range added {
 		at, err := filepath.Abs(fmt.Sprintf("added%d_test.go", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		replace[at] = fmt.Sprint(overlay, i, ".go")
-		if err := os.WriteFile(replace[at], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, replace[at], text)
 	}
 	list, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err == nil {
 		err = os.WriteFile(overlay, list, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }

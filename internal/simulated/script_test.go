@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // script is what a person does and sees, told by lines: a case of a file below testdata. The
@@ -88,11 +88,7 @@ type scriptCase struct {
 func casesIn(t *testing.T, file string) (out []scriptCase) {
 	t.Helper()
 	parts, part := map[string][]string{}, ""
-	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(must.Read(t, "testdata/"+file)) {
 		line = strings.TrimSpace(line)
 		if name, begins := strings.CutPrefix(line, "== "); begins {
 			out, part = append(out, scriptCase{name: name, parts: parts}), ""

@@ -22,6 +22,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Every command and every block that an error or a warning prints leads on: the test of
@@ -262,9 +263,7 @@ func TestEverySituationIsWalked(t *testing.T) {
 	var all []string
 	for _, pattern := range []string{"../text/*.go", "../provider/*/*.go"} {
 		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, file := range files {
 			if !strings.HasSuffix(file, "_test.go") {
 				all = append(all, printedIn(t, file)...)
@@ -288,9 +287,7 @@ func TestEverySituationIsWalked(t *testing.T) {
 func printedIn(t *testing.T, file string) (out []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var in func(name string, n ast.Node)
 	in = func(name string, n ast.Node) {
 		ast.Inspect(n, func(n ast.Node) bool {

@@ -28,6 +28,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
@@ -259,9 +260,7 @@ func (w *world) expect(what string, got, want any) {
 // must fails the test if there is an error.
 func (w *world) must(errs ...error) {
 	w.Helper()
-	if err := errors.Join(errs...); err != nil {
-		w.Fatal(err)
-	}
+	must.Succeed(w, errors.Join(errs...))
 }
 
 // keys are the keys in the cluster.

@@ -18,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
@@ -322,5 +323,5 @@ func TestUserDataTexts(t *testing.T) {
 	b.WriteString(UserDataOption(&userdata.OptionError{
 		Path: "datadir", Problem: userdata.UnknownOption, Allowed: []string{"etcd", "data_dir"},
 	}).Error() + "\n")
-	mustBeGolden(t, "userdata.txt", b.String())
+	must.BeGolden(t, "testdata/userdata.txt", b.String())
 }

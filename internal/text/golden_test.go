@@ -4,11 +4,11 @@
 package text
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // named is a text and the situation in which it is shown.
@@ -37,7 +37,7 @@ func mustBeTexts(t *testing.T, file string, texts []named) {
 		}
 		b.WriteString(strings.TrimSpace("== "+c.name) + "\n" + c.text.Summary + "\n\n" + c.text.Detail + "\n\n")
 	}
-	mustBeGolden(t, file, b.String())
+	must.BeGolden(t, "testdata/"+file, b.String())
 }
 
 var (
@@ -56,28 +56,5 @@ func mustFollowPattern(t *testing.T, text Message) {
 	odd := unfilled.FindString(strings.ReplaceAll(text.Summary+" · "+line, "and . _", "and _"))
 	if !summaries.MatchString(text.Summary) || strings.HasSuffix(text.Summary, ".") || !strings.HasSuffix(first, ".") && !strings.HasSuffix(first, ":") || odd != "" {
 		t.Errorf("not a summary and whole sentences, or it has %q in it: %q: %q", odd, text.Summary, first)
-	}
-}
-
-// mustBeGolden compares texts with a file under testdata. UPDATE=1 rewrites the
-// file.
-func mustBeGolden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE") != "" {
-		must(t, os.WriteFile(file, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(file)
-	must(t, err)
-	if string(want) != got {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
-	}
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

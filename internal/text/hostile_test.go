@@ -6,7 +6,6 @@ package text
 import (
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -218,13 +218,12 @@ func (f *filler) value(v reflect.Value, depth int) {
 func constants(t *testing.T, pattern, typ string) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
-	must(t, err)
+	must.Succeed(t, err)
 	constant := regexp.MustCompile(`(?m)^(?:const|\t)\s*\w+\s+` + typ + `\s+= "([^"]+)"`)
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		must(t, err)
-		for _, found := range constant.FindAllSubmatch(source, -1) {
-			out = append(out, string(found[1]))
+		source := must.Read(t, file)
+		for _, found := range constant.FindAllStringSubmatch(source, -1) {
+			out = append(out, found[1])
 		}
 	}
 	if len(out) < 10 {

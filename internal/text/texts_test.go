@@ -9,7 +9,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -58,20 +58,19 @@ func TestEveryTextIsRendered(t *testing.T) {
 	guide := regexp.MustCompile(`guides ?\+ ?"([a-z-]+)`)
 	made := regexp.MustCompile(`(?m)^func ([A-Z]\w*)\(.*\) Message \{$|^var ([A-Z]\w*) = (?:of[123]|New|filled)\b`)
 	files, err := filepath.Glob("*.go")
-	must(t, err)
+	must.Succeed(t, err)
 	texts, tests := map[string]string{}, ""
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		must(t, err)
+		source := must.Read(t, file)
 		if strings.HasSuffix(file, "_test.go") && file != "hostile_test.go" { // which renders them for no user
-			tests += string(source)
+			tests += source
 		}
-		for _, found := range guide.FindAllStringSubmatch(string(source), -1) {
+		for _, found := range guide.FindAllStringSubmatch(source, -1) {
 			if pages, err := filepath.Glob("../../templates/guides/" + found[1] + ".md*"); err != nil || len(pages) != 1 {
 				t.Errorf("%s names the guide %s, which is %d pages, %v", file, found[1], len(pages), err)
 			}
 		}
-		for _, found := range made.FindAllStringSubmatch(string(source), -1) {
+		for _, found := range made.FindAllStringSubmatch(source, -1) {
 			texts[found[1]+found[2]] = file
 		}
 	}
@@ -93,10 +92,10 @@ func TestTextsBesideTheirRules(t *testing.T) {
 	found := 0
 	for _, pattern := range []string{"../provider/*.go", "../provider/*/*.go"} {
 		files, err := filepath.Glob(pattern)
-		must(t, err)
+		must.Succeed(t, err)
 		for _, file := range files {
 			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-			must(t, err)
+			must.Succeed(t, err)
 			ast.Inspect(parsed, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
 				if !ok || len(call.Args) < 2 {
@@ -139,7 +138,7 @@ func literal(e ast.Expr, other string) string {
 // Test that a shell parses any key as one word.
 func TestShellWord(t *testing.T) {
 	bash, err := exec.LookPath("bash")
-	must(t, err)
+	must.Succeed(t, err)
 	for _, key := range []string{
 		"/_terraform/etcd/1/members/name:a", "/a b", "/it's", "/$(touch x)`touch x`;&|<>\"\\*?[]{}~#!", "/a\nb\x1b", "/é", "/\xff", "/\u202e",
 	} {

@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Test that the bytes in use of etcd with the variables of user data stay bounded under a
@@ -29,7 +30,7 @@ func TestOverwritesAreCompacted(t *testing.T) {
 			client := cluster.Client(t)
 			inUse := func() int64 {
 				status, err := client.Status(etcdtest.WaitContext(t), cluster.Endpoints()[0])
-				must(t, err)
+				must.Succeed(t, err)
 				return status.DbSizeInUse
 			}
 			for round := range rounds {
@@ -52,9 +53,9 @@ func TestOverwritesAreCompacted(t *testing.T) {
 func compactionOf(t *testing.T, retention string) map[string]string {
 	t.Helper()
 	o, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_AUTO_COMPACTION_RETENTION": retention}})
-	must(t, err)
+	must.Succeed(t, err)
 	m, err := newMachine(Node{Format: Format}, o, "/bin")
-	must(t, err)
+	must.Succeed(t, err)
 	env := map[string]string{}
 	for line := range strings.Lines(m.files[len(m.files)-1].content) {
 		if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); strings.Contains(name, "COMPACTION") {
@@ -84,5 +85,5 @@ func overwrite(t *testing.T, client *clientv3.Client, times int, value string) {
 			failed = err
 		}
 	}
-	must(t, failed)
+	must.Succeed(t, failed)
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // writers maps extensions of golden files to functions.
@@ -53,7 +53,7 @@ func goldens(t *testing.T) map[string]map[string]any {
 	inline := func(side string) map[string]any {
 		out := map[string]any{}
 		for key, name := range map[string]string{"ca": "ca.pem", "cert": side + ".pem", "key": side + "-key.pem"} {
-			out[key] = read(t, filepath.Join("testdata", "tls", name))
+			out[key] = must.Read(t, filepath.Join("testdata", "tls", name))
 		}
 		return out
 	}
@@ -84,14 +84,9 @@ func TestFormats(t *testing.T) {
 			}
 			for extension, write := range writers {
 				got, err := write(member(format, "H4sIAAAAAAAA/1NW1E/KzNMvzuACAMpgJvcKAAAA"), o)
-				must(t, err)
+				must.Succeed(t, err)
 				golden := filepath.Join("testdata", fmt.Sprintf("format-%d", format), name+extension)
-				if os.Getenv("UPDATE") != "" {
-					must(t, os.WriteFile(golden, []byte(got), 0o600))
-				}
-				if want := read(t, golden); got != want {
-					t.Errorf("%s\ngot\n%s\nwant\n%s", golden, got, want)
-				}
+				must.BeGolden(t, golden, got)
 			}
 		}
 	}
@@ -143,7 +138,7 @@ func TestValidatorOfIgnition(t *testing.T) {
 	}
 	// Ignition rejects an invalid file.
 	bad := filepath.Join(t.TempDir(), "bad.ign")
-	must(t, os.WriteFile(bad, []byte(strings.Replace(read(t, newest(t, ".ign")[0]), `"mode":`, `"mod":`, 1)), 0o600))
+	must.Write(t, bad, strings.Replace(must.Read(t, newest(t, ".ign")[0]), `"mode":`, `"mod":`, 1))
 	if out, err := validate(bad); err == nil && out == "" {
 		t.Error("the validator takes anything")
 	}
@@ -162,7 +157,7 @@ func newest(t *testing.T, extension string) []string {
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
-	inline := map[string]any{"ca": read(t, pki.CAFile), "cert": read(t, pki.Server.CertFile), "key": read(t, pki.Server.KeyFile)}
+	inline := map[string]any{"ca": must.Read(t, pki.CAFile), "cert": must.Read(t, pki.Server.CertFile), "key": must.Read(t, pki.Server.KeyFile)}
 	for _, c := range []struct {
 		name   string
 		script joinscript.Variant
@@ -176,30 +171,15 @@ func TestSizes(t *testing.T) {
 		{"discovery, certificates", joinscript.Discovery(), inline, 17 << 10},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
-		must(t, err)
+		must.Succeed(t, err)
 		for extension, write := range writers {
 			text, err := write(member(Format, c.script.Base64Gzip), o)
-			must(t, err)
+			must.Succeed(t, err)
 			t.Logf("%s%s: %d bytes, of %d", c.name, extension, len(text), c.limit)
 			if len(text) > c.limit {
 				t.Errorf("%s%s: %d bytes, want at most %d", c.name, extension, len(text), c.limit)
 			}
 		}
-	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	must(t, err)
-	return string(text)
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -289,7 +269,7 @@ func TestOfficialRelease(t *testing.T) {
 		{given: map[string]any{}, version: "3.6.16/../x", problem: NotVersion},
 	} {
 		o, _, err := Parse(c.given)
-		must(t, err)
+		must.Succeed(t, err)
 		m, err := newMachine(Node{Format: Format, Version: c.version}, o, "/bin")
 		var e *OptionError
 		if c.problem != "" {
@@ -325,7 +305,7 @@ func TestCompaction(t *testing.T) {
 		{map[string]any{mode: "revision"}, nil},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": c.given})
-		must(t, err)
+		must.Succeed(t, err)
 		m, err := newMachine(Node{Format: Format}, o, "/bin")
 		var e *OptionError
 		if c.want == nil {
@@ -334,7 +314,7 @@ func TestCompaction(t *testing.T) {
 			}
 			continue
 		}
-		must(t, err)
+		must.Succeed(t, err)
 		var got []string
 		for line := range strings.Lines(m.files[len(m.files)-1].content) {
 			if strings.Contains(line, "AUTO_COMPACTION") {
@@ -361,7 +341,7 @@ func FuzzCloudConfig(f *testing.F) {
 			return
 		}
 		plain, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": map[string]any{name: "b"}})
-		must(t, err)
+		must.Succeed(t, err)
 		want, err := CloudConfig(Node{Environment: map[string]string{"ETCD_NAME": "a"}, Format: Format}, plain)
 		if err != nil || strings.Count(text, "\n") != strings.Count(want, "\n") {
 			t.Errorf("%q has other lines than\n%s", text, want)
@@ -384,7 +364,7 @@ func TestExtra(t *testing.T) {
 		"no list":          {extra: map[string]any{"runcmd": "reboot"}, problem: "extra.runcmd"},
 	} {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": c.extra})
-		must(t, err)
+		must.Succeed(t, err)
 		text, err := CloudConfig(Node{Format: Format}, o)
 		var e *OptionError
 		if c.problem == "" && (err != nil || !strings.Contains(text, c.want)) || c.problem != "" && (!errors.As(err, &e) || e.Path != c.problem || e.Problem != Taken) {
@@ -402,16 +382,16 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 		"nested": map[string]any{"list": []any{}, "map": map[string]any{}, "text": "", "null": nil, "elements": empty},
 	}
 	want, err := json.Marshal(extra)
-	must(t, err)
+	must.Succeed(t, err)
 	// Each of these is a key of the result, too.
 	merged := map[string]any{"runcmd": []any{}, "packages": []any{}, "users": []any{}, "write_files": []any{}}
 	maps.Copy(merged, extra)
 	o, _, err := Parse(map[string]any{"etcd": aRelease(), "extra": merged})
-	must(t, err)
+	must.Succeed(t, err)
 	text, err := CloudConfig(Node{Format: Format}, o)
-	must(t, err)
+	must.Succeed(t, err)
 	var doc, given map[string]any
-	must(t, errors.Join(yaml.Unmarshal([]byte(text), &doc), yaml.Unmarshal(want, &given)))
+	must.Succeed(t, errors.Join(yaml.Unmarshal([]byte(text), &doc), yaml.Unmarshal(want, &given)))
 	maps.DeleteFunc(doc, func(key string, _ any) bool { return extra[key] == nil })
 	if !reflect.DeepEqual(doc, given) || strings.Contains(text, "1e-7") {
 		t.Errorf("got %v\nwant %v\nin\n%s", doc, given, text)
@@ -424,7 +404,7 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 		}
 	}
 	text, err = Ignition(Node{Format: Format}, o)
-	must(t, err)
+	must.Succeed(t, err)
 	if err := json.Unmarshal([]byte(text), &ign); err != nil || len(ign.Ignition.Config.Merge) != 1 {
 		t.Fatalf("%v\n%s", err, text)
 	}

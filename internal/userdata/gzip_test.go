@@ -15,16 +15,17 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func decompressed(t *testing.T, text string) string {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(text)
-	must(t, err)
+	must.Succeed(t, err)
 	r, err := gzip.NewReader(bytes.NewReader(raw))
-	must(t, err)
+	must.Succeed(t, err)
 	out, err := io.ReadAll(r) // with the checksum
-	must(t, err)
+	must.Succeed(t, err)
 	return string(out)
 }
 
@@ -36,14 +37,14 @@ func TestCompressed(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	all := goldens(t)
 	all["largest"] = map[string]any{
-		"etcd": aRelease(), "tls": map[string]any{"ca": read(t, pki.CAFile), "cert": read(t, pki.Server.CertFile), "key": read(t, pki.Server.KeyFile)},
+		"etcd": aRelease(), "tls": map[string]any{"ca": must.Read(t, pki.CAFile), "cert": must.Read(t, pki.Server.CertFile), "key": must.Read(t, pki.Server.KeyFile)},
 		"extra": map[string]any{"ignition": map[string]any{"version": "3.3.0"}},
 	}
 	for name, given := range all {
 		given = maps.Clone(given)
 		given["compress"] = false
 		plain, _, err := Parse(given)
-		must(t, err)
+		must.Succeed(t, err)
 		given["compress"] = true
 		o, known, err := Parse(given)
 		if err != nil || !known {
@@ -52,9 +53,9 @@ func TestCompressed(t *testing.T) {
 		n := member(Format, joinscript.Discovery().Base64Gzip)
 		for extension, write := range writers {
 			want, err := write(n, plain)
-			must(t, err)
+			must.Succeed(t, err)
 			got, err := write(n, o)
-			must(t, err)
+			must.Succeed(t, err)
 			data, size := got, len(got)*3/4
 			if extension == ".ign" {
 				var ign struct {
@@ -65,7 +66,7 @@ func TestCompressed(t *testing.T) {
 						}
 					}
 				}
-				must(t, json.Unmarshal([]byte(got), &ign))
+				must.Succeed(t, json.Unmarshal([]byte(got), &ign))
 				from := ign.Ignition.Config.Replace
 				if from.Compression != "gzip" || ign.Ignition.Version != ignitionVersion {
 					t.Errorf("%s%s: %+v", name, extension, ign)

@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // help is what a version says about its flags.
 func help(t *testing.T, v etcdtest.Version) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), etcdtest.Binary(t, v), "--help").CombinedOutput()
-	must(t, err)
+	must.Succeed(t, err)
 	return string(out)
 }
 

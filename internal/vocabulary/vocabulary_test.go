@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // rule is a phrase and its replacement.
@@ -34,7 +36,7 @@ func rules(t *testing.T) []rule {
 	t.Helper()
 	var out []rule
 	comments := true
-	for line := range strings.Lines(read(t, "vocabulary.txt")) {
+	for line := range strings.Lines(must.Read(t, "vocabulary.txt")) {
 		line = strings.TrimSuffix(line, "\n")
 		switch phrase, instead, ok := strings.Cut(line, "\t"); {
 		case line == "" || strings.HasPrefix(line, "#"):
@@ -85,9 +87,7 @@ func parse(t *testing.T, path, text string) (*token.FileSet, *ast.File) {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, text, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return set, file
 }
 
@@ -159,9 +159,7 @@ func TestVocabulary(t *testing.T) {
 		if os.IsNotExist(err) {
 			continue // deleted but not committed yet
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		parts, comment := passages(t, path, string(text))
 		for line, part := range parts {
 			for _, r := range list {
@@ -174,13 +172,4 @@ func TestVocabulary(t *testing.T) {
 			}
 		}
 	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

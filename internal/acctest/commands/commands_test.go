@@ -16,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
@@ -92,11 +93,8 @@ func TestAccImport(t *testing.T) {
 // privileged users, without "etcdctl".
 func documentedRoles(t *testing.T) [][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(etcdtest.ModuleRoot(t), "templates", "guides", "network-and-security.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "\n## Permissions\n")
+	text := must.Read(t, filepath.Join(etcdtest.ModuleRoot(t), "templates", "guides", "network-and-security.md"))
+	_, section, _ := strings.Cut(text, "\n## Permissions\n")
 	section, _, ok := strings.Cut(section, "\n### ")
 	var out [][]string
 	for line := range strings.Lines(section) {
@@ -165,9 +163,7 @@ resource "etcd_snapshot" "this" {
 	leader := c.Leader(t)
 	c.NewWriter(t, 10*time.Millisecond)
 	before, err := c.Client(t).Put(etcdtest.WaitContext(t), "key", "value")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w.Apply().MustSucceed().MustBeQuiet()
 	path := filepath.Join(w.Dir, "etcd.db")
 	revision, state := etcdtest.EtcdutlStatus(t, path), w.State("etcd_snapshot.this")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -28,17 +29,11 @@ func TestAccUserData(t *testing.T) {
 			for _, compress := range []bool{false, true} {
 				options["compress"] = compress
 				o, _, err := userdata.Parse(options)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				want, err := write(userdata.Node{Environment: map[string]string{"ETCD_NAME": "a"}, JoinScriptBase64Gzip: script, Format: userdata.Format}, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				given, err := json.Marshal(options)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				resource := fmt.Sprintf("%s_%v", name, compress)
 				wants["terraform_data."+resource] = want
 				text += fmt.Sprintf("resource \"terraform_data\" %q {\n  input = provider::etcd::%s(local.node, jsondecode(%q))\n}\n", resource, name, given)

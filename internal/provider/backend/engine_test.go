@@ -13,6 +13,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // trustPort is a cluster in which only trusted members respond.
@@ -36,9 +37,7 @@ func trusting(t *testing.T) *Cluster {
 	t.Helper()
 	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"https://a:2379"}, Username: "root", Password: "x"}, Pool: &connection.Pool{}}
 	c, err := b.Cluster(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	c.Cluster = &trustPort{settings: c.settings, members: []membership.Member{
 		{ID: 1, ClientURLs: []string{"https://a:2379"}}, {ID: 2, ClientURLs: []string{"https://b:2379"}}, {ID: 3, ClientURLs: []string{"https://c:2379"}},
 	}}
@@ -56,9 +55,7 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 			at := trusting(t)
 			for _, ctx := range order {
 				snap, err := at.CachedSnapshot(ctx, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				for id, want := range map[membership.MemberID]bool{1: true, 2: ctx == b, 3: ctx == c} {
 					if got := snap.Answer(id).State == membership.Answered; got != want {
 						t.Errorf("member %d asked: %v, want %v", id, got, want)
@@ -78,9 +75,7 @@ func TestUntrustedURLsAreReportedOnce(t *testing.T) {
 	var diags diag.Diagnostics
 	for range 3 {
 		snap, err := c.CachedSnapshot(connection.TrustHosts(t.Context(), "https://b:2380"), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		c.WarnUntrusted(snap, &diags)
 	}
 	if len(diags) != 1 || !strings.Contains(diags[0].Detail(), `endpoints = [..., "https://b:2379", "https://c:2379"]`) {
@@ -94,9 +89,7 @@ func TestWhereNamesNoHost(t *testing.T) {
 	const u = "https://b:2379"
 	learned := b.Where([]string{u})
 	named, err := b.Cluster([]string{u})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if learned == named {
 		t.Error("one cluster for both")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -40,9 +41,7 @@ func viewing(t *testing.T, takes time.Duration, f func(t *testing.T, c *Cluster,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c, err := (&Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}).Cluster(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		port := &slowPort{takes: takes}
 		c.Cluster = port
 		f(t, c, port)
@@ -181,9 +180,7 @@ func (p *slowPort) Records(membership.ClusterID) cluster.Store[cluster.Record] {
 func TestViewIsForgottenByChanges(t *testing.T) {
 	b := &Backend{Run: NewRun(), Settings: connection.Settings{Endpoints: []string{"http://h:1"}}}
 	c, err := b.Cluster(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	port := &slowPort{fails: errNobody}
 	c.Cluster = port
 	looksOf := func() int {
@@ -198,9 +195,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 	}
 	// The same cluster, at another of its endpoints.
 	other, err := b.Cluster([]string{"http://i:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	other.Cluster = &slowPort{fails: errNobody}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

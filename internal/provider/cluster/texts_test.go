@@ -5,12 +5,12 @@ package cluster
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
@@ -54,19 +54,7 @@ func TestTexts(t *testing.T) {
 	}
 	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}, false, false) + "\n"
 	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved}, false, true) + "\n"
-	file := filepath.Join("testdata", "texts.txt")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the texts differ from %s. If they should, run with UPDATE=1 and read the difference.\n%s", file, got)
-	}
+	must.BeGolden(t, filepath.Join("testdata", "texts.txt"), got)
 }
 
 // TestSilence: a silence lasts only as long as one leader counts it with its clock, and

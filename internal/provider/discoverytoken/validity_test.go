@@ -17,6 +17,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 type (
@@ -109,9 +110,7 @@ func modelOf(t *testing.T, values attributes) (m model) {
 	var resp resource.SchemaResponse
 	new(tokenResource).Schema(t.Context(), resource.SchemaRequest{}, &resp)
 	v, err := driver.Build(resp.Schema.Type().TerraformType(t.Context()), values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diags := (tfsdk.Config{Raw: v, Schema: resp.Schema}).Get(t.Context(), &m); diags.HasError() {
 		t.Fatal(diags)
 	}

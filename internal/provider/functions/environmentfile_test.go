@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 )
 
@@ -98,13 +99,9 @@ func assignments(lines []string) map[string]string {
 func TestEnvironmentFileIsRead(t *testing.T) {
 	want := nasty()
 	text, err := formatEnvironment(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	path := filepath.Join(t.TempDir(), "etcd.env")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, text)
 	for name, read := range readers() {
 		t.Run(name, func(t *testing.T) {
 			got := read(t, path)
@@ -174,9 +171,7 @@ func readBySystemd(t *testing.T, path string) map[string]string {
 		t.Skip(err)
 	}
 	var lines []string
-	if err := json.Unmarshal(command(t, python, "-c", loadEnvironment, libraries[0], path), &lines); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(command(t, python, "-c", loadEnvironment, libraries[0], path), &lines))
 	return assignments(lines)
 }
 

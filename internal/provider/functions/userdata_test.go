@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -112,9 +113,7 @@ func TestExtraAsGiven(t *testing.T) {
 	t.Parallel()
 	number := func(text string) attr.Value {
 		f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return types.NumberValue(f)
 	}
 	options := map[string]any{"etcd": map[string]any{"path": "/usr/bin"}, "extra": map[string]any{
@@ -122,9 +121,7 @@ func TestExtraAsGiven(t *testing.T) {
 		"set": types.SetValueMust(types.StringType, nil), "minus": number("-0.5"), "map": types.MapValueMust(types.StringType, nil),
 	}}
 	got, err := run(t, cloudConfig, nodeWith(nil, str("H4sI"), 1), types.DynamicValue(valueOf(options)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, want := range []string{
 		`"bootcmd": []`, `"growpart": {}`, `"hostname": ""`, `"small": 0.0000001`, `"large": 18446744073709551615`, `"power": 1000000000000000000000`, `"set": []`, `"minus": -0.5`, `"map": {}`,
 	} {
@@ -142,13 +139,9 @@ func TestUserDataIsThatOfThePackage(t *testing.T) {
 		"extra": map[string]any{"hostname": "a", "tls": nil},
 	}
 	o, _, err := userdata.Parse(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want, err := userdata.CloudConfig(userdata.Node{Environment: map[string]string{"ETCD_NAME": "a"}, JoinScriptBase64Gzip: "H4sI", Format: 1}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got, ferr := run(t, cloudConfig, nodeWith(map[string]attr.Value{"ETCD_NAME": str("a")}, str("H4sI"), 1), types.DynamicValue(valueOf(given)))
 	if ferr != nil || !got.Equal(str(want)) {
 		t.Errorf("gave %s, %v\nwant %s", got, ferr, want)

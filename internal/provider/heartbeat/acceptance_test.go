@@ -20,6 +20,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
@@ -47,9 +48,7 @@ func newBench(t *testing.T, version etcdtest.Version, api string) *bench {
 	b.Write("main.tf", fmt.Sprintf(job, c.Endpoints()[0], api))
 	ctx, cancel := context.WithCancel(context.Background())
 	_, revision, err := b.store.List(ctx, "/running")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := b.store.Watch(ctx, "/running", revision, func(e claim.Event) {
@@ -124,9 +123,7 @@ func (b *bench) entry(t *testing.T) claim.Entry {
 	t.Helper()
 	ctx := etcdtest.WaitContext(t)
 	e, err := b.store.Get(ctx, "/running/deploy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if e == nil {
 		return claim.Entry{}
 	}

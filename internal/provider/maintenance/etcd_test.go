@@ -15,6 +15,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,9 +47,7 @@ func TestDefragmentWhenFull(t *testing.T) {
 			}
 			app, root := as("app", "pw"), as("root", "Tr0ub4dor")
 			snap, err := root.Observe(ctx, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			m, client := snap.Members[0], b.Client(t)
 			if _, err := app.Observe(ctx, 0); err != nil {
 				t.Error(err)
@@ -70,9 +69,7 @@ func TestDefragmentWhenFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := root.Member(ctx, m, snap.ClusterID).DBSize
-			if err := root.Defragment(ctx, m.ID, time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, root.Defragment(ctx, m.ID, time.Minute))
 			if after := root.Member(ctx, m, snap.ClusterID).DBSize; after == 0 || after > before/2 {
 				t.Errorf("%d bytes, after %d", after, before)
 			}

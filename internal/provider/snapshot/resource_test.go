@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 )
 
@@ -29,13 +30,9 @@ func TestRemoveMoved(t *testing.T) {
 		{"older", membership.Backup{Cluster: 0x2a, Least: 9, Most: 11}, false},
 	} {
 		path := filepath.Join(t.TempDir(), "etcd.db")
-		if err := os.WriteFile(path, []byte("good"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, "good")
 		sum, _, err := reconfigure.Fingerprint(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		was := model{Path: types.StringValue(path), file: file{ClusterID: types.StringValue("2a"), Revision: types.Int64Value(10)}}
 		var diags diag.Diagnostics
 		remove(t.Context(), was, kept{SHA256: sum}, &c.now, &diags)
