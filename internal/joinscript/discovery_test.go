@@ -59,10 +59,13 @@ func listening(t *testing.T, all ...*etcdtest.Process) {
 	}
 }
 
-// discoveryLife forms a cluster of three. One member is wiped, refused, removed
-// and added again, always with the environment of the token, which is retired.
+// discoveryLife forms a cluster of three by a token that the provider makes, and in which it
+// finds the members. One member is wiped, refused, removed and added again, always with the
+// environment of the token. In the end the provider deletes all that the members registered.
 func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
-	g.set(t, "life", "3")
+	provided, ctx := g.provided(t), etcdtest.WaitContext(t)
+	_, err := provided.Create(ctx, "life", 3)
+	must.Succeed(t, err)
 	env := g.env("life")
 	all := machines(t, sh, v, 3, env)
 	a, b, c := all[0], all[1], all[2]
@@ -80,6 +83,15 @@ func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
 	oneCluster(t, 3, client, a, b, c)
 	if g.protocol == "v3" {
 		mustBeFounded(t, g, "life", a, b, c)
+	}
+	status, err := provided.Status(ctx, "life")
+	if err != nil || !status.Complete() {
+		t.Errorf("the token has %+v, %v", status, err)
+	}
+	for _, m := range status.Members {
+		if i := slices.IndexFunc(all, func(p *etcdtest.Process) bool { return p.Name == m.Name }); i < 0 || !slices.Equal(m.PeerURLs, []string{all[i].PeerURL()}) {
+			t.Errorf("registered is %+v", m)
+		}
 	}
 	a.Kill()
 	ready(t, a)
@@ -103,6 +115,9 @@ func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
 	ready(t, c)
 	g.process.Thaw()
 	discoveryJoiner(t, g, sh, v, env, client, a, b, c)
+	must.Succeed(t, provided.Delete(ctx, "life"))
+	_, err = provided.Create(ctx, "life", 1) // its place is empty
+	must.Succeed(t, err)
 }
 
 // mustBeFounded expects that the members of a cluster and the cluster have the IDs that

@@ -19,6 +19,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
+	tokens "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
@@ -46,6 +48,15 @@ func (g *registry) env(token string) map[string]string {
 		return map[string]string{"ETCD_DISCOVERY_TOKEN": token, "ETCD_DISCOVERY_ENDPOINTS": g.process.ClientURL()}
 	}
 	return map[string]string{"ETCD_DISCOVERY": g.process.ClientURL() + "/v2/keys/" + token, "ETCD_DISCOVERY_FALLBACK": "exit"}
+}
+
+// provided is the registry as the provider makes tokens in it and reads them.
+func (g *registry) provided(t *testing.T) tokens.Registry {
+	t.Helper()
+	pool := &connection.Pool{}
+	t.Cleanup(func() { _ = pool.Close() })
+	at := tokens.Location{Protocol: g.protocol, Prefix: map[string]string{"v2": "/", "v3": prefix}[g.protocol]}
+	return tokens.Open(connection.Settings{Endpoints: []string{g.process.ClientURL()}}, pool, at)
 }
 
 // set makes a token anew, without a size if that is empty. The order of the
