@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 const password = "s3cret"
@@ -89,6 +91,40 @@ func TestUserWithAndWithoutAQuorum(t *testing.T) {
 			if kind := connection.KindOf(e.Err); kind != want[e.Endpoint] {
 				t.Errorf("%s: %q (%v), want %q", e.Endpoint, kind, e.Err, want[e.Endpoint])
 			}
+		}
+	})
+}
+
+// A full database is smaller after its defragmentation, which needs the role root.
+func TestDefragmentWhenFull(t *testing.T) {
+	onEach(t, etcdtest.Versions(), func(t *testing.T, v etcdtest.Version) {
+		b := etcdtest.Start(t, 1, etcdtest.Options{Version: v, Env: map[string]string{"ETCD_QUOTA_BACKEND_BYTES": "4194304"}, Password: password})
+		for _, command := range []string{"role add app", "role grant-permission app --prefix=true readwrite /", "user add app:pw", "user grant-role app app"} {
+			_, err := b.Etcdctl(strings.Fields(command)...)
+			must.Succeed(t, err)
+		}
+		c, client, ctx := clientFor(t, as("root", password, b.Endpoints()...)), b.Client(t), etcdtest.WaitContext(t)
+		snap := observe(t, c)
+		m := snap.Members[0]
+		app := clientFor(t, as("app", "pw", b.Endpoints()...))
+		observe(t, app)
+		if err := app.Defragment(ctx, m.ID, time.Minute); !connection.IsDenied(err) {
+			t.Errorf("a user with a role for all keys: %v", err)
+		}
+		var last *clientv3.PutResponse
+		var err error
+		for put := last; err == nil; put, err = client.Put(ctx, "key", strings.Repeat("x", 32<<10)) {
+			last = put
+		}
+		if !errors.Is(err, rpctypes.ErrNoSpace) {
+			t.Fatalf("the database never filled: %v", err)
+		}
+		_, err = client.Compact(ctx, last.Header.Revision)
+		must.Succeed(t, err)
+		before := c.Member(ctx, m, snap.ClusterID).DBSize
+		must.Succeed(t, c.Defragment(ctx, m.ID, time.Minute))
+		if after := c.Member(ctx, m, snap.ClusterID).DBSize; after == 0 || after > before/2 {
+			t.Errorf("%d bytes, after %d", after, before)
 		}
 	})
 }
