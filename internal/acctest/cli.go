@@ -111,7 +111,7 @@ func ProviderBinary(tb testing.TB) string {
 	if built.err != nil {
 		tb.Fatalf("acctest: cannot build the provider: %v", built.err)
 	}
-	return filepath.Join(built.dir, ProviderName)
+	return filepath.Join(built.dir, "terraform-provider-etcd")
 }
 
 // Main runs the tests of a package and removes their shared files.

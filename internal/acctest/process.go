@@ -5,7 +5,6 @@ package acctest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,8 @@ import (
 
 // Process is an operating system process in /proc.
 type Process struct {
-	PID, parent int
-	exe, Dir    string
+	PID      int
+	exe, Dir string
 }
 
 // Processes returns all processes except zombies (Linux only).
@@ -32,12 +31,11 @@ func Processes() []Process {
 		}
 		// The command in parentheses can contain any character.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		parent, err2 := strconv.Atoi(fields[1])
-		if errors.Join(err1, err2) != nil || fields[0] == "Z" {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil || fields[0] == "Z" {
 			continue
 		}
-		p := Process{PID: pid, parent: parent}
+		p := Process{PID: pid}
 		p.exe, _ = os.Readlink(filepath.Join(filepath.Dir(path), "exe"))
 		p.Dir, _ = os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
 		out = append(out, p)

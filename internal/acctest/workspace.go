@@ -22,9 +22,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
-// ProviderName is the name of the provider's binary.
-const ProviderName = "terraform-provider-etcd"
-
 // Workspace is a directory with a configuration, in which a real Terraform or
 // OpenTofu runs the built provider, each in its own process. At the end of the
 // test, remaining processes are killed. Only the test's goroutine may call the
@@ -296,17 +293,6 @@ func (r *Running) Kill() {
 		_ = r.Cmd.Process.Kill()
 	}
 	<-r.done
-}
-
-// Providers returns the process IDs of the run's providers (Linux only).
-func (r *Running) Providers() []int {
-	var pids []int
-	for _, p := range Processes() {
-		if p.parent == r.Cmd.Process.Pid && strings.HasPrefix(filepath.Base(p.exe), ProviderName) {
-			pids = append(pids, p.PID)
-		}
-	}
-	return pids
 }
 
 func (r *Running) outcome() *Outcome {
