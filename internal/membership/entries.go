@@ -149,11 +149,6 @@ func (p planned) with(effects ...Effect) []Entry {
 	return keep(p.entries, func(e Entry) bool { return slices.Contains(effects, e.Effect) })
 }
 
-// notes are what the state has of a member that looks new.
-func (p planned) notes(e Entry) []Entry {
-	return keep(p.entries, func(n Entry) bool { return n.Object == 0 && n.Learner == e.Learner && isOne(n, e) })
-}
-
 // living are the members with an effect that vote and may live, each once. Of a cluster
 // that was not observed, they are those that have voted.
 func (p planned) living(effects ...Effect) (out []Entry) {
@@ -327,12 +322,6 @@ func newcomers(p planned) (out []Ruling) {
 		}
 	}
 	return out
-}
-
-// needs reports whether the quorum needs a voter that is silent, and may be alive.
-func (p planned) needs(m Member) bool {
-	others := keep(p.Snapshot.Voters(), func(o Member) bool { return p.livingVoter(o.ID) })
-	return !m.Learner && !p.Lost && !p.livingVoter(m.ID) && len(others)+1 == p.Snapshot.Quorum()
 }
 
 // successors: a member that has run gets a new node with a new machine only; without a

@@ -18,6 +18,17 @@ func (p planned) forgotten(e Entry) (Entry, bool) {
 	return e, listed && m.Name == e.Name
 }
 
+// notes are what the state has of a member that looks new.
+func (p planned) notes(e Entry) []Entry {
+	return keep(p.entries, func(n Entry) bool { return n.Object == 0 && n.Learner == e.Learner && isOne(n, e) })
+}
+
+// needs reports whether the quorum needs a voter that is silent, and may be alive.
+func (p planned) needs(m Member) bool {
+	others := keep(p.Snapshot.Voters(), func(o Member) bool { return p.livingVoter(o.ID) })
+	return !m.Learner && !p.Lost && !p.livingVoter(m.ID) && len(others)+1 == p.Snapshot.Quorum()
+}
+
 // stranded returns why the process of a replaced member would not start, or "".
 func (p planned) stranded(e Entry) Code {
 	isVoter := func(url string) bool {
