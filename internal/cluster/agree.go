@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -32,7 +31,7 @@ type owners struct {
 func (c *Client) ownersOf(members []membership.Member) owners {
 	w := owners{addressMap: c.settings.AddressMap, configured: c.settings.Endpoints, by: map[string][]membership.MemberID{}}
 	for _, m := range members {
-		for _, u := range connection.Askable(m.ClientURLs) {
+		for _, u := range m.ClientURLs {
 			to := w.target(u)
 			w.by[to] = append(w.by[to], m.ID)
 		}

@@ -65,12 +65,11 @@ func answerOf(m membership.Member, cluster membership.ClusterID, probes []probe,
 			known, a = as, answer
 		}
 	}
-	urls := connection.Askable(m.ClientURLs)
 	for _, p := range probes {
 		from, id := p.from()
 		ours, own := p.status != nil && from == cluster, who.isOwnAddress(p.endpoint, id)
 		silent, of := p.status == nil, membership.Answer{State: membership.Unprobed, Endpoint: p.endpoint, MemberID: id, Detail: brief(p.err)}
-		switch at := slices.Contains(urls, p.endpoint); {
+		switch at := slices.Contains(m.ClientURLs, p.endpoint); {
 		case ours && id == m.ID && own:
 			return answered(p), true
 		case ours && id == m.ID && len(who.at(p.endpoint)) > 0:
@@ -151,10 +150,6 @@ func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membersh
 	var e membership.Evidence
 	if snap, err := c.observed(ctx, probes, of); err == nil {
 		e.Snapshot = snap
-		e.Snapshot.Members = slices.Clone(snap.Members)
-		for i, m := range snap.Members { // as endpoints are compared
-			e.Snapshot.Members[i].ClientURLs = connection.Askable(m.ClientURLs)
-		}
 	}
 	for _, p := range probes {
 		h := p.heard(of)

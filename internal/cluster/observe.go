@@ -233,7 +233,7 @@ func (c *Client) Members(ctx context.Context) ([]membership.Member, membership.C
 // Member implements [Cluster].
 func (c *Client) Member(ctx context.Context, m membership.Member, cluster membership.ClusterID) membership.Answer {
 	var probes []probe
-	for _, u := range connection.Askable(m.ClientURLs) {
+	for _, u := range m.ClientURLs {
 		p := c.askStatus(ctx, u)
 		probes = append(probes, p)
 		if of, id := p.from(); of == cluster && id == m.ID {
@@ -324,8 +324,8 @@ func (a *asker) askMembers(members []membership.Member, voter, learner func(cont
 			if m.Learner {
 				f = learner
 			}
-			if urls := connection.Askable(m.ClientURLs); i < len(urls) {
-				a.learn(urls[i], f)
+			if i < len(m.ClientURLs) {
+				a.learn(m.ClientURLs[i], f)
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 func TestParseEndpoint(t *testing.T) {
@@ -42,28 +44,28 @@ func TestParseEndpoint(t *testing.T) {
 
 func TestParseEndpointRefuses(t *testing.T) {
 	for raw, want := range map[string]string{
-		"":                            `endpoint "" is empty`,
-		"  ":                          `endpoint "  " is empty`,
-		"ftp://a:2379":                `endpoint "ftp://a:2379" has the scheme "ftp"; etcd clients speak http or https`,
-		"unix:///run/etcd.sock":       `endpoint "unix:///run/etcd.sock" has the scheme "unix"; etcd clients speak http or https`,
-		"https://a:2379/v3":           `endpoint "https://a:2379/v3" has the path "/v3"; it must end after the port`,
-		"https://a:2379?x=1":          `endpoint "https://a:2379?x=1" has a query or a fragment; it must end after the port`,
-		"https://a:2379#x":            `endpoint "https://a:2379#x" has a query or a fragment; it must end after the port`,
-		"https://:2379":               `endpoint "https://:2379" has no host`,
-		"https://a:0":                 `endpoint "https://a:0" has the port "0"; a port is a number from 1 to 65535`,
-		"https://a:65536":             `endpoint "https://a:65536" has the port "65536"; a port is a number from 1 to 65535`,
-		"https://a:port":              `endpoint "https://a:port" is not a URL such as https://10.0.1.10:2379`,
-		"a:2379,b:2379":               `endpoint "a:2379,b:2379" is not a URL such as https://10.0.1.10:2379`,
-		"a,b":                         `endpoint "a,b" is not one URL; give each endpoint as a list element of its own`,
-		"https://$(id):2379":          `endpoint "https://$(id):2379" has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)`,
-		"https://a;reboot:2379":       `endpoint "https://a;reboot:2379" has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)`,
-		"a\u0085b":                    `endpoint "a\u0085b" has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)`,
-		"https://[fe80::1%25a;b]:23":  `endpoint "https://[fe80::1%25a;b]:23" has a host that is neither an IP address nor a host name (letters, digits, dots, hyphens)`,
-		"https://root:swordfish@a:23": `endpoint "https://***@a:23" contains user information; use username and password instead`,
-		"root:sword@fish@a:23":        `endpoint "***@a:23" contains user information; use username and password instead`,
-		"sword://fish@https://a":      `endpoint "***@https://a" contains user information; use username and password instead`,
-		"root:swordfish@http://a:23":  `endpoint "***@http://a:23" contains user information; use username and password instead`,
-		":sword@://":                  `endpoint "***@://" contains user information; use username and password instead`,
+		"":                            `URL "": empty`,
+		"  ":                          `URL "": empty`,
+		"ftp://a:2379":                `URL "ftp://a:2379": scheme`,
+		"unix:///run/etcd.sock":       `URL "unix:///run/etcd.sock": scheme`,
+		"https://a:2379/v3":           `URL "https://a:2379/v3": path`,
+		"https://a:2379?x=1":          `URL "https://a:2379?x=1": query`,
+		"https://a:2379#x":            `URL "https://a:2379#x": query`,
+		"https://:2379":               `URL "https://:2379": no host`,
+		"https://a:0":                 `URL "https://a:0": port`,
+		"https://a:65536":             `URL "https://a:65536": port`,
+		"https://a:port":              `URL "https://a:port": unreadable`,
+		"a:2379,b:2379":               `URL "a:2379,b:2379": several`,
+		"a,b":                         `URL "a,b": several`,
+		"https://$(id):2379":          `URL "https://$(id):2379": host`,
+		"https://a;reboot:2379":       `URL "https://a;reboot:2379": host`,
+		"a\u0085b":                    `URL "a\u0085b": host`,
+		"https://[fe80::1%25a;b]:23":  `URL "https://[fe80::1%25a;b]:23": host`,
+		"https://root:swordfish@a:23": `URL "https://***@a:23": userinfo`,
+		"root:sword@fish@a:23":        `URL "***@a:23": userinfo`,
+		"sword://fish@https://a":      `URL "***@https://a": userinfo`,
+		"root:swordfish@http://a:23":  `URL "***@http://a:23": userinfo`,
+		":sword@://":                  `URL "***@://": userinfo`,
 	} {
 		got, err := ParseEndpoint(raw, false)
 		if err == nil || err.Error() != want {
@@ -85,8 +87,8 @@ func TestParseEndpoints(t *testing.T) {
 func TestParseMetricsURL(t *testing.T) {
 	for raw, want := range map[string]string{
 		"http://0.0.0.0:2381": "http://0.0.0.0:2381", " HTTPS://[::]:2381/ ": "https://[::]:2381",
-		"http://0.0.0.0": "has no port", "0.0.0.0:2381": "has no scheme", "http://10.0.0.1:2381": "has the host of one", "http://:2381": "has no host",
-		"http://0.0.0.0:2381/metrics": "has the path", "": "is empty", "http://u:p@0.0.0.0:2381": "user information",
+		"http://0.0.0.0": "no port", "0.0.0.0:2381": "no scheme", "http://10.0.0.1:2381": "of one member", "http://:2381": "no host",
+		"http://0.0.0.0:2381/metrics": "path", "": "empty", "http://u:p@0.0.0.0:2381": "userinfo",
 	} {
 		got, err := ParseMetricsURL(raw)
 		if got != want && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -108,11 +110,11 @@ func TestParseAddressMap(t *testing.T) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 	for want, raw := range map[string]map[string]string{
-		`endpoint "http://b" has another scheme than the advertised URL it stands for (https://a:2379)`: {"https://a": "http://b"},
-		`endpoint "https://b" has another scheme than the advertised URL it stands for (http://a:2379)`: {"http://a": "https://b"},
-		`endpoint "http://a:2379" is mapped twice, to different addresses`:                              {"http://a": "b", "http://a:2379": "c"},
-		`endpoint "x://a" has the scheme "x"; etcd clients speak http or https`:                         {"x://a": "b"},
-		`endpoint "b/c" has the path "/c"; it must end after the port`:                                  {"a": "b/c"},
+		`URL "http://b": another scheme`:    {"https://a": "http://b"},
+		`URL "https://b": another scheme`:   {"http://a": "https://b"},
+		`URL "http://a:2379": mapped twice`: {"http://a": "b", "http://a:2379": "c"},
+		`URL "x://a": scheme`:               {"x://a": "b"},
+		`URL "b/c": path`:                   {"a": "b/c"},
 	} {
 		if got, err := ParseAddressMap(raw, false); err == nil || err.Error() != want {
 			t.Errorf("ParseAddressMap(%q) = %q, %v; want %s", raw, got, err, want)
@@ -131,8 +133,8 @@ func FuzzParseEndpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string, withTLS bool) {
 		got, err := ParseEndpoint(raw, withTLS)
 		if err != nil {
-			var refused *EndpointError
-			if !errors.As(err, &refused) || !masks.MatchString(refused.Endpoint) || strings.Contains(refused.Reason, "@") {
+			var refused *membership.URLError
+			if !errors.As(err, &refused) || !masks.MatchString(refused.URL) {
 				t.Fatalf("ParseEndpoint(%q) tells the password: %v", raw, err)
 			}
 			return

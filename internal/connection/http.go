@@ -112,7 +112,7 @@ const maxBody = 16 << 20
 // [Settings.Metrics] names the URL, so it is asked, also if it is http beside https. It gets
 // the client certificate if it is https, and never the password.
 //
-// Errors are an [*Error], an [*EndpointError] or ctx's own.
+// Errors are an [*Error], an [*membership.URLError] or ctx's own.
 func (p *Pool) Metrics(ctx context.Context, s Settings, endpoint string) (body []byte, at time.Time, err error) {
 	if of, err := url.Parse(s.Metrics); err == nil && s.Metrics != "" {
 		of.Host = net.JoinHostPort(hostnameOf(endpoint), of.Port())

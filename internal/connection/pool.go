@@ -58,7 +58,7 @@ type poolEntry struct {
 // Client returns the open client for s and endpoint, or makes it. It does not dial an
 // endpoint that must not receive the credentials; see [Settings.Refusal]. Concurrent
 // callers get the same client or the same error. The pool does not remember a failure
-// after that. Errors are of type [*EndpointError] or [*Error], or ctx's own.
+// after that. Errors are of type [*membership.URLError] or [*Error], or ctx's own.
 func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client, error) {
 	key, err := newPoolKey(s, endpoint)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
 // Callers with the same settings share a client, which only the pool closes. Who may not ask
@@ -52,7 +53,7 @@ func TestPool(t *testing.T) {
 			t.Errorf("%s: %p, %v", name, c, err)
 		}
 	}
-	if _, err := pool.Client(ctx, s, "ftp://a"); !errors.As(err, new(*EndpointError)) {
+	if _, err := pool.Client(ctx, s, "ftp://a"); !errors.As(err, new(*membership.URLError)) {
 		t.Errorf("got %v", err)
 	}
 	for range 2 {

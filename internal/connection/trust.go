@@ -206,10 +206,10 @@ func (s Settings) Trust(ctx context.Context) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(trustedHosts(ctx)), s.names), " ")
 }
 
-// Untrusted returns what would allow all of the URLs to be asked: URLs to name, and
-// http URLs that must become https. Both are sorted.
+// Untrusted returns what would allow all of the URLs that members list to be asked: URLs to
+// name, and http URLs that must become https. Both are sorted.
 func (s Settings) Untrusted(urls []string) (unnamed, plain []string) {
-	for _, u := range Askable(urls) {
+	for _, u := range urls {
 		switch s.Refusal(context.Background(), u) {
 		case Unnamed, Unverified:
 			unnamed = append(unnamed, u)

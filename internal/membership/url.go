@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// URLProblem says what is wrong with a peer URL; package text words it.
+// URLProblem says what is wrong with a URL of a member; package text words it.
 type URLProblem string
 
 // The problems.
@@ -25,6 +25,7 @@ const (
 	URLHost       URLProblem = "host"     // neither an IP address nor a host name
 	URLWildcard   URLProblem = "wildcard" // 0.0.0.0 or ::, which cannot be dialled
 	URLNoPort     URLProblem = "no port"  // etcd has no default port for peers
+	URLSeveral    URLProblem = "several"  // a list in one text
 	URLPort       URLProblem = "port"     // not in 1 to 65535
 	URLPath       URLProblem = "path"     // a path other than "/"
 	URLQuery      URLProblem = "query"    // a query or a fragment
@@ -34,16 +35,17 @@ const (
 // here.
 const maxNameLen = 253
 
-// URLError reports a peer URL that cannot be used. URL is the URL as given,
-// without any user name and password.
+// URLError reports a URL that cannot be used. URL is the URL as given,
+// without any user name and password. Client is true for a client URL.
 type URLError struct {
 	URL     string
 	Problem URLProblem
+	Client  bool
 }
 
 // Error returns a short text for logs; package text words the diagnostics.
 func (e *URLError) Error() string {
-	return "peer URL " + strconv.Quote(e.URL) + ": " + string(e.Problem)
+	return "URL " + strconv.Quote(e.URL) + ": " + string(e.Problem)
 }
 
 // NormalizeURL returns an advertised peer URL in the single form in which URLs
@@ -52,45 +54,55 @@ func (e *URLError) Error() string {
 // what etcd refuses (a missing port, a path), what other members cannot dial (a
 // wildcard address), and what does not belong there (a user, a query, a Unix
 // socket).
-func NormalizeURL(raw string) (string, error) { return normalize(raw, false) }
+func NormalizeURL(raw string) (string, error) { return normalize(raw, false, false) }
 
 // ListedURL is [NormalizeURL] for a URL in a member list, in which etcd also
 // accepts the wildcard address, although it cannot be dialled.
-func ListedURL(raw string) (string, error) { return normalize(raw, true) }
+func ListedURL(raw string) (string, error) { return normalize(raw, true, false) }
 
-func normalize(raw string, wildcard bool) (string, error) {
+// ClientURL is [ListedURL] for a client URL that is dialled from here: its default port is
+// [ClientPort], and an IPv6 address may have a zone.
+func ClientURL(raw string) (string, error) { return normalize(raw, true, true) }
+
+func normalize(raw string, wildcard, client bool) (string, error) {
 	trimmed := strings.TrimSpace(raw)
-	bad := func(p URLProblem) (string, error) { return "", &URLError{URL: Masked(trimmed), Problem: p} }
-	if trimmed == "" {
-		return bad(URLEmpty)
+	bad := func(p URLProblem) (string, error) {
+		return "", &URLError{URL: Masked(trimmed), Problem: p, Client: client}
 	}
-	if !strings.Contains(trimmed, "://") {
+	switch {
+	case trimmed == "":
+		return bad(URLEmpty)
+	case !strings.Contains(trimmed, "://"):
 		return bad(URLNoScheme)
+	case strings.Contains(trimmed, "@"):
+		return bad(URLUserinfo)
+	case strings.ContainsAny(trimmed, ", \t"):
+		return bad(URLSeveral)
 	}
 	u, err := url.Parse(trimmed)
 	if err != nil {
 		return bad(URLUnreadable)
 	}
+	given := u.Port()
+	if client && given == "" {
+		given = strconv.Itoa(ClientPort)
+	}
+	port, err := strconv.ParseUint(given, 10, 16)
+	host, problem := normalizeHost(u.Hostname(), wildcard, client)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return bad(URLScheme)
-	case u.User != nil:
-		return bad(URLUserinfo)
 	case u.Hostname() == "":
 		return bad(URLNoHost)
 	case u.Path != "" && u.Path != "/":
 		return bad(URLPath)
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(trimmed, "#"):
 		return bad(URLQuery)
-	case u.Port() == "":
+	case given == "":
 		return bad(URLNoPort)
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	if err != nil || port == 0 {
+	case err != nil || port == 0:
 		return bad(URLPort)
-	}
-	host, problem := normalizeHost(u.Hostname(), wildcard)
-	if problem != "" {
+	case problem != "":
 		return bad(problem)
 	}
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
@@ -100,21 +112,21 @@ func normalize(raw string, wildcard bool) (string, error) {
 const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
 
 // normalizeHost returns the host as it is written in a URL. wildcard permits the
-// wildcard address.
-func normalizeHost(host string, wildcard bool) (string, URLProblem) {
+// wildcard address, zone an IPv6 address with a zone, which means nothing elsewhere.
+func normalizeHost(host string, wildcard, zone bool) (string, URLProblem) {
+	host = strings.ToLower(host)
 	if ip, err := netip.ParseAddr(host); err == nil {
 		switch {
-		case ip.Zone() != "": // means nothing on another machine
+		case ip.Zone() != "" && !zone, strings.Trim(ip.Zone(), hostCharacters) != "":
 			return "", URLHost
 		case ip.Unmap().IsUnspecified() && !wildcard:
 			return "", URLWildcard
-		case ip.Is6():
-			return "[" + ip.String() + "]", ""
+		case ip.Is6(): // a URL must escape the % before a zone
+			return "[" + strings.Replace(ip.String(), "%", "%25", 1) + "]", ""
 		default:
 			return ip.String(), ""
 		}
 	}
-	host = strings.ToLower(host)
 	if len(host) > maxNameLen || strings.Trim(host, hostCharacters) != "" {
 		return "", URLHost
 	}
@@ -124,11 +136,8 @@ func normalizeHost(host string, wildcard bool) (string, URLProblem) {
 // ValidHost reports whether the host of a URL is an IP address, for IPv6 also
 // with a zone, or consists of host name characters.
 func ValidHost(host string) bool {
-	address, zone, _ := strings.Cut(host, "%")
-	if ip, err := netip.ParseAddr(address); err == nil && (zone == "" || ip.Is6()) {
-		return strings.Trim(zone, hostCharacters) == ""
-	}
-	return host != "" && len(host) <= maxNameLen && strings.Trim(strings.ToLower(host), hostCharacters) == ""
+	_, problem := normalizeHost(host, true, true)
+	return host != "" && problem == ""
 }
 
 // Masked returns what may be a URL without a user name and password, wherever
@@ -198,7 +207,7 @@ func URLAt(scheme, address string, port int) (string, error) {
 	if trimmed == "" {
 		return "", &URLError{URL: trimmed, Problem: URLEmpty}
 	}
-	host, problem := normalizeHost(trimmed, false)
+	host, problem := normalizeHost(trimmed, false, false)
 	if problem != "" {
 		return "", &URLError{URL: Masked(trimmed), Problem: problem}
 	}

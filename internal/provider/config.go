@@ -133,8 +133,8 @@ func (r *reader) endpoints(v types.List, secure bool) []string {
 			r.bare = append(r.bare, connection.Quote(raw))
 		}
 		endpoint, err := connection.ParseEndpoint(raw, secure)
-		if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
-			r.fail(at, text.InvalidEndpoint(source, problem))
+		if err != nil {
+			r.fail(at, text.URLIn(source, err))
 		} else if !slices.Contains(out, endpoint) {
 			out = append(out, endpoint)
 		}
@@ -167,10 +167,8 @@ func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
 		}
 	}
 	parsed, err := connection.ParseAddressMap(known, secure)
-	if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
-		r.fail(path.Root("address_map"), text.New("Invalid address map",
-			"address_map: %q %s. Each pair leads an advertised client URL to the URL that can be dialled from here, such as "+
-				"\"https://10.0.1.10:2379\" = \"https://bastion.example.com:12379\".", problem.Endpoint, problem.Reason))
+	if err != nil {
+		r.fail(path.Root("address_map"), text.URLIn("address_map", err))
 	}
 	return parsed
 }
@@ -181,9 +179,8 @@ func (r *reader) metricsURL(v types.String) string {
 		return ""
 	}
 	parsed, err := connection.ParseMetricsURL(value)
-	if problem, ok := errors.AsType[*connection.EndpointError](err); ok {
-		r.fail(path.Root("metrics_url"), text.New("Invalid URL of metrics",
-			"metrics_url: %q %s. Expected a scheme, 0.0.0.0 and a port, such as http://0.0.0.0:2381.", problem.Endpoint, problem.Reason))
+	if err != nil {
+		r.fail(path.Root("metrics_url"), text.URLIn("metrics_url", err))
 	}
 	return parsed
 }

@@ -43,7 +43,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	var incomplete *reconfigure.Incomplete
 	var none *reconfigure.NoCluster
 	var bad *cluster.Malformed
-	var endpoint *connection.EndpointError
+	var url *membership.URLError
 	summary := summary(action, name)
 	held := lockHeld(err)
 	switch {
@@ -69,8 +69,8 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		return t
 	case errors.As(err, &other):
 		return Message{summary, otherCluster(other) + lastResort(err)}
-	case errors.As(err, &endpoint):
-		return New(summary, "The endpoint %q %s. Nothing was changed. Correct endpoints, then apply again.%s", endpoint.Endpoint, endpoint.Reason, Verbatim(lastResort(err)))
+	case errors.As(err, &url):
+		return New(summary, "In endpoints: %s Nothing was changed. Correct endpoints, then apply again.%s", Verbatim(urlDetail(url)), Verbatim(lastResort(err)))
 	case errors.As(err, &none):
 		return Message{summary, noCluster(none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):

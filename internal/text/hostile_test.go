@@ -112,7 +112,7 @@ func mustBeHarmless(t *testing.T, seed uint64, got, want []string) {
 // errorShapes are the errors that the texts distinguish, and none, for a plain error.
 var errorShapes = []any{
 	nil,
-	&connection.Error{}, &connection.EndpointError{}, &connection.TLSError{}, &connection.Unreachable{}, &cluster.Malformed{}, &cluster.NotDeleted{},
+	&connection.Error{}, &connection.TLSError{}, &connection.Unreachable{}, &cluster.Malformed{}, &cluster.NotDeleted{},
 	&claim.BusyError{}, &claim.LostError{}, &claim.HeldError{}, &claim.AlarmError{},
 	&reconfigure.Refusal{}, &reconfigure.Unidentified{}, &reconfigure.OtherCluster{}, &reconfigure.NoCluster{}, &reconfigure.Incomplete{}, &reconfigure.LockLost{},
 	&reconfigure.Queued{}, &reconfigure.HeldUp{}, &reconfigure.Unfinished{}, &reconfigure.NotGivenUp{}, &reconfigure.BadSnapshot{}, &reconfigure.NoDirectory{},

@@ -15,37 +15,50 @@ import (
 )
 
 // PeerURL returns the error for an invalid peer URL.
-func PeerURL(err *membership.URLError) Message {
-	return Message{"Invalid peer URL", peerURLDetail(err)}
-}
+func PeerURL(err *membership.URLError) Message { return Message{"Invalid peer URL", urlDetail(err)} }
 
 // URLIn returns the error for an invalid URL in an argument. at is the argument
 // or its element.
-func URLIn(at string, err *membership.URLError) Message {
+func URLIn(at string, err error) Message {
 	argument, _, _ := strings.Cut(at, "[")
-	return New("Invalid URL in "+argument, "%s: %s", argument, Verbatim(peerURLDetail(err)))
+	return New("Invalid URL in "+argument, "%s: %s", argument, Verbatim(urlDetail(err)))
 }
 
-// urlProblems are formats that describe what is wrong with a URL, their only argument.
+// urlProblems are formats of a URL and the port of an example, which describe what is wrong
+// with it.
 var urlProblems = map[membership.URLProblem]string{
 	membership.URLEmpty:      "The URL is empty." + wantURL,
-	membership.URLNoScheme:   "%s has no scheme." + wantURL,
-	membership.URLScheme:     "%s is neither http nor https." + wantURL,
-	membership.URLUserinfo:   "%s holds a user name or password. Leave it out.",
-	membership.URLNoHost:     "%s has no host." + wantURL,
-	membership.URLHost:       "%s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
-	membership.URLWildcard:   "%s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
-	membership.URLNoPort:     "%s has no port, and etcd assumes none." + wantURL,
-	membership.URLPort:       "%s has a port outside of 1 to 65535." + wantURL,
-	membership.URLPath:       "%s has a path; etcd accepts none here." + wantURL,
-	membership.URLQuery:      "%s has a query or a fragment; etcd accepts none here." + wantURL,
-	membership.URLUnreadable: "%q cannot be read as a URL." + wantURL,
+	membership.URLNoScheme:   "%[1]s has no scheme." + wantURL,
+	membership.URLScheme:     "%[1]s is neither http nor https." + wantURL,
+	membership.URLUserinfo:   "%[1]s holds a user name or password. Leave it out.",
+	membership.URLNoHost:     "%[1]s has no host." + wantURL,
+	membership.URLHost:       "%[1]s names neither an IP address nor a host name (letters, digits, dots, hyphens; no address zone)." + wantURL,
+	membership.URLWildcard:   "%[1]s is an address to listen on; no other machine can dial it. Give the URL at which others reach this member.",
+	membership.URLNoPort:     "%[1]s has no port, and etcd assumes none." + wantURL,
+	membership.URLPort:       "%[1]s has a port outside of 1 to 65535." + wantURL,
+	membership.URLPath:       "%[1]s has a path; etcd accepts none here." + wantURL,
+	membership.URLQuery:      "%[1]s has a query or a fragment; etcd accepts none here." + wantURL,
+	membership.URLSeveral:    "%[1]q is not one URL. Give each URL as a list element of its own.",
+	membership.URLUnreadable: "%[1]q cannot be read as a URL." + wantURL,
+
+	connection.URLOfOne:       "%[1]s has the host of one member, and it is the URL of all. Expected 0.0.0.0 as the host, such as http://0.0.0.0:2381.",
+	connection.URLOtherScheme: "%[1]s has another scheme than the advertised URL that it stands for.",
+	connection.URLTwice:       "%[1]s is mapped twice, to different addresses.",
 }
 
-const wantURL = " Expected a scheme, a host and a port, such as https://10.0.0.1:2380."
+const wantURL = " Expected a scheme, a host and a port, such as https://10.0.0.1:%[2]d."
 
-func peerURLDetail(err *membership.URLError) string {
-	return filled(cmp.Or(urlProblems[err.Problem], urlProblems[membership.URLUnreadable]), err.URL)
+// urlDetail describes a [*membership.URLError].
+func urlDetail(err error) string {
+	bad, ok := errors.AsType[*membership.URLError](err)
+	if !ok {
+		return sentence(err) + "."
+	}
+	port := membership.PeerPort
+	if bad.Client {
+		port = membership.ClientPort
+	}
+	return filled(cmp.Or(urlProblems[bad.Problem], urlProblems[membership.URLUnreadable]), bad.URL, port)
 }
 
 // MemberName returns the error for an invalid member name.
@@ -81,19 +94,11 @@ func InitialCluster(err *membership.EntryError) Message {
 		if shown, ok := membership.Shown(err.Entry); !ok || shown != err.Entry { // what is hidden may be in the URL
 			badURL = &membership.URLError{URL: "The URL", Problem: badURL.Problem}
 		}
-		detail = peerURLDetail(badURL)
+		detail = urlDetail(badURL)
 	case errors.As(err, &badName):
 		detail = memberNameDetail(badName)
 	}
 	return New("Invalid initial cluster", "Entry %q: %s", err.Entry, Verbatim(detail))
-}
-
-// In the functions below, source is the origin of a value: an argument of the
-// provider block, such as endpoints[0], or an environment variable.
-
-// InvalidEndpoint returns the error for an invalid client URL.
-func InvalidEndpoint(source string, err *connection.EndpointError) Message {
-	return New("Invalid endpoint", "%s: %q %s. Expected a scheme, a host and a port, such as https://10.0.1.10:2379.", source, err.Endpoint, err.Reason)
 }
 
 // tlsProblems are formats of the source of a value, the original error, and the date on
@@ -110,8 +115,8 @@ var tlsProblems = map[connection.TLSProblem]Message{
 	connection.CertNotYetValid: {"Client certificate not valid yet", "%[1]s becomes valid on %[3]s. Check the clock of this machine and the certificate's dates."},
 }
 
-// TLSMaterial returns the error for an invalid CA, client certificate or key.
-// source is the origin of err.Argument.
+// TLSMaterial returns the error for an invalid CA, client certificate or key. source is the
+// origin of err.Argument: an argument of the provider block, or an environment variable.
 func TLSMaterial(source string, err *connection.TLSError) Message {
 	if path, ok := membership.Shown(err.Path); ok && path != "" {
 		source = sprintf("%s (%s)", source, path)

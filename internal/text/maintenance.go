@@ -47,6 +47,8 @@ func Maintenance(action string, err error) Message {
 		return snapshotFile(t.Summary, err)
 	case errors.Is(err, cluster.ErrNoEndpoints):
 		return NoEndpoints
+	case errors.As(err, new(*membership.URLError)):
+		t.Detail = "In endpoints: " + urlDetail(err)
 	case errors.As(err, new(*connection.Unreachable)):
 		return unreachable(t.Summary, err)
 	case errors.Is(err, context.Canceled):

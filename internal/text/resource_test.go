@@ -133,7 +133,7 @@ func TestResourceTexts(t *testing.T) {
 		{"failover, the lost one first", Message{"Standby", FailoverEvidence(dead, membership.Failover{Lost: []membership.MemberID{0xd4}, First: true})}},
 		{"failover, held up", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Snapshot: dead})},
 		{"failover, back", FailoverHeldUp("e", &reconfigure.HeldUp{Lost: []membership.MemberID{0xd4}, Back: true, Snapshot: snap(a, d)})},
-		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, &connection.EndpointError{Endpoint: "http://:2379", Reason: "has no host"}))},
+		{"endpoint that cannot be used, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, &membership.URLError{URL: "http://:2379", Problem: membership.URLNoHost, Client: true}))},
 		{"no endpoints, at destroy", Explain(reconfigure.ActionRemove, "d", kept(membership.NotStated, cluster.ErrNoEndpoints))},
 		{"ID that cannot be read", BadID("d", errors.New("member ID \"\" is empty"))},
 		{"record not written", Explain(reconfigure.ActionRecord, "d", cluster.ErrRecordChanged)},

@@ -26,12 +26,12 @@ import (
 // TestInputTexts compares the texts about the
 // provider's configuration with testdata/input.txt. UPDATE=1 rewrites the file.
 func TestInputTexts(t *testing.T) {
-	badEndpoint := &connection.EndpointError{Endpoint: "ftp://infra1", Reason: `has the scheme "ftp"; etcd clients speak http or https`}
+	badEndpoint := &membership.URLError{URL: "ftp://infra1", Problem: membership.URLScheme, Client: true}
 	texts := []Message{
 		NoEndpoints,
 		EndpointsUnknown,
 
-		InvalidEndpoint("endpoints[0]", badEndpoint),
+		URLIn("endpoints[0]", badEndpoint),
 
 		NotTrusted([]string{"https://10.0.2.11:2379", "https://etcd4.example.com:2379"}, nil),
 		NotTrusted([]string{"https://10.0.2.11:2379"}, []string{"http://10.0.1.10:2379"}),

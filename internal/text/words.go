@@ -137,7 +137,7 @@ var facts = map[string]func(finding) any{
 	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
 	"views":      func(c finding) any { return views(c.s) },
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
-	"problem":    func(c finding) any { return peerURLDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
+	"problem":    func(c finding) any { return urlDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
 	"turns":      func(c finding) any { return turns(c.f.Turns) },
 	"finish":     func(c finding) any { return Verbatim(turnsRemedy(c.f.Turns)) },
 	"raised":     func(c finding) any { return raisedAlarm(c.f, c.s) },

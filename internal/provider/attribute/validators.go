@@ -185,13 +185,9 @@ func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]
 		return
 	}
 	normal, err := u.normal(value.ValueString())
-	var bad *membership.URLError
-	var endpoint *connection.EndpointError
 	switch {
-	case errors.As(err, &bad):
-		fail(text.URLIn(argument.String(), bad))
-	case errors.As(err, &endpoint):
-		fail(text.InvalidEndpoint(argument.String(), endpoint))
+	case err != nil:
+		fail(text.URLIn(argument.String(), err))
 	case seen[normal] && !u.again:
 		fail(text.New("Duplicate URL in "+argument.String(), "%s has %s twice. Give each URL once.", argument, normal))
 	}

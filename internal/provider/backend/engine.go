@@ -36,7 +36,7 @@ type Cluster struct {
 func (c *Cluster) HasUser() bool { return c.settings.Username != "" }
 
 // Cluster returns the cluster at the given endpoints, or at the provider's own if there
-// are none. The error is [cluster.ErrNoEndpoints], or an [*connection.EndpointError]
+// are none. The error is [cluster.ErrNoEndpoints], or an [*membership.URLError]
 // for an endpoint that is not a URL. Cluster does not connect.
 func (b *Backend) Cluster(endpoints []string) (*Cluster, error) {
 	settings := b.Settings

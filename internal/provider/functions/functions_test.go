@@ -71,7 +71,7 @@ func TestFunctions(t *testing.T) {
 		"initial_cluster, a null URL":     {f: initialCluster, arguments: member("a", set(types.StringNull())), fails: "Member a has a peer URL that is null. Give a URL, or leave the member out"},
 		"initial_cluster, a URL that is two": {
 			f: initialCluster, arguments: member("a", setOf("http://h:1,b=http://h:2")),
-			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" cannot be read as a URL. Expected a scheme, a host and a port, such as https://10.0.0.1:2380`,
+			fails: `Entry "a=http://h:1,b=http://h:2": "http://h:1,b=http://h:2" is not one URL. Give each URL as a list element of its own`,
 		},
 		"initial_cluster, a name that no machine starts with": {
 			f: initialCluster, arguments: member("$(id)", setOf("http://h:1")),
