@@ -181,9 +181,6 @@ const (
 )
 
 func attributes() map[string]schema.Attribute {
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Optional: true, MarkdownDescription: description}
-	}
 	secret := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
 	}
@@ -195,26 +192,23 @@ func attributes() map[string]schema.Attribute {
 				"With a password, the provider asks only members whose host (over `http`: whose URL) is here, in `address_map` or in an argument of a resource. If one of them is `https`, no password and no token is sent to an `http` URL that is not in the list. Default: none. Environment: `ETCDCTL_ENDPOINTS` (comma " +
 				"separated).",
 		},
-		"username": text("User name for etcd's authentication. Membership needs a user with the `root` role. A client certificate is sent too if it is set. Environment: `ETCDCTL_USER` " +
+		"username": attribute.OptionalText("User name for etcd's authentication. Membership needs a user with the `root` role. A client certificate is sent too if it is set. Environment: `ETCDCTL_USER` " +
 			"(`user` or `user:password`)."),
 		"password": secret("Password of `username`. Environment: `ETCDCTL_PASSWORD`, or `ETCDCTL_USER` (`user:password`)."),
-		"ca_cert":  text("CA certificates that verify the servers' certificates: the text of a PEM file" + orPath + " Default: those of the system. Environment: `ETCDCTL_CACERT`."),
-		"cert":     text("Client certificate: the text of a PEM file" + orPath + " Environment: `ETCDCTL_CERT`."),
+		"ca_cert":  attribute.OptionalText("CA certificates that verify the servers' certificates: the text of a PEM file" + orPath + " Default: those of the system. Environment: `ETCDCTL_CACERT`."),
+		"cert":     attribute.OptionalText("Client certificate: the text of a PEM file" + orPath + " Environment: `ETCDCTL_CERT`."),
 		"key":      secret("Private key of the client certificate: the text of a PEM file" + orPath + " Environment: `ETCDCTL_KEY`."),
-		"insecure_skip_tls_verify": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether to skip the verification of the servers' certificates. Any host between this machine and the cluster can then read the password and control the cluster. The " +
-				"provider warns. Default: `false`. Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`.",
-		},
-		"dial_timeout": text("Timeout for establishing one connection. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
-		"request_timeout": text("Timeout for one request to one endpoint. Membership changes use at most `" + attribute.DurationText(reconfigure.ChangeLimit) +
+		"insecure_skip_tls_verify": attribute.OptionalFlag("Whether to skip the verification of the servers' certificates. Any host between this machine and the cluster can then read the password and control the cluster. The " +
+			"provider warns. Default: `false`. Environment: `ETCDCTL_INSECURE_SKIP_TLS_VERIFY`."),
+		"dial_timeout": attribute.OptionalText("Timeout for establishing one connection. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
+		"request_timeout": attribute.OptionalText("Timeout for one request to one endpoint. Membership changes use at most `" + attribute.DurationText(reconfigure.ChangeLimit) +
 			"`. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
 		"address_map": schema.MapAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
 				"TLS is still verified against the host of the advertised URL.",
 		},
-		"metrics_url": text("URL at which every member serves `/metrics`, if it is not its client URL: the value of `ETCD_LISTEN_METRICS_URLS` or `ETCD_LISTEN_CLIENT_HTTP_URLS`, such as `http://0.0.0.0:2381`. " +
+		"metrics_url": attribute.OptionalText("URL at which every member serves `/metrics`, if it is not its client URL: the value of `ETCD_LISTEN_METRICS_URLS` or `ETCD_LISTEN_CLIENT_HTTP_URLS`, such as `http://0.0.0.0:2381`. " +
 			"The host of the member takes the place of `0.0.0.0`. The provider sends it no password, and the client certificate only over `https`. What the leader sees of the other members is read there. " +
 			"Over `http` anyone on the network can forge it. Default: the client URL of the member."),
 	}

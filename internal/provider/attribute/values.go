@@ -9,10 +9,13 @@ package attribute
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -130,7 +133,17 @@ func ComputedMap(description string, sensitive bool) schema.MapAttribute {
 	return schema.MapAttribute{ElementType: types.StringType, Computed: true, Sensitive: sensitive, MarkdownDescription: description}
 }
 
-// OptionalText returns an argument; so do the others below.
+// ComputedObjects is [ComputedText] for a list of objects.
+func ComputedObjects(description string, attributes map[string]schema.Attribute) schema.ListNestedAttribute {
+	return schema.ListNestedAttribute{Computed: true, MarkdownDescription: description, NestedObject: schema.NestedAttributeObject{Attributes: attributes}}
+}
+
+// RequiredText returns an argument; so do the others below.
+func RequiredText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalText is [RequiredText] for an argument that may be left out.
 func OptionalText(description string, validators ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
 }
@@ -138,6 +151,18 @@ func OptionalText(description string, validators ...validator.String) schema.Str
 // OptionalFlag is [OptionalText] for a truth value.
 func OptionalFlag(description string) schema.BoolAttribute {
 	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
+}
+
+// DefaultFlag is [OptionalFlag] with the default false.
+func DefaultFlag(description string, modifiers ...planmodifier.Bool) schema.BoolAttribute {
+	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: description + " Default: `false`.", PlanModifiers: modifiers}
+}
+
+// OptionalEndpoints is [OptionalText] for client URLs of a cluster.
+func OptionalEndpoints(description string) schema.ListAttribute {
+	return schema.ListAttribute{
+		ElementType: types.StringType, Optional: true, MarkdownDescription: description, Validators: []validator.List{listvalidator.SizeAtLeast(1), Endpoints()},
+	}
 }
 
 // OptionalSet is [OptionalText] for a set of texts.

@@ -64,11 +64,8 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"id": schema.StringAttribute{
 				Computed: true, MarkdownDescription: "ID of this resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
-			"node": node.Attribute(),
-			"status": schema.MapAttribute{
-				ElementType: types.StringType, Computed: true,
-				MarkdownDescription: "State of each node by name, as of the last refresh: `pending`, `added`, `learner`, `voter`, `replacing`, `unreachable` or `failed`. See [Status](#status).",
-			},
+			"node":       node.Attribute(),
+			"status":     attribute.ComputedMap("State of each node by name, as of the last refresh: `pending`, `added`, `learner`, `voter`, `replacing`, `unreachable` or `failed`. See [Status](#status).", false),
 			"endpoints":  attribute.ComputedList("Client URLs of all members, sorted."),
 			"cluster_id": attribute.ComputedText("ID of the cluster in hexadecimal. Null until the cluster has responded, if it forms by discovery."),
 			"complete":   attribute.ComputedFlag("Whether the cluster has responded, as of the last refresh. Once `true` it stays `true`."),
@@ -216,11 +213,8 @@ func restoreAttribute() schema.SingleNestedAttribute {
 					return nil
 				})},
 			},
-			"sha256": schema.StringAttribute{
-				Required:            true,
-				MarkdownDescription: "SHA-256 of the file, as `sha256sum` prints it. No member starts with another file.",
-				Validators:          []validator.String{stringvalidator.RegexMatches(isSHA256, "must be 64 hexadecimal digits, as sha256sum prints them")},
-			},
+			"sha256": attribute.RequiredText("SHA-256 of the file, as `sha256sum` prints it. No member starts with another file.",
+				stringvalidator.RegexMatches(isSHA256, "must be 64 hexadecimal digits, as sha256sum prints them")),
 			"revision_bump": schema.Int64Attribute{
 				Optional: true,
 				MarkdownDescription: "By how much the revision is increased, so that no revision is given out twice: more than what was written after the snapshot, such as `1000000000`. " +

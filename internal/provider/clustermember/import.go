@@ -10,14 +10,12 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	fwlist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -119,12 +117,7 @@ func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResource
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: what,
-		Attributes: map[string]schema.Attribute{
-			"endpoints": schema.ListAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1)},
-				MarkdownDescription: "Client URLs of the cluster. Default: the provider's `endpoints`.",
-			},
-		},
+		Attributes:          map[string]schema.Attribute{"endpoints": attribute.OptionalEndpoints("Client URLs of the cluster. Default: the provider's `endpoints`.")},
 	}
 }
 

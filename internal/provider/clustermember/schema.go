@@ -8,14 +8,12 @@ import (
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/boolplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
@@ -64,15 +62,10 @@ func learnerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"wait_until": waitUntil("`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
 			waitAnnounced, waitStarted, waitCaughtUp),
-		"promote": schema.BoolAttribute{
-			Optional: true, Computed: true, Default: booldefault.StaticBool(false), PlanModifiers: []planmodifier.Bool{boolplanmodifier.RequiresReplaceIf(demotion, "true to false replaces a promoted learner", "true to false replaces a promoted learner")},
-			MarkdownDescription: "Whether to promote the learner in place once it has caught up. A promotion cannot be undone: a change from `true` to `false` replaces the member. Default: `false`.",
-		},
-		"failover": schema.BoolAttribute{
-			Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-			MarkdownDescription: "Whether the learner is a standby. If a voting member is unreachable for Terraform and for the leader, the plan shows the promotion of the learner, and the apply " +
-				"promotes it. With three voting members the failed one must be removed first: also set `replace_unreachable_after` of the `etcd_cluster`. Default: `false`.",
-		},
+		"promote": attribute.DefaultFlag("Whether to promote the learner in place once it has caught up. A promotion cannot be undone: a change from `true` to `false` replaces the member.",
+			boolplanmodifier.RequiresReplaceIf(demotion, "true to false replaces a promoted learner", "true to false replaces a promoted learner")),
+		"failover": attribute.DefaultFlag("Whether the learner is a standby. If a voting member is unreachable for Terraform and for the leader, the plan shows the promotion of the learner, and the apply " +
+			"promotes it. With three voting members the failed one must be removed first: also set `replace_unreachable_after` of the `etcd_cluster`."),
 	}
 }
 
@@ -122,10 +115,7 @@ func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 			Optional: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherMachine, "a new machine replaces the member", "a new machine replaces the member")},
 			MarkdownDescription: "ID of the machine that runs the member. Another machine replaces the member: it is removed before the machine is destroyed, and added again when the new one runs. Default: none, with a warning if `config` is set.",
 		},
-		"endpoints": schema.ListAttribute{
-			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
-			MarkdownDescription: "Client URLs of the cluster, in addition to those of `config`. A change changes nothing in the cluster. Default: without `config`, the provider's `endpoints`.",
-		},
+		"endpoints": attribute.OptionalEndpoints("Client URLs of the cluster, in addition to those of `config`. A change changes nothing in the cluster. Default: without `config`, the provider's `endpoints`."),
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true, Delete: true,
 			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -17,7 +16,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -59,11 +57,8 @@ var tokenSchema = schema.Schema{
 		"token": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The token: 32 random hexadecimal digits, or what the discovery service chose. To use a token that exists already, import it."},
 
 		// The arguments that change in place.
-		"advertised_endpoints": schema.ListAttribute{
-			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
-			MarkdownDescription: "Client URLs of the discovery cluster as the machines reach it. They are part of `environment` and `bootstrap`. With `v2` only the first one is, because a member " +
-				"takes one URL. Default: the provider's `endpoints`.",
-		},
+		"advertised_endpoints": attribute.OptionalEndpoints("Client URLs of the discovery cluster as the machines reach it. They are part of `environment` and `bootstrap`. With `v2` only the first one is, because a member " +
+			"takes one URL. Default: the provider's `endpoints`."),
 		"machine_access": schema.SingleNestedAttribute{
 			Optional: true,
 			MarkdownDescription: "What a machine needs to reach a `v3` discovery cluster with TLS or authentication. Only names are part of `environment`: the files are on the machine, and the " +
@@ -82,11 +77,7 @@ var tokenSchema = schema.Schema{
 		"url": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "Discovery URL for `--discovery`, with `v2` and `service`. Null with `v3`."},
 		"environment": attribute.ComputedMap("Variables that an initial member needs to find the others. With `v3`: `ETCD_DISCOVERY_TOKEN`, `ETCD_DISCOVERY_ENDPOINTS` and those of `machine_access`. With `v2` "+
 			"and `service`: `ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK`.", true),
-		"members": schema.ListNestedAttribute{
-			Computed:            true,
-			MarkdownDescription: "Initial members that have registered, in order of registration. Never more than `size`.",
-			NestedObject:        memberObject,
-		},
+		"members":   attribute.ComputedObjects("Initial members that have registered, in order of registration. Never more than `size`.", memberObject.Attributes),
 		"complete":  attribute.ComputedFlag("Whether all initial members have registered, as of the last refresh. Once `true` it stays `true`, the token is retired, and the discovery cluster is not asked again."),
 		"bootstrap": bootstrap.ComputedAttribute(),
 	},

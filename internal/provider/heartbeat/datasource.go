@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	element "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
@@ -76,16 +77,12 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 			},
 			"missing":    attribute.ComputedSet("Names in `expected` that are not alive."),
 			"unexpected": attribute.ComputedSet("Names that are alive and not in `expected`. Empty without `expected`."),
-			"events": schema.ListNestedAttribute{
-				Computed:            true,
-				MarkdownDescription: "Events during `watch`, in order. Empty without `watch`.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"kind": attribute.ComputedText("`started` (the key was created), `beat` (written again), `stopped` (deleted before its time to live was over, as at a regular end or a takeover) or `missed` " +
-						"(expired). A lease that is revoked by hand looks like a missed heartbeat."),
-					"name":  attribute.ComputedText("Name of the owner of the heartbeat."),
-					"value": attribute.ComputedText("Value that the key had."),
-				}},
-			},
+			"events": attribute.ComputedObjects("Events during `watch`, in order. Empty without `watch`.", map[string]element.Attribute{
+				"kind": attribute.ComputedText("`started` (the key was created), `beat` (written again), `stopped` (deleted before its time to live was over, as at a regular end or a takeover) or `missed` " +
+					"(expired). A lease that is revoked by hand looks like a missed heartbeat."),
+				"name":  attribute.ComputedText("Name of the owner of the heartbeat."),
+				"value": attribute.ComputedText("Value that the key had."),
+			}),
 		},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
@@ -102,7 +101,7 @@ func (h *ephemeralHeartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Publishes a heartbeat while Terraform runs: a key with a time to live, which is deleted at the end.",
 		Attributes: map[string]schema.Attribute{
-			"name":     schema.StringAttribute{Required: true, Validators: []validator.String{inName}, MarkdownDescription: "Name of the owner: the last part of the key, such as `web1`."},
+			"name":     attribute.RequiredText("Name of the owner: the last part of the key, such as `web1`.", inName),
 			"prefix":   attribute.DefaultText("Key above the name. Default: `"+defaultPrefix+"`.", inPrefix),
 			"value":    attribute.DefaultText("Value of the key. It identifies this owner, so no other owner can use it. Default: a random UUID.", stringvalidator.LengthAtLeast(1)),
 			"ttl":      attribute.DefaultText("Time to live of the key without another heartbeat, in whole seconds and at least `2s`. Default: `"+defaultTTL+"`.", attribute.Duration()),

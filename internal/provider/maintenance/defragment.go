@@ -8,11 +8,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -58,23 +56,12 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Defragments the databases of the members, one member at a time, so that the file system gets free space back.",
 		Attributes: map[string]schema.Attribute{
-			"members": schema.SetAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name())},
-				MarkdownDescription: "Names or IDs of the members to defragment. Learners cannot be defragmented. Default: all voting members.",
-			},
-			"allow_interruption": schema.BoolAttribute{
-				Optional:            true,
-				MarkdownDescription: "Whether to defragment a cluster of one or two voting members, which stops for that time. If `false`, the action fails for such a cluster. Default: `false`.",
-			},
-			"endpoints": schema.ListAttribute{
-				ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
-				MarkdownDescription: "Client URLs of the cluster. Default: the provider's `endpoints`.",
-			},
-			"timeout": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{attribute.Duration()},
-				MarkdownDescription: "Timeout for one member, and for the wait before each member until the lock on membership changes is free and all other members are healthy, such as `90s`. Default: `" +
-					attribute.DurationText(defragmentLimit) + "`.",
-			},
+			"members": attribute.OptionalSet("Names or IDs of the members to defragment. Learners cannot be defragmented. Default: all voting members.",
+				setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name())),
+			"allow_interruption": attribute.OptionalFlag("Whether to defragment a cluster of one or two voting members, which stops for that time. If `false`, the action fails for such a cluster. Default: `false`."),
+			"endpoints":          attribute.OptionalEndpoints("Client URLs of the cluster. Default: the provider's `endpoints`."),
+			"timeout": attribute.OptionalText("Timeout for one member, and for the wait before each member until the lock on membership changes is free and all other members are healthy, such as `90s`. Default: `"+
+				attribute.DurationText(defragmentLimit)+"`.", attribute.Duration()),
 		},
 	}
 }

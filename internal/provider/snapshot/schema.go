@@ -8,12 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -26,24 +23,18 @@ const description = "Saves a snapshot of the cluster's data to a file on the mac
 // Schema implements [resource.Resource].
 func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: map[string]schema.Attribute{
-		"path": schema.StringAttribute{
-			Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Path of the file. Its directory must exist. A relative path begins at the working directory of Terraform: prefer `\"${path.root}/etcd.db\"`. A change takes a new " +
-				"snapshot at the new path, and keeps the file at the old path unless `delete_file` is `true`.",
-		},
+		"path": attribute.RequiredText("Path of the file. Its directory must exist. A relative path begins at the working directory of Terraform: prefer `\"${path.root}/etcd.db\"`. A change takes a new "+
+			"snapshot at the new path, and keeps the file at the old path unless `delete_file` is `true`.", stringvalidator.LengthAtLeast(1)),
 		"triggers": schema.MapAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Any texts. A change takes a new snapshot, which replaces the file. Default: none, one snapshot that is kept while the file is unchanged.",
 		},
 		"member": attribute.OptionalText("Name or ID of the member whose data is saved, also without a quorum. A warning says then that it may miss acknowledged writes. A change takes effect with the next "+
 			"snapshot. Default: any member that has caught up. A quorum is required then.", attribute.Name()),
-		"endpoints": schema.ListAttribute{
-			ElementType: types.StringType, Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), attribute.Endpoints()},
-			MarkdownDescription: "Client URLs of the cluster. A change takes effect with the next snapshot. Default: the provider's `endpoints`.",
-		},
-		"overwrite":    option("Whether a file that the resource did not create can be replaced, when the resource is created or `path` changes. A symbolic link is replaced, not followed."),
-		"require_file": option("Whether a missing file is drift, so that the next apply takes a new snapshot. Keep it `false` in a pipeline that runs on a new disk each time."),
-		"delete_file":  option("Whether a destroy deletes the file, and a change of `path` deletes the previous one. A file that has changed since it was created is kept, with a warning."),
+		"endpoints":    attribute.OptionalEndpoints("Client URLs of the cluster. A change takes effect with the next snapshot. Default: the provider's `endpoints`."),
+		"overwrite":    attribute.DefaultFlag("Whether a file that the resource did not create can be replaced, when the resource is created or `path` changes. A symbolic link is replaced, not followed."),
+		"require_file": attribute.DefaultFlag("Whether a missing file is drift, so that the next apply takes a new snapshot. Keep it `false` in a pipeline that runs on a new disk each time."),
+		"delete_file":  attribute.DefaultFlag("Whether a destroy deletes the file, and a change of `path` deletes the previous one. A file that has changed since it was created is kept, with a warning."),
 		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
 			Create: true, Update: true,
 			CreateDescription: "Timeout for the first snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
@@ -58,10 +49,6 @@ func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest,
 		"taken_at":    attribute.ComputedText("Time at which the snapshot was taken, by the clock of the machine that runs Terraform. Each snapshot has another one."),
 		"member_name": attribute.ComputedText("Name of the member whose data it is."),
 	}}
-}
-
-func option(describe string) schema.Attribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false), MarkdownDescription: describe + " Default: `false`."}
 }
 
 // model is the resource in Terraform's form.
