@@ -44,14 +44,6 @@ type Provider struct {
 	said sync.Map
 }
 
-var (
-	_ provider.ProviderWithValidateConfig     = (*Provider)(nil)
-	_ provider.ProviderWithEphemeralResources = (*Provider)(nil)
-	_ provider.ProviderWithFunctions          = (*Provider)(nil)
-	_ provider.ProviderWithListResources      = (*Provider)(nil)
-	_ provider.ProviderWithActions            = (*Provider)(nil)
-)
-
 // New returns a function that creates a provider of the given version, with a
 // connection pool of its own.
 func New(version string) func() provider.Provider {

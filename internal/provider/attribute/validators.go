@@ -140,11 +140,6 @@ type URLs struct {
 	again bool
 }
 
-var (
-	_ validator.List = URLs{}
-	_ validator.Set  = URLs{}
-)
-
 // Advertised checks URLs at which other processes reach the member.
 func Advertised() URLs {
 	return URLs{"must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", membership.NormalizeURL, false}

@@ -153,8 +153,6 @@ func namedMembers(snap membership.Snapshot, diags *diag.Diagnostics) (named map[
 // List implements list "etcd_cluster": the cluster at the endpoints, to be imported.
 type List struct{ *Resource }
 
-var _ fwlist.ListResourceWithConfigure = (*List)(nil)
-
 // NewList returns list "etcd_cluster".
 func NewList() fwlist.ListResource { return &List{newResource()} }
 

@@ -29,14 +29,6 @@ import (
 // Resource is etcd_cluster.
 type Resource struct{ backend.Resource }
 
-var (
-	_ resource.ResourceWithConfigure      = (*Resource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
-	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
-	_ resource.ResourceWithIdentity       = (*Resource)(nil)
-	_ resource.ResourceWithImportState    = (*Resource)(nil)
-)
-
 // NewResource returns the resource.
 func NewResource() resource.Resource { return newResource() }
 

@@ -31,8 +31,6 @@ type clusterData struct{ backend.DataSource }
 // NewDataSource returns the data source etcd_cluster.
 func NewDataSource() datasource.DataSource { return &clusterData{backend.DataSource{Type: "_cluster"}} }
 
-var _ datasource.DataSourceWithConfigure = (*clusterData)(nil)
-
 // Read implements [datasource.DataSource]. It reports whatever it observes.
 // Only a configuration without a usable cluster is an error.
 func (d *clusterData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {

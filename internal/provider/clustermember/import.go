@@ -101,8 +101,6 @@ func noTimeouts() timeouts.Value {
 // members, to be imported.
 type List struct{ *Resource }
 
-var _ fwlist.ListResourceWithConfigure = (*List)(nil)
-
 // NewList returns list "etcd_member", which lists the voting members.
 func NewList() fwlist.ListResource { return &List{newResource(roleVoter)} }
 

@@ -36,15 +36,6 @@ type Resource struct {
 	role role
 }
 
-var (
-	_ resource.ResourceWithConfigure      = (*Resource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
-	_ resource.ResourceWithIdentity       = (*Resource)(nil)
-	_ resource.ResourceWithImportState    = (*Resource)(nil)
-	_ resource.ResourceWithMoveState      = (*Resource)(nil)
-	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
-)
-
 // NewResource returns etcd_member.
 func NewResource() resource.Resource { return newResource(roleVoter) }
 

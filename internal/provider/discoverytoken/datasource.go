@@ -28,8 +28,6 @@ type tokenData struct{ backend.DataSource }
 // NewDataSource returns the data source etcd_discovery_token.
 func NewDataSource() datasource.DataSource { return &tokenData{backend.DataSource{Type: typeSuffix}} }
 
-var _ datasource.DataSourceWithConfigure = (*tokenData)(nil)
-
 // dataModel is the data source in Terraform's form.
 type dataModel struct {
 	ID       types.String  `tfsdk:"id"`

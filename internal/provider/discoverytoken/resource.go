@@ -47,13 +47,6 @@ func (r *tokenResource) registry(at discovery.Location) discovery.Registry {
 	return discovery.Open(r.Backend.Settings, r.Backend.Pool, at)
 }
 
-var (
-	_ resource.ResourceWithConfigure      = (*tokenResource)(nil)
-	_ resource.ResourceWithImportState    = (*tokenResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*tokenResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*tokenResource)(nil)
-)
-
 // Create implements [resource.Resource]. If it is not known whether the token
 // was written, it still goes into the state, with a warning: an error would
 // leave no state, and the next apply would create a second token.

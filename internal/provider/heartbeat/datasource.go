@@ -30,8 +30,6 @@ func NewDataSource() datasource.DataSource {
 	return &heartbeats{backend.DataSource{Type: "_heartbeats"}}
 }
 
-var _ datasource.DataSourceWithConfigure = (*heartbeats)(nil)
-
 // dataModel is the data source in Terraform's form.
 type dataModel struct {
 	Prefix     types.String      `tfsdk:"prefix"`

@@ -73,12 +73,6 @@ type ephemeralHeartbeat struct{ backend *backend.Backend }
 // NewEphemeral returns the ephemeral resource etcd_heartbeat.
 func NewEphemeral() ephemeral.EphemeralResource { return &ephemeralHeartbeat{} }
 
-var (
-	_ ephemeral.EphemeralResourceWithConfigure      = (*ephemeralHeartbeat)(nil)
-	_ ephemeral.EphemeralResourceWithValidateConfig = (*ephemeralHeartbeat)(nil)
-	_ ephemeral.EphemeralResourceWithClose          = (*ephemeralHeartbeat)(nil)
-)
-
 // model is the ephemeral resource in Terraform's form.
 type model struct {
 	Prefix   types.String `tfsdk:"prefix"`

@@ -24,8 +24,6 @@ import (
 // Defragment is the action etcd_defragment.
 type Defragment struct{ backend *backend.Backend }
 
-var _ action.ActionWithConfigure = (*Defragment)(nil)
-
 // NewDefragment returns the action etcd_defragment.
 func NewDefragment() action.Action { return &Defragment{} }
 

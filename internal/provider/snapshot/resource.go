@@ -32,12 +32,6 @@ type snapshotResource struct{ backend.Resource }
 // NewResource returns the resource etcd_snapshot.
 func NewResource() resource.Resource { return &snapshotResource{backend.Resource{Type: "_snapshot"}} }
 
-var (
-	_ resource.ResourceWithConfigure   = (*snapshotResource)(nil)
-	_ resource.ResourceWithModifyPlan  = (*snapshotResource)(nil)
-	_ resource.ResourceWithImportState = (*snapshotResource)(nil)
-)
-
 // saving completes "Cannot ...".
 const saving = "save a snapshot"
 
