@@ -45,7 +45,15 @@ var others = map[string]map[string]any{
 	"aws":             {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
 	"hetzner":         {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
 	"libvirt":         {"ssh_public_key": sshKey},
+	"hosts":           {"hosts": hostsOfReader},
 	"getting-started": {},
+}
+
+// hostsOfReader have addresses at which nothing answers.
+var hostsOfReader = map[string]any{
+	"a": map[string]any{"address": "127.0.1.10", "host_key": sshKey},
+	"b": map[string]any{"address": "127.0.1.11", "host_key": sshKey},
+	"c": map[string]any{"address": "127.0.1.12", "host_key": sshKey},
 }
 
 const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@example.com"
