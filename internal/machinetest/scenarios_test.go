@@ -35,6 +35,7 @@ func TestMachines(t *testing.T) {
 	t.Run("static", static)
 	t.Run("discovery", discovery)
 	t.Run("tls", certificates)
+	t.Run("hosts", hosts)
 }
 
 // static tests a cluster with a static bootstrap, and events in the life of machines.
@@ -254,22 +255,28 @@ func (c *cluster) mustShow(name string, want etcdtest.Cert) {
 	})
 }
 
-// release serves an etcd release over HTTPS, with a certificate that the
-// machines trust, and returns the option for the user data.
+// release serves an etcd release over HTTPS and returns the option for the user data.
 func (c *cluster) release(v etcdtest.Version) map[string]any {
 	c.t.Helper()
-	c.cloud.trusted = c.file(c.pki.CAFile)
 	archive := c.archive(v)
+	url := c.serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
+	sum := sha256.Sum256(archive)
+	return map[string]any{"url": url + "/etcd-linux.tar.gz", "sha256": hex.EncodeToString(sum[:])}
+}
+
+// serve serves HTTPS with a certificate that the machines trust, and returns the URL.
+func (c *cluster) serve(handler http.HandlerFunc) string {
+	c.t.Helper()
+	c.cloud.trusted = c.file(c.pki.CAFile)
 	cert := c.pki.Host("releases", hostAddress)
 	pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
 	c.must(err)
 	listener, err := tls.Listen("tcp", net.JoinHostPort(hostAddress, "0"), &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	c.must(err)
-	server := &http.Server{ErrorLog: log.New(&bytes.Buffer{}, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })}
+	server := &http.Server{ErrorLog: log.New(&bytes.Buffer{}, "", 0), Handler: handler}
 	go func() { _ = server.Serve(listener) }()
 	c.t.Cleanup(func() { _ = server.Close() })
-	sum := sha256.Sum256(archive)
-	return map[string]any{"url": fmt.Sprintf("https://%s/etcd-linux.tar.gz", listener.Addr()), "sha256": hex.EncodeToString(sum[:])}
+	return "https://" + listener.Addr().String()
 }
 
 // archive packs the programs of a version like a release.
