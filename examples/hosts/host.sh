@@ -13,6 +13,7 @@
 # that decodes the contents, and the contents in base64.
 set -eu
 umask 022
+PATH=$PATH:/usr/sbin:/sbin
 
 if [ "$(id -u)" != 0 ]; then
 	exec sudo -n sh "$0" "$@"
@@ -56,7 +57,7 @@ up() {
 	[ "$here" = "$1" ] || [ ! -e "$unit" ] || systemctl disable --now etcd.service
 
 	command -v curl >/dev/null || fail "curl is not installed"
-	id etcd >/dev/null 2>&1 || useradd --system --home-dir "$data" --no-create-home --shell /usr/sbin/nologin etcd
+	id etcd >/dev/null 2>&1 || useradd --system --user-group --home-dir "$data" --no-create-home --shell /usr/sbin/nologin etcd
 	mkdir -p /etc/etcd "$programs"
 	write_files "${0%/*}/files"
 	ETCD_JOIN_BIN=$programs ETCD_JOIN_RELEASE_URL=$release /usr/local/bin/etcd-join install ||

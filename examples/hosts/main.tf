@@ -57,7 +57,7 @@ resource "terraform_data" "host" {
     private_key = self.input.key_file == null ? null : file(pathexpand(self.input.key_file))
     agent       = self.input.key_file == null
     timeout     = "2m"
-    script_path = "./etcd-%RAND%.sh" # not in /tmp, where other users of the host are
+    script_path = ".ssh/etcd-%RAND%.sh" # Terraform lets all users write it, and nobody else is there
   }
 
   provisioner "remote-exec" {
@@ -112,7 +112,7 @@ resource "terraform_data" "certificate" {
     private_key = var.ssh_key_file == null ? null : file(pathexpand(var.ssh_key_file))
     agent       = var.ssh_key_file == null
     timeout     = "2m"
-    script_path = "./etcd-%RAND%.sh"
+    script_path = ".ssh/etcd-%RAND%.sh"
   }
 
   provisioner "remote-exec" {

@@ -31,9 +31,14 @@ func hosts(t *testing.T) {
 	c := newHosts(t)
 	mirror := c.more["releases"]
 	c.more["releases"] = mirror.(string) + "/nowhere"
-	if failed := c.Apply(); failed.ExitCode == 0 || !strings.Contains(failed.String(), "cannot download etcd") {
-		t.Fatalf("an apply that ends in the middle of a provisioner\n%s", failed)
+	c.on("c", "mkdir", "-p", "/var/lib/etcd/member")
+	failed := c.Apply()
+	for _, want := range []string{"cannot download etcd", "has the data of another member"} {
+		if failed.ExitCode == 0 || !strings.Contains(failed.String(), want) {
+			t.Fatalf("want an apply that ends in the middle of a provisioner: %s\n%s", want, failed)
+		}
 	}
+	c.on("c", "rmdir", "/var/lib/etcd/member")
 	c.more["releases"] = mirror
 	if out := c.Apply().MustSucceed().String(); strings.Contains(out, "PRIVATE KEY") {
 		t.Error("the apply prints a private key")
@@ -52,6 +57,9 @@ func hosts(t *testing.T) {
 	c.underWriter("another version", func() {
 		c.more["etcd_version"] = etcdtest.Release(t, etcdtest.V37)
 		for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+			if name == "c" { // no provisioner stops it, nor renames its data
+				c.Run("taint", `terraform_data.host["c"]`).MustSucceed()
+			}
 			c.mustReplace(name)
 			c.on(name, "sh", "-c", "ls -d /var/lib/etcd/removed-*/wal")
 		}
