@@ -39,14 +39,15 @@ func TestMain(m *testing.M) {
 	acctest.Main(m)
 }
 
-// others are the examples that need providers of other projects, with what a reader
-// writes into terraform.tfvars.
+// others are the examples that need providers of other projects, or variables, with what a
+// reader writes into terraform.tfvars.
 var others = map[string]map[string]any{
 	"aws":             {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
 	"hetzner":         {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
 	"libvirt":         {"ssh_public_key": sshKey},
 	"hosts":           {"hosts": hostsOfReader},
 	"getting-started": {},
+	"patroni":         {"passwords": map[string]string{"replication": "one", "restapi": "two"}},
 }
 
 // hostsOfReader have addresses at which nothing answers.
@@ -220,13 +221,17 @@ func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
 }
 
 // copyPKI writes the files that the examples name: the CA, and a certificate for the
-// provider.
+// provider and for Patroni.
 func copyPKI(t *testing.T, dir string) {
 	t.Helper()
 	pki := etcdtest.NewPKI(t)
-	root := pki.Client("root")
 	must(t, os.MkdirAll(dir, 0o755))
-	for file, from := range map[string]string{"ca.pem": pki.CAFile, "root.pem": root.CertFile, "root-key.pem": root.KeyFile} {
+	files := map[string]string{"ca.pem": pki.CAFile}
+	for _, name := range []string{"root", "patroni"} {
+		cert := pki.Client(name)
+		files[name+".pem"], files[name+"-key.pem"] = cert.CertFile, cert.KeyFile
+	}
+	for file, from := range files {
 		write(t, filepath.Join(dir, file), read(t, from))
 	}
 }
