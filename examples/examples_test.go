@@ -7,6 +7,7 @@ package examples
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"log"
 	"maps"
@@ -27,7 +28,7 @@ import (
 
 // modules are the examples that are only initialised and validated: others use
 // them.
-var modules = []string{"local-machine", "local-registry", "module-per-node/node"}
+var modules = []string{"local-machine", "local-registry", "module-per-node/node", "modules/aws", "modules/certificates", "modules/hetzner", "modules/libvirt", "modules/local"}
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(schemasVariable); dir != "" {
@@ -40,24 +41,30 @@ func TestMain(m *testing.M) {
 }
 
 // others are the examples that need providers of other projects, or variables, with what a
-// reader writes into terraform.tfvars.
-var others = map[string]map[string]any{
-	"aws":             {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
-	"hetzner":         {"admin_networks": []string{"203.0.113.7/32"}, "ssh_public_key": sshKey},
-	"libvirt":         {"ssh_public_key": sshKey},
-	"hosts":           {"hosts": hostsOfReader},
-	"getting-started": {},
-	"patroni":         {"passwords": map[string]string{"replication": "one", "restapi": "two"}},
+// reader writes.
+var others = map[string]string{
+	"aws":             calls("admin_networks = [\"192.0.0.7/32\"]", sshKey),
+	"hetzner":         calls("admin_networks = [\"192.0.0.7/32\"]", sshKey),
+	"libvirt":         calls(sshKey),
+	"hosts":           "variable \"hosts\" {\n  default = {\n" + host("a", 10) + host("b", 11) + host("c", 12) + "  }\n}\n",
+	"getting-started": "",
+	"patroni":         "variable \"passwords\" {\n  default = { replication = \"one\", restapi = \"two\" }\n}\n",
 }
 
-// hostsOfReader have addresses at which nothing answers.
-var hostsOfReader = map[string]any{
-	"a": map[string]any{"address": "127.0.1.10", "host_key": sshKey},
-	"b": map[string]any{"address": "127.0.1.11", "host_key": sshKey},
-	"c": map[string]any{"address": "127.0.1.12", "host_key": sshKey},
+const (
+	publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@example.com"
+	sshKey    = "ssh_public_key = \"" + publicKey + "\""
+)
+
+// host is a host at which nothing answers.
+func host(name string, n int) string {
+	return fmt.Sprintf("    %s = { address = \"127.0.1.%d\", host_key = %q }\n", name, n, publicKey)
 }
 
-const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@example.com"
+// calls is the call of a module with other arguments.
+func calls(arguments ...string) string {
+	return "module \"etcd\" {\n" + strings.Join(arguments, "\n") + "\n}\n"
+}
 
 // live are the examples whose plan asks a server, each with what an override file has in
 // addition to its endpoints. alias is that of the provider, "" for none.
@@ -95,6 +102,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("README.md does not list %s", top)
 			}
 			values, more := others[name]
+			more = more || strings.HasPrefix(name, "modules/")
 			o := acctest.WorkspaceOptions{}
 			if more {
 				o = acctest.WorkspaceOptions{Mirror: true, Others: binaries}
@@ -112,7 +120,7 @@ func TestExamples(t *testing.T) {
 			remove(t, w, "import-by-identity.tf") // Terraform before 1.12 does not know it
 			if more {
 				w.Env = append(w.Env, env)
-				setVariables(t, w, values)
+				w.Write("reader_override.tf", values)
 				w.Init()
 			} else {
 				w.Run("get").MustSucceed() // the provider needs no init here, so modules are got alone
@@ -126,6 +134,23 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// The tests that modules have for their users, with mocks, pass on each CLI.
+func TestMocks(t *testing.T) {
+	binaries, env := standIns(t)
+	acctest.OnEach(t, func(t *testing.T, cli string) {
+		tests, err := filepath.Glob("modules/*/tests")
+		if err != nil || len(tests) < 3 {
+			t.Fatalf("the modules have the tests %q (%v)", tests, err)
+		}
+		for _, dir := range tests {
+			w := copied(t, acctest.WorkspaceOptions{Mirror: true, Others: binaries, CLI: cli}, filepath.Dir(dir))
+			w.Env = append(w.Env, env)
+			w.Init()
+			w.Run("test").MustSucceed()
+		}
+	})
+}
+
 // TestRealProviders validates the examples of other projects' providers with these.
 func TestRealProviders(t *testing.T) {
 	t.Parallel()
@@ -137,7 +162,7 @@ func TestRealProviders(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			w := copied(t, acctest.WorkspaceOptions{Mirror: true}, example)
-			setVariables(t, w, values)
+			w.Write("reader_override.tf", values)
 			w.Init("-plugin-dir="+w.Mirror(), "-plugin-dir="+mirror)
 			w.Run("validate", "-json").MustSucceed()
 			if example == "hetzner" { // other clouds log in to plan

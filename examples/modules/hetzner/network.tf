@@ -2,25 +2,25 @@
 # public addresses, which are known before the machines.
 
 resource "hcloud_network" "this" {
-  name     = "etcd"
-  ip_range = "10.0.0.0/16"
+  name     = var.name
+  ip_range = cidrsubnet("${values(var.nodes)[0]}/16", 0, 0)
 }
 
 resource "hcloud_network_subnet" "this" {
   network_id   = hcloud_network.this.id
   type         = "cloud"
-  network_zone = "eu-central"
-  ip_range     = "10.0.1.0/24"
+  network_zone = var.network_zone
+  ip_range     = cidrsubnet("${values(var.nodes)[0]}/24", 0, 0)
 }
 
 resource "hcloud_placement_group" "this" { # no two of them on one host
-  name = "etcd"
+  name = var.name
   type = "spread"
 }
 
 # It does not filter the private network, where peers use port 2380.
 resource "hcloud_firewall" "this" {
-  name = "etcd"
+  name = var.name
 
   rule {
     description = "etcd clients, and Terraform"
@@ -39,14 +39,14 @@ resource "hcloud_firewall" "this" {
 }
 
 resource "hcloud_primary_ip" "node" {
-  for_each    = local.nodes
-  name        = "etcd-${each.key}"
+  for_each    = var.nodes
+  name        = "${var.name}-${each.key}"
   type        = "ipv4"
   location    = var.location
   auto_delete = false
 }
 
 resource "hcloud_ssh_key" "this" {
-  name       = "etcd"
+  name       = var.name
   public_key = var.ssh_public_key
 }

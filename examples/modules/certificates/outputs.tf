@@ -1,0 +1,25 @@
+output "ca_cert" {
+  description = "Certificate of the authority."
+  value       = tls_self_signed_cert.ca.cert_pem
+}
+
+output "tls" {
+  description = "By the name of the node, for tls of cloud_config and ignition: ca, cert and key."
+  sensitive   = true
+  value = { for name, _ in var.nodes : name => {
+    ca   = tls_self_signed_cert.ca.cert_pem
+    cert = tls_locally_signed_cert.node[name].cert_pem
+    key  = tls_private_key.node[name].private_key_pem
+  } }
+}
+
+output "cert" {
+  description = "Certificate of root."
+  value       = tls_locally_signed_cert.root.cert_pem
+}
+
+output "key" {
+  description = "Private key of root."
+  value       = tls_private_key.root.private_key_pem
+  sensitive   = true
+}
