@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	_ = os.Setenv("TF_LOG_SDK_PROTO", "OFF") // of a provider in this process
 	acctest.Main(m)
 }
 
@@ -300,7 +301,7 @@ func TestExamplesOfEverything(t *testing.T) {
 }
 
 // schemasOfTheProvider are those that a CLI asks for.
-func schemasOfTheProvider(t *testing.T) *tfprotov6.GetProviderSchemaResponse {
+func schemasOfTheProvider(t testing.TB) *tfprotov6.GetProviderSchemaResponse {
 	t.Helper()
 	server := providerserver.NewProtocol6(provider.New("test")())()
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})

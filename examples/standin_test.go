@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +23,13 @@ import (
 
 // schemasVariable tells a process that it is a stand-in: a provider that has the
 // schema of another project's, of the types that examples use, and nothing
-// behind it. It validates, and plans what is computed as unknown. Its value is
-// the directory of the schemas.
+// behind it. It validates, plans what is computed as unknown, and makes it up in an
+// apply. Its value is the directory of the schemas.
 const schemasVariable = "EXAMPLES_SCHEMAS"
+
+// valuesVariable has values in JSON that are not made up, by attribute, or by type and
+// attribute with a dot between.
+const valuesVariable = "EXAMPLES_VALUES"
 
 // A schema is kept as the CLI prints it ("providers schema -json"), without
 // descriptions.
@@ -135,10 +141,11 @@ func (b jsonBlock) computed(steps []tftypes.AttributePathStep) (is bool) {
 	return is
 }
 
-// standIn implements what a plan from nothing asks of a provider.
+// standIn implements what plans and applies ask of a provider.
 type standIn struct {
 	tfprotov6.ProviderServer
-	of jsonProvider
+	of     jsonProvider
+	values map[string]string
 }
 
 func schemasIn(file string) (all jsonSchemas, err error) {
@@ -156,8 +163,14 @@ func serveStandIn(dir string) error {
 	if err != nil {
 		return err
 	}
+	values := map[string]string{}
+	if text := os.Getenv(valuesVariable); text != "" {
+		if err := json.Unmarshal([]byte(text), &values); err != nil {
+			return err
+		}
+	}
 	for address, of := range all.Providers {
-		return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{of: of} })
+		return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{of: of, values: values} })
 	}
 	return errors.New("no provider")
 }
@@ -198,8 +211,11 @@ func (s standIn) ValidateDataResourceConfig(context.Context, *tfprotov6.Validate
 	return &tfprotov6.ValidateDataResourceConfigResponse{}, nil
 }
 
-// PlanResourceChange plans a creation.
+// PlanResourceChange plans a creation, or an update in place.
 func (s standIn) PlanResourceChange(_ context.Context, r *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if none, err := r.PriorState.IsNull(); err != nil || !none {
+		return &tfprotov6.PlanResourceChangeResponse{PlannedState: r.ProposedNewState}, err
+	}
 	unknown := func(string, tftypes.Type) any { return tftypes.UnknownValue }
 	planned, err := filled(s.of.Resources[r.TypeName], r.ProposedNewState, unknown)
 	return &tfprotov6.PlanResourceChangeResponse{PlannedState: planned}, err
@@ -230,9 +246,60 @@ func filled(s jsonSchema, in *tfprotov6.DynamicValue, missing func(string, tftyp
 	return &out, err
 }
 
-// ApplyResourceChange fails: there is nothing to create.
-func (s standIn) ApplyResourceChange(context.Context, *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	return nil, errors.New("a stand-in creates nothing")
+// ApplyResourceChange makes up what is not known.
+func (s standIn) ApplyResourceChange(_ context.Context, r *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	t := s.of.Resources[r.TypeName].schema().ValueType()
+	v, err := r.PlannedState.Unmarshal(t)
+	if err != nil {
+		return nil, err
+	}
+	v, err = tftypes.Transform(v, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		steps := path.Steps()
+		if v.IsKnown() || len(steps) == 0 {
+			return v, nil
+		}
+		name, _ := steps[len(steps)-1].(tftypes.AttributeName)
+		return tftypes.NewValue(v.Type(), s.madeUp(r.TypeName, string(name), v.Type())), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	state, err := tfprotov6.NewDynamicValue(t, v)
+	return &tfprotov6.ApplyResourceChangeResponse{NewState: &state}, err
+}
+
+// madeUp is a value of a computed attribute. No two texts are equal.
+func (s standIn) madeUp(resource, name string, t tftypes.Type) any {
+	n := rand.Uint32()
+	switch value, given := s.values[resource+"."+name]; {
+	case given:
+		return value
+	case s.values[name] != "":
+		return s.values[name]
+	case strings.HasSuffix(name, "public_ip") || name == "ip_address":
+		return fmt.Sprintf("127.%d.%d.%d", n>>16&255, n>>8&255, n&255)
+	case t.Is(tftypes.String):
+		return fmt.Sprint(n)
+	case t.Is(tftypes.Bool):
+		return false
+	}
+	return nil
+}
+
+// ReadResource finds everything as it was.
+func (s standIn) ReadResource(_ context.Context, r *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	return &tfprotov6.ReadResourceResponse{NewState: r.CurrentState}, nil
+}
+
+// UpgradeResourceState has one version of each schema.
+func (s standIn) UpgradeResourceState(_ context.Context, r *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	t := s.of.Resources[r.TypeName].schema().ValueType()
+	v, err := r.RawState.Unmarshal(t)
+	if err != nil {
+		return nil, err
+	}
+	state, err := tfprotov6.NewDynamicValue(t, v)
+	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &state}, err
 }
 
 // StopProvider is called at an interruption.

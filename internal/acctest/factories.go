@@ -8,15 +8,21 @@
 package acctest
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -35,6 +41,33 @@ func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.Provide
 			return provider.Server(provider.NewWithPool("test", pool)()), nil
 		},
 	}
+}
+
+// Serve serves providers by their addresses until the test ends, and returns the variable
+// that tells the CLI where they are. The CLI uses one for all walks of a command.
+func Serve(t testing.TB, providers map[string]tfprotov6.ProviderServer) string {
+	t.Helper()
+	found := map[string]any{}
+	for address, p := range providers {
+		ctx, end := context.WithCancel(context.Background())
+		at, closed := make(chan *plugin.ReattachConfig), make(chan struct{})
+		go func() {
+			_ = tf6server.Serve(address, func() tfprotov6.ProviderServer { return p },
+				tf6server.WithDebug(ctx, at, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithoutLogStderrOverride())
+		}()
+		t.Cleanup(func() {
+			end()
+			<-closed
+		})
+		c := <-at
+		found[address] = map[string]any{
+			"Protocol": c.Protocol, "ProtocolVersion": c.ProtocolVersion, "Pid": c.Pid, "Test": true,
+			"Addr": map[string]string{"Network": c.Addr.Network(), "String": c.Addr.String()},
+		}
+	}
+	text, err := json.Marshal(found)
+	must.Succeed(t, err)
+	return "TF_REATTACH_PROVIDERS=" + string(text)
 }
 
 // Required is the block that names the provider.

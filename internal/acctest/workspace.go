@@ -161,8 +161,7 @@ func (w *Workspace) Plan(args ...string) *Plan {
 	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file}
 }
 
-// State returns the attributes of a resource of the root module in the state, or nil if it
-// is not there. It reads the file: the CLI would start the provider to print the same.
+// State returns the attributes of a resource in the state, or nil if it is not there. It reads the file: the CLI would start the provider to print the same.
 func (w *Workspace) State(address string) map[string]any {
 	w.TB.Helper()
 	var state struct {
@@ -185,11 +184,11 @@ func (w *Workspace) State(address string) map[string]any {
 	must.Succeed(w.TB, err)
 	for _, r := range state.Resources {
 		for _, i := range r.Instances {
-			at := strings.TrimPrefix(r.Mode+".", "managed.") + r.Type + "." + r.Name
+			at := strings.TrimPrefix(r.Module+"."+strings.TrimPrefix(r.Mode+".", "managed.")+r.Type+"."+r.Name, ".")
 			if i.Key != nil {
 				at += fmt.Sprintf("[%#v]", i.Key)
 			}
-			if at == address && r.Module+i.Deposed == "" {
+			if at == address && i.Deposed == "" {
 				return i.Attributes
 			}
 		}

@@ -13,10 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
@@ -199,23 +196,4 @@ func (p *bridged) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyRes
 // ImportResourceState implements tfprotov6.ProviderServer.
 func (p *bridged) ImportResourceState(ctx context.Context, q *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
 	return within(ctx, p, q.TypeName, tfprotov6.ProviderServer.ImportResourceState, q)
-}
-
-// serve serves a provider until the test ends, and returns how the CLI finds it.
-func serve(t *testing.T, name string, p tfprotov6.ProviderServer) map[string]any {
-	ctx, end := context.WithCancel(context.Background())
-	at, closed := make(chan *plugin.ReattachConfig), make(chan struct{})
-	go func() {
-		_ = tf6server.Serve(name, func() tfprotov6.ProviderServer { return p },
-			tf6server.WithDebug(ctx, at, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithoutLogStderrOverride())
-	}()
-	t.Cleanup(func() {
-		end()
-		<-closed
-	})
-	c := <-at
-	return map[string]any{
-		"Protocol": c.Protocol, "ProtocolVersion": c.ProtocolVersion, "Pid": c.Pid, "Test": true,
-		"Addr": map[string]string{"Network": c.Addr.Network(), "String": c.Addr.String()},
-	}
 }

@@ -19,11 +19,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
@@ -190,9 +191,7 @@ func newCLI(t *testing.T, path string) *cli {
 	etcd := &bridged{bridge: c.bridge, ProviderServer: provider.Server(provider.NewForRun("test", &connection.Pool{}, run)())}
 	machine := &bridged{bridge: c.bridge, ProviderServer: driver.MachineProvider(nil)}
 	c.providers = []*bridged{etcd, machine}
-	at, err := json.Marshal(map[string]any{sourceOf + "etcd": serve(t, sourceOf+"etcd", etcd), sourceOf + "machine": serve(t, sourceOf+"machine", machine)})
-	must.Succeed(t, err)
-	c.dir.Env = append(c.dir.Env, "TF_REATTACH_PROVIDERS="+string(at))
+	c.dir.Env = append(c.dir.Env, acctest.Serve(t, map[string]tfprotov6.ProviderServer{sourceOf + "etcd": etcd, sourceOf + "machine": machine}))
 	return c
 }
 
