@@ -53,7 +53,7 @@ func TestDebugWithoutALogger(t *testing.T) {
 // that every event is a constant text, so that no line holds more than its facts.
 func TestEventsAreDocumented(t *testing.T) {
 	t.Parallel()
-	page := must.Read(t, filepath.Join("..", "..", "templates", "guides", "logs.md"))
+	page := must.Read(t, filepath.Join("..", "..", "templates", "guides", "troubleshooting.md"))
 	lines, event := 0, regexp.MustCompile(`\blog\.Debug\([^,]+, log\.\w+, (?:"([^"\\]+)"[,)])?`)
 	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {

@@ -284,5 +284,5 @@ func (c finding) accessRemedy() string {
 			return "If the members may get the credentials, add their URLs to endpoints in the provider block" + c.again + "."
 		}
 	}
-	return "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (" + guides + "bastions-and-load-balancers)" + c.again + "."
+	return "If the advertised client URLs cannot be dialled from here, or lead to a load balancer, map the URL of each member in the provider's address_map (" + guides + "network-and-security#bastions-tunnels-and-load-balancers)" + c.again + "."
 }
