@@ -301,3 +301,21 @@ func TestResultsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestPlansAreChecked(t *testing.T) {
+	ab, a := Values{"a": "1", "b": "2"}, Values{"a": "1"}
+	for name, test := range map[string]struct {
+		prior, config, plan any
+		problem             string
+	}{
+		"what is computed":           {nil, Values{"one": a}, Values{"one": ab, "list": Unknown{}}, ""},
+		"what was before":            {Values{"set": []any{"x"}}, Values{"set": []any{"y"}}, Values{"set": []any{"x"}}, ""},
+		"neither":                    {Values{"one": ab}, Values{"one": a}, Values{"one": Values{"a": "3"}}, `.one.a is configured as tftypes.String<"1">, and planned as tftypes.String<"3">`},
+		"known where it is not":      {nil, Values{"set": Unknown{}}, Values{"set": []any{}}, `.set is configured as tftypes.Set[tftypes.String]<unknown>, and planned as tftypes.Set[tftypes.String]<>`},
+		"set where nobody computes":  {nil, Values{}, Values{"set": []any{}}, `.set is configured as tftypes.Set[tftypes.String]<null>, and planned as tftypes.Set[tftypes.String]<>`},
+		"what was before, withdrawn": {Values{"set": []any{"x"}}, Values{}, Values{"set": []any{"x"}}, `.set is configured as tftypes.Set[tftypes.String]<null>, and planned as tftypes.Set[tftypes.String]<tftypes.String<"x">>`},
+	} {
+		got := unasked(nested.Block.Attributes, nestedValue(t, test.prior), nestedValue(t, test.config), nestedValue(t, test.plan), "")
+		want(t, name, got, test.problem)
+	}
+}

@@ -148,6 +148,11 @@ func (p *process) ask(c *Change, prior *Object, config tftypes.Value, warn bool)
 	}
 	c.After, ok = p.value(c.Address, c.typ, resp.PlannedState)
 	c.private, c.identity, c.replaces = resp.PlannedPrivate, resp.PlannedIdentity, len(resp.RequiresReplace) > 0
+	if ok && !config.IsNull() {
+		if problem := unasked(p.schema(c.typ).Block.Attributes, prior.Value, config, c.After, ""); problem != "" {
+			ok = p.find(c.Address, "Provider produced invalid plan", problem)
+		}
+	}
 	return ok
 }
 

@@ -289,6 +289,26 @@ func proposed(attributes []*tfprotov6.SchemaAttribute, prior, config tftypes.Val
 	return join(config.Type(), now)
 }
 
+// unasked returns where a plan has neither what is configured nor what was before
+// (objchange.AssertPlanValid). What is computed and not configured is the provider's.
+func unasked(attributes []*tfprotov6.SchemaAttribute, prior, config, planned tftypes.Value, path string) string {
+	was, given, got := parts(prior), parts(config), parts(planned)
+	for _, a := range attributes {
+		before, asked, now := was[a.Name], given[a.Name], got[a.Name]
+		nested := a.NestedType != nil && a.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle
+		switch at := path + "." + a.Name; {
+		case now.Equal(asked), now.Equal(before) && !before.IsNull() && !asked.IsNull(), asked.IsNull() && a.Computed:
+		case nested && asked.IsKnown() && !asked.IsNull() && now.IsKnown() && !now.IsNull():
+			if problem := unasked(a.NestedType.Attributes, before, asked, now, at); problem != "" {
+				return problem
+			}
+		default:
+			return fmt.Sprintf("%s is configured as %s, and planned as %s", at, asked, now)
+		}
+	}
+	return ""
+}
+
 // incompatible returns where a value does not keep what was planned
 // (objchange.AssertObjectCompatible): only the unknown may change.
 func incompatible(planned, actual tftypes.Value, path string) string {

@@ -12,6 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 )
 
+const firstToken = "01010101010101010101010101010101"
+
 func TestImportID(t *testing.T) {
 	for id, want := range map[string]discovery.Location{
 		"abc":        {Protocol: "v3", Prefix: "/_etcd/registry", Token: "abc"},
