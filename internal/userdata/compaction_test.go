@@ -57,8 +57,8 @@ func compactionOf(t *testing.T, retention string) map[string]string {
 	m, err := newMachine(Node{Format: Format}, o, "/bin")
 	must.Succeed(t, err)
 	env := map[string]string{}
-	for line := range strings.Lines(m.files[len(m.files)-1].content) {
-		if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); strings.Contains(name, "COMPACTION") {
+	for line := range strings.SplitSeq(variablesOf(m, "COMPACTION"), "; ") {
+		if name, value, is := strings.Cut(line, "="); is {
 			env[name] = value
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"go.yaml.in/yaml/v2"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
@@ -187,144 +188,66 @@ func aRelease() map[string]any {
 	return map[string]any{"url": "https://example.com/etcd.tar.gz", "sha256": strings.Repeat("ab", 32)}
 }
 
-func TestParse(t *testing.T) {
+// TestOptions runs the stanzas of testdata/options.txt. -rewrite rewrites the file.
+func TestOptions(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		given   map[string]any
-		path    string
-		problem Problem
-		unknown bool
-	}{
-		"least":                      {given: map[string]any{"etcd": aRelease()}},
-		"of the image":               {given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}},
-		"nulls":                      {given: map[string]any{"etcd": aRelease(), "tls": nil, "peer_tls": nil, "data_dir": nil, "data_disk": nil, "environment": nil, "extra": nil}},
-		"official release":           {given: map[string]any{}},
-		"misspelt":                   {given: map[string]any{"etcd": aRelease(), "datadir": "/data"}, path: "datadir", problem: UnknownOption},
-		"misspelt, not known":        {given: map[string]any{"etcd": Unknown{}, "datadir": Unknown{}}, path: "datadir", problem: UnknownOption, unknown: true},
-		"misspelt inside":            {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha": "x"}}, path: "etcd.sha", problem: UnknownOption},
-		"both ways":                  {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "path": "/usr/bin"}}, path: "etcd", problem: EitherOr},
-		"no checksum":                {given: map[string]any{"etcd": map[string]any{"url": "https://a/b"}}, path: "etcd.sha256", problem: MissingOption},
-		"checksum not known":         {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": Unknown{}}}, unknown: true},
-		"plain http":                 {given: map[string]any{"etcd": map[string]any{"url": "http://a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
-		"password in the URL":        {given: map[string]any{"etcd": map[string]any{"url": "https://u:p@a/b", "sha256": strings.Repeat("ab", 32)}}, path: "etcd.url", problem: NotHTTPS},
-		"checksum in capitals":       {given: map[string]any{"etcd": map[string]any{"url": "https://a/b", "sha256": strings.Repeat("AB", 32)}}, path: "etcd.sha256", problem: NotSHA256},
-		"a text in place of etcd":    {given: map[string]any{"etcd": "3.6.16"}, path: "etcd", problem: NotObject},
-		"relative path":              {given: map[string]any{"etcd": aRelease(), "data_dir": "data"}, path: "data_dir", problem: NotPath},
-		"path with a blank":          {given: map[string]any{"etcd": aRelease(), "data_dir": "/my data"}, path: "data_dir", problem: NotPath},
-		"path with a specifier":      {given: map[string]any{"etcd": aRelease(), "data_dir": "/%h"}, path: "data_dir", problem: NotPath},
-		"path with dots":             {given: map[string]any{"etcd": aRelease(), "data_dir": "/var/lib/../etcd"}, path: "data_dir", problem: NotPath},
-		"empty path":                 {given: map[string]any{"etcd": aRelease(), "data_dir": ""}, path: "data_dir", problem: NotPath},
-		"the root":                   {given: map[string]any{"etcd": aRelease(), "data_dir": "/"}, path: "data_dir", problem: NotPath},
-		"a number as a path":         {given: map[string]any{"etcd": aRelease(), "data_dir": int64(1)}, path: "data_dir", problem: NotText},
-		"path not known":             {given: map[string]any{"etcd": aRelease(), "data_dir": Unknown{}}, unknown: true},
-		"disk":                       {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/disk/by-id/scsi-0HC_Volume_1", "filesystem": "xfs"}}},
-		"disk without a device":      {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{}}, path: "data_disk.device", problem: MissingOption},
-		"disk with another system":   {given: map[string]any{"etcd": aRelease(), "data_disk": map[string]any{"device": "/dev/vdb", "filesystem": "ntfs"}}, path: "data_disk.filesystem", problem: NotFilesystem},
-		"paths of certificates":      {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "/c"}}},
-		"key missing":                {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b"}}, path: "tls.key", problem: MissingOption},
-		"key that is no key":         {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": certificate}}, path: "tls.key", problem: NotPEM},
-		"key whose begin is lost":    {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret\nsecret"}}, path: "tls.key", problem: NotPEM},
-		"key in base64":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": "secret+/="}}, path: "tls.key", problem: NotPEM},
-		"key and more":               {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": certificate + "more"}}, path: "tls.cert", problem: NotPEM},
-		"key not known":              {given: map[string]any{"etcd": aRelease(), "tls": map[string]any{"ca": "/a", "cert": "/b", "key": Unknown{}}}, unknown: true},
-		"variable":                   {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"}}},
-		"variable not of etcd":       {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"GOGC": "1"}}, path: "environment", problem: NotVariable},
-		"variable of the start":      {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_INITIAL_CLUSTER_STATE": "new"}}, path: "environment.ETCD_INITIAL_CLUSTER_STATE", problem: ReservedVariable},
-		"force new cluster":          {given: map[string]any{"etcd": aRelease(), "environment": map[string]any{"ETCD_FORCE_NEW_CLUSTER": "true"}}, path: "environment.ETCD_FORCE_NEW_CLUSTER", problem: ReservedVariable},
-		"something unknown in extra": {given: map[string]any{"etcd": aRelease(), "extra": map[string]any{"runcmd": []any{map[string]any{"a": Unknown{}}}}}, unknown: true},
-		"compressed":                 {given: map[string]any{"etcd": aRelease(), "compress": true}},
-		"compressed, not known":      {given: map[string]any{"etcd": aRelease(), "compress": Unknown{}}, unknown: true},
-		"compressed by a text":       {given: map[string]any{"etcd": aRelease(), "compress": "true"}, path: "compress", problem: NotBool},
-		"extra that is a list":       {given: map[string]any{"etcd": aRelease(), "extra": []any{}}, path: "extra", problem: NotObject},
-	} {
-		_, known, err := Parse(c.given)
-		var e *OptionError
-		switch {
-		case c.problem == "" && (err != nil || known == c.unknown):
-			t.Errorf("%s: known %v, %v", name, known, err)
-		case c.problem != "" && (!errors.As(err, &e) || e.Path != c.path || e.Problem != c.problem):
-			t.Errorf("%s: %v, want %s: %s", name, err, c.path, c.problem)
-		case e != nil && strings.Contains(e.Value, "secret"):
-			t.Errorf("%s: shows %q", name, e.Value)
+	datadriven.RunTest(t, filepath.Join("testdata", "options.txt"), func(t *testing.T, d *datadriven.TestData) string {
+		var out []string
+		for line := range strings.Lines(d.Input) {
+			var given map[string]any
+			line = strings.NewReplacer("SUM", strings.Repeat("ab", 32), "CERTIFICATE", strings.ReplaceAll(certificate, "\n", `\n`)).Replace(line)
+			must.Succeed(t, json.Unmarshal([]byte(line), &given))
+			if d.Cmd == "given" {
+				given["etcd"] = aRelease()
+			}
+			unknowing(given)
+			o, known, err := Parse(given)
+			said := map[bool]string{true: "known", false: "not known"}[known]
+			if err == nil && d.Cmd == "machine" {
+				version, words := "", "ETCD_JOIN_"
+				d.MaybeScanArgs(t, "version", &version)
+				d.MaybeScanArgs(t, "shows", &words)
+				var m machine
+				if m, err = newMachine(Node{Format: Format, Version: version}, o, "/bin"); err == nil {
+					said = variablesOf(m, words)
+				}
+			}
+			if e, ok := errors.AsType[*OptionError](err); ok && !strings.Contains(e.Value, "secret") {
+				said, err = fmt.Sprintf("%s: %s", e.Path, e.Problem), nil
+			}
+			must.Succeed(t, err)
+			out = append(out, said)
 		}
-	}
+		return strings.Join(out, "\n")
+	})
 }
 
-// Test that a machine whose options do not say where etcd comes from downloads the
-// release of its version, and that one without a valid version is refused.
-func TestOfficialRelease(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		given   map[string]any
-		version string
-		want    string
-		problem Problem
-	}{
-		{given: map[string]any{}, version: "3.6.16", want: "ETCD_JOIN_RELEASE_URL=https://github.com/etcd-io/etcd/releases/download/v3.6.16\n"},
-		{given: map[string]any{"etcd": nil}, version: "3.7.0-rc.1", want: "ETCD_JOIN_RELEASE_URL=https://github.com/etcd-io/etcd/releases/download/v3.7.0-rc.1\n"},
-		{given: map[string]any{"etcd": aRelease()}, version: "3.6.16", want: "ETCD_JOIN_RELEASE_URL=https://example.com/etcd.tar.gz\n"},
-		{given: map[string]any{"etcd": map[string]any{"path": "/usr/bin"}}, version: "3.6.16", want: "ETCD_JOIN_BIN=/usr/bin\n"},
-		{given: map[string]any{}, problem: NoVersion},
-		{given: map[string]any{}, version: "3.6", problem: NotVersion},
-		{given: map[string]any{}, version: "3.6.16/../x", problem: NotVersion},
-	} {
-		o, _, err := Parse(c.given)
-		must.Succeed(t, err)
-		m, err := newMachine(Node{Format: Format, Version: c.version}, o, "/bin")
-		var e *OptionError
-		if c.problem != "" {
-			if !errors.As(err, &e) || e.Problem != c.problem {
-				t.Errorf("%v with version %q: %v, want %s", c.given, c.version, err, c.problem)
-			}
-			continue
+// unknowing replaces "@unknown" in a value.
+func unknowing(v any) any {
+	switch v := v.(type) {
+	case string:
+		if v == "@unknown" {
+			return Unknown{}
 		}
-		file := m.files[len(m.files)-1]
-		path := c.given["etcd"] != nil && o.bin != ""
-		if err != nil || !strings.Contains(file.content, c.want) || strings.Contains(m.unit, " install\n") == path || path && strings.Contains(file.content, "RELEASE") {
-			t.Errorf("%v with version %q: %v\n%s\n%s", c.given, c.version, err, file.content, m.unit)
+	case map[string]any:
+		for key := range v {
+			v[key] = unknowing(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = unknowing(v[i])
 		}
 	}
+	return v
 }
 
-// Test that etcd keeps the history of an hour, unless the user says otherwise: each
-// variable of the user wins, and the mode of one without the retention of the other is
-// refused.
-func TestCompaction(t *testing.T) {
-	t.Parallel()
-	const mode, retention = "ETCD_AUTO_COMPACTION_MODE", "ETCD_AUTO_COMPACTION_RETENTION"
-	for _, c := range []struct {
-		given map[string]any
-		want  []string // none if it is refused
-	}{
-		{nil, []string{retention + "=1h"}},
-		{map[string]any{mode: "periodic"}, []string{mode + "=periodic", retention + "=1h"}},
-		{map[string]any{retention: "8h"}, []string{retention + "=8h"}},
-		{map[string]any{retention: "0"}, []string{retention + "=0"}},
-		{map[string]any{retention: ""}, []string{retention + "="}},
-		{map[string]any{mode: "revision", retention: "1000"}, []string{mode + "=revision", retention + "=1000"}},
-		{map[string]any{mode: "revision"}, nil},
-	} {
-		o, _, err := Parse(map[string]any{"etcd": aRelease(), "environment": c.given})
-		must.Succeed(t, err)
-		m, err := newMachine(Node{Format: Format}, o, "/bin")
-		var e *OptionError
-		if c.want == nil {
-			if !errors.As(err, &e) || e.Path != "environment."+retention || e.Problem != MissingOption {
-				t.Errorf("%v: %v", c.given, err)
-			}
-			continue
-		}
-		must.Succeed(t, err)
-		var got []string
-		for line := range strings.Lines(m.files[len(m.files)-1].content) {
-			if strings.Contains(line, "AUTO_COMPACTION") {
-				got = append(got, strings.TrimSuffix(line, "\n"))
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v: %q, want %q", c.given, got, c.want)
-		}
-	}
+// variablesOf are the variables of a machine with a word in their names, and a unit that
+// installs etcd.
+func variablesOf(m machine, word string) string {
+	lines := strings.Split(m.files[len(m.files)-1].content+"\n"+m.unit, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return !strings.Contains(line, word) && !strings.HasSuffix(line, " install")
+	}), "; ")
 }
 
 // FuzzCloudConfig tests that no value can end its line, begin a key or change others.
