@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -57,12 +58,13 @@ func init() { // a map that refers to itself
 		},
 		"list": func(s *script, rest string) { // a list resource, with a limit and with or without the resources
 			s.ask(rest, func(typ string, block driver.Values) (r driver.Result) {
-				limit, _ := block["limit"].(float64)
+				of, _ := block["limit"].(json.Number)
+				limit, _ := of.Int64()
 				include, _ := block["include"].(bool)
 				c := s.call("list", s.ws.Provider)
 				defer c.run.Close()
 				s.progress = ""
-				for _, one := range c.list(typ, int64(limit), include) {
+				for _, one := range c.list(typ, limit, include) {
 					r.Diagnostics = append(r.Diagnostics, driver.ResultOf(typ, one.Diagnostics).Diagnostics...)
 					if one.Identity != nil {
 						s.progress += " " + s.identified(one)

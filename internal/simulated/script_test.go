@@ -4,9 +4,7 @@
 package simulated
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -316,34 +314,11 @@ func (s *script) comes(r driver.Result, want string) {
 	}
 }
 
-// value is a value in JSON. A text that begins with @ is a reference: "@ADDRESS ATTRIBUTE".
-// "@unknown" is known after the apply.
+// value is a value in JSON, see [driver.FromJSON].
 func (s *script) value(text string) any {
 	s.Helper()
-	var v any
-	s.must(json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&v))
-	return referring(v)
-}
-
-func referring(v any) any {
-	switch v := v.(type) {
-	case string:
-		if at, is := strings.CutPrefix(v, "@"); at == "unknown" && is {
-			return driver.Unknown{}
-		} else if is {
-			resource, attribute, _ := strings.Cut(at, " ")
-			return driver.Ref{Resource: resource, Attribute: attribute}
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = referring(v[name])
-		}
-		return driver.Values(v)
-	case []any:
-		for i := range v {
-			v[i] = referring(v[i])
-		}
-	}
+	v, err := driver.FromJSON(text)
+	s.must(err)
 	return v
 }
 

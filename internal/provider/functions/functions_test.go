@@ -4,7 +4,6 @@
 package functions
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -39,11 +38,8 @@ func run(t testing.TB, f function.Function, arguments ...attr.Value) (attr.Value
 // argument is a value in JSON as Terraform passes it to a parameter.
 func argument(t *testing.T, p function.Parameter, text string) attr.Value {
 	t.Helper()
-	var given any
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	must.Succeed(t, decoder.Decode(&given))
-	given = unknowing(given)
+	given, err := driver.FromJSON(text)
+	must.Succeed(t, err)
 	if p.GetType().Equal(types.DynamicType) {
 		return dynamic(t, given)
 	}
@@ -52,25 +48,6 @@ func argument(t *testing.T, p function.Parameter, text string) attr.Value {
 	value, err := p.GetType().ValueFromTerraform(t.Context(), v)
 	must.Succeed(t, err)
 	return value
-}
-
-// unknowing replaces "@unknown" in a value.
-func unknowing(v any) any {
-	switch v := v.(type) {
-	case string:
-		if v == "@unknown" {
-			return driver.Unknown{}
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = unknowing(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = unknowing(v[i])
-		}
-	}
-	return v
 }
 
 // TestFunctions runs the stanzas of testdata/functions.txt. -rewrite rewrites the file.

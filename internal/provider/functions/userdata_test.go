@@ -30,7 +30,7 @@ func dynamic(t *testing.T, v any) types.Dynamic {
 func valueOf(t *testing.T, v any) attr.Value {
 	t.Helper()
 	switch v := v.(type) {
-	case map[string]any:
+	case driver.Values:
 		kinds, values := map[string]attr.Type{}, map[string]attr.Value{}
 		for key, element := range v {
 			values[key] = valueOf(t, element)
@@ -55,7 +55,7 @@ func valueOf(t *testing.T, v any) attr.Value {
 }
 
 // cloudConfigOf calls cloud_config for a node.
-func cloudConfigOf(t *testing.T, options map[string]any) string {
+func cloudConfigOf(t *testing.T, options any) string {
 	t.Helper()
 	node := argument(t, function.ObjectParameter{AttributeTypes: nodeTypes()}, `{"environment": {"ETCD_NAME": "a"}, "join_script_base64gzip": "H4sI", "start": {"format": 1}}`)
 	got, err := run(t, cloudConfig, node, dynamic(t, options))
@@ -69,7 +69,7 @@ func cloudConfigOf(t *testing.T, options map[string]any) string {
 func TestOptionsOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	path := types.MapValueMust(types.StringType, map[string]attr.Value{"path": types.StringValue("/usr/bin")})
-	text := cloudConfigOf(t, map[string]any{"etcd": path, "extra": map[string]any{"set": types.SetValueMust(types.StringType, nil), "map": types.MapValueMust(types.StringType, nil)}})
+	text := cloudConfigOf(t, driver.Values{"etcd": path, "extra": driver.Values{"set": types.SetValueMust(types.StringType, nil), "map": types.MapValueMust(types.StringType, nil)}})
 	for _, want := range []string{`"set": []`, `"map": {}`} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is not in\n%s", want, text)
@@ -80,13 +80,14 @@ func TestOptionsOfOtherTypes(t *testing.T) {
 // The function writes the same as the package userdata, from all of its input.
 func TestUserDataIsThatOfThePackage(t *testing.T) {
 	t.Parallel()
-	given := map[string]any{
-		"etcd": map[string]any{"path": "/usr/bin"}, "data_disk": map[string]any{"device": "/dev/vdb"}, "environment": map[string]any{"ETCD_LOG_LEVEL": "debug"},
-		"extra": map[string]any{"hostname": "a", "tls": nil},
-	}
-	o, _, err := userdata.Parse(given)
+	const options = `{"etcd": {"path": "/usr/bin"}, "data_disk": {"device": "/dev/vdb"}, "environment": {"ETCD_LOG_LEVEL": "debug"}, "extra": {"hostname": "a", "tls": null}}`
+	var plain map[string]any
+	must.Succeed(t, json.Unmarshal([]byte(options), &plain))
+	o, _, err := userdata.Parse(plain)
 	must.Succeed(t, err)
 	want, err := userdata.CloudConfig(userdata.Node{Environment: map[string]string{"ETCD_NAME": "a"}, JoinScriptBase64Gzip: "H4sI", Format: 1}, o)
+	must.Succeed(t, err)
+	given, err := driver.FromJSON(options)
 	must.Succeed(t, err)
 	if got := cloudConfigOf(t, given); got != want {
 		t.Errorf("gave %s\nwant %s", got, want)
