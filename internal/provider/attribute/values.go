@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 )
 
 // Read returns a configuration, plan, state or identity as a value of a type with tfsdk
@@ -27,6 +28,16 @@ func Read[M any](ctx context.Context, from interface {
 }, diags *diag.Diagnostics) (m M) {
 	diags.Append(from.Get(ctx, &m)...)
 	return m
+}
+
+// As returns an object as a value of a type with tfsdk tags, nil if it is null or unknown.
+func As[M any](ctx context.Context, object types.Object, diags *diag.Diagnostics) *M {
+	if !IsGiven(object) {
+		return nil
+	}
+	var m M
+	diags.Append(object.As(ctx, &m, basetypes.ObjectAsOptions{})...)
+	return &m
 }
 
 // Described describes a validator or a plan modifier that embeds it.

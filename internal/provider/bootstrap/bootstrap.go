@@ -6,7 +6,6 @@
 package bootstrap
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -41,20 +39,6 @@ func AttrTypes() map[string]attr.Type { return attribute.TypesOf(describe(true))
 // Object returns b as the value of an attribute of [AttrTypes].
 func (b Bootstrap) Object() types.Object {
 	return types.ObjectValueMust(AttrTypes(), map[string]attr.Value{"size": b.Size, "complete": b.Complete, "environment": b.Environment})
-}
-
-// From reads the value of an attribute of [AttrTypes]. It returns nil for a null
-// object and for an unknown object: check IsUnknown of the object first.
-func From(ctx context.Context, object types.Object, diags *diag.Diagnostics) *Bootstrap {
-	if object.IsNull() || object.IsUnknown() {
-		return nil
-	}
-	var b Bootstrap
-	if d := object.As(ctx, &b, basetypes.ObjectAsOptions{}); d.HasError() {
-		diags.Append(d...)
-		return nil
-	}
-	return &b
 }
 
 // RefuseMembers refuses members, given by name with their client URLs, that are

@@ -195,7 +195,7 @@ type formation struct {
 
 // formationOf decides which members form the cluster: all that are not learners.
 func (m model) formationOf(ctx context.Context, want map[string]wanted, token string, diags *diag.Diagnostics) (f formation) {
-	f.discovery = bootstrap.From(ctx, m.Discovery, diags)
+	f.discovery = attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)
 	peers := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !want[name].learner {
@@ -214,7 +214,7 @@ func (m model) formationOf(ctx context.Context, want map[string]wanted, token st
 		return f // the validator refuses it
 	}
 	f.variables = map[string]string{"ETCD_INITIAL_CLUSTER": initial, "ETCD_INITIAL_CLUSTER_TOKEN": token}
-	if restored := restoreOf(ctx, m.Restore, diags); restored != nil {
+	if restored := attribute.As[restore](ctx, m.Restore, diags); restored != nil {
 		f.restores = true
 		maps.Copy(f.variables, restored.variables())
 	}

@@ -42,7 +42,7 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 			initial++
 		}
 	}
-	boot := bootstrap.From(ctx, m.Discovery, diags)
+	boot := attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)
 	switch {
 	case initial == 0:
 		report.ErrorOn(diags, "members", text.New("No member forms the cluster",

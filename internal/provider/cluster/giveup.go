@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -34,16 +33,6 @@ type restore struct {
 	// that the operator states are gone for good.
 	ReplacesCluster types.String `tfsdk:"replaces_cluster"`
 	Gone            types.Set    `tfsdk:"gone"`
-}
-
-// restoreOf reads the argument. It returns nil if there is none or it is not known.
-func restoreOf(ctx context.Context, object types.Object, diags *diag.Diagnostics) *restore {
-	if !attribute.IsGiven(object) {
-		return nil
-	}
-	var r restore
-	diags.Append(object.As(ctx, &r, basetypes.ObjectAsOptions{})...)
-	return &r
 }
 
 // variables are those of an initial member, when all values are known.
@@ -77,7 +66,7 @@ type before struct {
 
 // beforeOf returns what is kept of a state.
 func beforeOf(ctx context.Context, state model, lost membership.GivingUp, diags *diag.Diagnostics) before {
-	return before{lost, pack(ctx, state.Node, diags), attribute.TextsByKey(state.Status), state.Complete.ValueBool(), restoreOf(ctx, state.Restore, diags).replaces()}
+	return before{lost, pack(ctx, state.Node, diags), attribute.TextsByKey(state.Status), state.Complete.ValueBool(), attribute.As[restore](ctx, state.Restore, diags).replaces()}
 }
 
 // into returns the state with the nodes before in it.
@@ -104,7 +93,7 @@ type restoration struct {
 
 // restoration decides what becomes of the restore.
 func (m model) restoration(ctx context.Context, state model, kept before, want map[string]wanted, diags *diag.Diagnostics) restoration {
-	now, was := restoreOf(ctx, m.Restore, diags), restoreOf(ctx, state.Restore, diags)
+	now, was := attribute.As[restore](ctx, m.Restore, diags), attribute.As[restore](ctx, state.Restore, diags)
 	has := state.inState(ctx, diags)
 	req := membership.RestoreRequest{
 		Replaced: was.replaces(), BeforeReplaced: kept.Replaced, Confirmed: now.replaces(), Unknown: m.Restore.IsUnknown() || !now.confirms(),

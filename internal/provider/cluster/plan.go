@@ -91,7 +91,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 		plan.planForming(ctx, want, true, diags)
 		return
 	}
-	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !restoreOf(ctx, plan.Restore, diags).same(restoreOf(ctx, state.Restore, diags))
+	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !attribute.As[restore](ctx, plan.Restore, diags).same(attribute.As[restore](ctx, state.Restore, diags))
 	state = does.state
 	p := plan.nodesPlan(ctx, state, want, stored, kept, diags)
 	if diags.HasError() {
@@ -132,7 +132,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 // may be complete since. It refuses another token before the cluster has formed, because
 // the nodes have the former one.
 func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diagnostics) {
-	was, now := bootstrap.From(ctx, state.Discovery, diags), bootstrap.From(ctx, m.Discovery, diags)
+	was, now := attribute.As[bootstrap.Bootstrap](ctx, state.Discovery, diags), attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)
 	none := was == nil && m.Discovery.IsNull()
 	switch {
 	case was != nil && now != nil && now.Environment.Equal(was.Environment):

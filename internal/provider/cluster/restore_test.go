@@ -81,7 +81,7 @@ func TestRestoreBump(t *testing.T) {
 		{types.Int64Value(7), types.BoolUnknown(), false},
 	} {
 		var diags diag.Diagnostics
-		restoreOf(t.Context(), restoring(c.bump, c.mark), &diags).validate(&diags)
+		attribute.As[restore](t.Context(), restoring(c.bump, c.mark), &diags).validate(&diags)
 		if diags.HasError() != c.invalid {
 			t.Errorf("%v %v: %v", c.bump, c.mark, diags)
 		}

@@ -121,7 +121,7 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	restoreOf(ctx, m.Restore, &resp.Diagnostics).validate(&resp.Diagnostics)
+	attribute.As[restore](ctx, m.Restore, &resp.Diagnostics).validate(&resp.Diagnostics)
 	want, _ := m.wants(ctx, &resp.Diagnostics)
 	checkAddresses(want, m.Discovery.IsNull(), &resp.Diagnostics)
 }
