@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
@@ -21,34 +22,25 @@ type memberList struct {
 
 // owners maps endpoints to the members that advertise them, by a member list.
 type owners struct {
-	addressMap map[string]string
-	configured []string
+	settings connection.Settings
 	// by lists the members that advertise a URL, by the address that is dialled
 	// for it.
 	by map[string][]membership.MemberID
 }
 
 func (c *Client) ownersOf(members []membership.Member) owners {
-	w := owners{addressMap: c.settings.AddressMap, configured: c.settings.Endpoints, by: map[string][]membership.MemberID{}}
+	w := owners{settings: c.settings, by: map[string][]membership.MemberID{}}
 	for _, m := range members {
 		for _, u := range m.ClientURLs {
-			to := w.target(u)
+			to := w.settings.Dialled(u)
 			w.by[to] = append(w.by[to], m.ID)
 		}
 	}
 	return w
 }
 
-// target returns the address that is dialled for an endpoint.
-func (w owners) target(endpoint string) string {
-	if to, ok := w.addressMap[endpoint]; ok {
-		return to
-	}
-	return endpoint
-}
-
 // at returns the members that advertise the endpoint.
-func (w owners) at(endpoint string) []membership.MemberID { return w.by[w.target(endpoint)] }
+func (w owners) at(endpoint string) []membership.MemberID { return w.by[w.settings.Dialled(endpoint)] }
 
 // isOwnAddress reports whether an answer from the endpoint with the member's ID counts
 // as the member's own: if the member advertises the endpoint, or if the
@@ -57,14 +49,14 @@ func (w owners) isOwnAddress(endpoint string, id membership.MemberID) bool {
 	if at := w.at(endpoint); len(at) > 0 {
 		return slices.Contains(at, id)
 	}
-	return slices.Contains(w.configured, endpoint)
+	return slices.Contains(w.settings.Endpoints, endpoint)
 }
 
 // named reports whether the operator configured the endpoint or has it in the
 // address map.
 func (w owners) named(endpoint string) bool {
-	_, mapped := w.addressMap[endpoint]
-	return mapped || slices.Contains(w.configured, endpoint)
+	_, mapped := w.settings.AddressMap[endpoint]
+	return mapped || slices.Contains(w.settings.Endpoints, endpoint)
 }
 
 // ballot is a list with the evidence for it.

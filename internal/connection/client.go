@@ -79,8 +79,8 @@ func (s Settings) WithoutCredentials() Settings {
 func (s Settings) client(ctx context.Context, endpoint string, p *Pool) (*Client, error) {
 	c := &Client{dialer: newDialer(s, endpoint), requestTimeout: s.RequestLimit(), clock: s.Time(), token: s.token}
 	if p.World != nil {
-		c.web = p.World.Web(s.dialled(endpoint))
-		c.Client, c.cancel = p.World.Client(endpoint, s.dialled(endpoint)), func() {}
+		c.web = p.World.Web(s.Dialled(endpoint))
+		c.Client, c.cancel = p.World.Client(endpoint, s.Dialled(endpoint)), func() {}
 		if s.anonymous || s.Username == "" {
 			return c, nil
 		}

@@ -60,7 +60,7 @@ type dialer struct {
 }
 
 func newDialer(s Settings, endpoint string) *dialer {
-	d := &dialer{endpoint: endpoint, address: addressOf(s.dialled(endpoint)), timeout: s.dialTimeout(), security: insecure.NewCredentials()}
+	d := &dialer{endpoint: endpoint, address: addressOf(s.Dialled(endpoint)), timeout: s.dialTimeout(), security: insecure.NewCredentials()}
 	if isHTTPS(endpoint) {
 		config := cmp.Or(s.TLS, &tls.Config{MinVersion: tls.VersionTLS12}).Clone()
 		config.VerifyConnection = func(state tls.ConnectionState) error {
@@ -270,8 +270,8 @@ func open(ctx context.Context, limit time.Duration, address string) (net.Conn, e
 	return (&net.Dialer{Timeout: limit}).DialContext(ctx, "tcp", address)
 }
 
-// dialled returns the URL that is dialled for a normalised endpoint. It has the same scheme.
-func (s Settings) dialled(endpoint string) string { return cmp.Or(s.AddressMap[endpoint], endpoint) }
+// Dialled returns the URL that is dialled for a normalised endpoint. It has the same scheme.
+func (s Settings) Dialled(endpoint string) string { return cmp.Or(s.AddressMap[endpoint], endpoint) }
 
 // addressOf returns the host and port of a normalised endpoint, "" for another text.
 func addressOf(endpoint string) string {

@@ -46,7 +46,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	web := t.settings.web(endpoint, t.proxy, false)
 	if t.world != nil {
-		web = t.world.Web(t.settings.dialled(endpoint))
+		web = t.world.Web(t.settings.Dialled(endpoint))
 	}
 	resp, err := web.RoundTrip(req)
 	if err == nil {
@@ -65,7 +65,7 @@ func (s Settings) web(endpoint string, proxy func(*http.Request) (*url.URL, erro
 		TLSClientConfig:   s.TLS.Clone(),
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if address == addressOf(endpoint) { // and not that of the proxy
-				address = addressOf(s.dialled(endpoint))
+				address = addressOf(s.Dialled(endpoint))
 			}
 			return open(ctx, s.dialTimeout(), address)
 		},

@@ -116,8 +116,8 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 			return nil, err
 		}
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(ca.pem) {
-			return nil, ca.problem(NoPEM, nil)
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, problem("ca_cert", m.CACert, NoPEM, nil)
 		}
 	}
 	if m.Cert != "" {
@@ -130,34 +130,28 @@ func LoadTLS(m TLSMaterial, now time.Time) (*tls.Config, error) {
 	return config, nil
 }
 
-// part is the CA, the certificate or the key.
-type part struct {
-	argument, path string
-	pem            []byte
-}
-
-func (p part) problem(problem TLSProblem, err error) *TLSError {
-	return &TLSError{Argument: p.argument, Problem: problem, Path: p.path, Err: err}
-}
-
-// read returns the named part.
-func read(name, value string) (part, error) {
-	if membership.IsPEM(value) {
-		return part{argument: name, pem: []byte(value)}, nil
+// problem returns the error for an argument and its value.
+func problem(argument, value string, is TLSProblem, err error) *TLSError {
+	e := &TLSError{Argument: argument, Problem: is, Err: err}
+	if argument != "key" && !membership.IsPEM(value) {
+		e.Path = value
 	}
-	p := part{argument: name}
-	if name != "key" {
-		p.path = value
+	return e
+}
+
+// read returns the PEM text that an argument gives.
+func read(argument, value string) ([]byte, error) {
+	if membership.IsPEM(value) {
+		return []byte(value), nil
 	}
 	content, err := os.ReadFile(value)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 			err = pathErr.Err
 		}
-		return part{}, p.problem(Unreadable, err)
+		return nil, problem(argument, value, Unreadable, err)
 	}
-	p.pem = content
-	return p, nil
+	return content, nil
 }
 
 // keyPair reads the client's certificate and its key. The standard library says only in the
@@ -171,25 +165,29 @@ func keyPair(m TLSMaterial, now time.Time) (pair tls.Certificate, err error) {
 	if err != nil {
 		return pair, err
 	}
-	if pair, err = tls.X509KeyPair(cert.pem, key.pem); err != nil {
+	ofCert := func(is TLSProblem) *TLSError { return problem("cert", m.Cert, is, nil) }
+	ofKey := func(is TLSProblem) *TLSError { return problem("key", m.Key.Reveal(), is, nil) }
+	if pair, err = tls.X509KeyPair(cert, key); err != nil {
 		says := func(text string) bool { return strings.Contains(err.Error(), text) }
 		switch {
 		case says("certificate input"):
-			return pair, cert.problem(NoPEM, nil)
-		case strings.Contains(string(key.pem), "ENCRYPTED"): // also in "Proc-Type: 4,ENCRYPTED"
-			return pair, key.problem(EncryptedKey, nil)
+			return pair, ofCert(NoPEM)
+		case strings.Contains(string(key), "ENCRYPTED"): // also in "Proc-Type: 4,ENCRYPTED"
+			return pair, ofKey(EncryptedKey)
 		case says("does not match"):
-			return pair, key.problem(KeyMismatch, nil)
+			return pair, ofKey(KeyMismatch)
 		case says("key input"), says("private key"):
-			return pair, key.problem(NoPEM, nil)
+			return pair, ofKey(NoPEM)
 		}
-		return pair, cert.problem(NoPEM, nil)
+		return pair, ofCert(NoPEM)
 	}
-	switch leaf := pair.Leaf; {
-	case now.Before(leaf.NotBefore):
-		return pair, &TLSError{Argument: "cert", Path: cert.path, Problem: CertNotYetValid, When: leaf.NotBefore}
-	case now.After(leaf.NotAfter):
-		return pair, &TLSError{Argument: "cert", Path: cert.path, Problem: CertExpired, When: leaf.NotAfter}
+	valid := ofCert(CertNotYetValid)
+	switch valid.When = pair.Leaf.NotBefore; {
+	case now.Before(pair.Leaf.NotBefore):
+		return pair, valid
+	case now.After(pair.Leaf.NotAfter):
+		valid.Problem, valid.When = CertExpired, pair.Leaf.NotAfter
+		return pair, valid
 	}
 	return pair, nil
 }

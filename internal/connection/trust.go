@@ -4,7 +4,6 @@
 package connection
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -127,7 +126,7 @@ func (s Settings) InTheClear() (urls []string) {
 	for _, u := range append(slices.Clone(s.Endpoints), slices.Sorted(maps.Keys(s.AddressMap))...) {
 		f := s.facts(context.Background(), u)
 		sent := f.password && f.plain && judge(f) == ""
-		if sent && !membership.IsLoopback(cmp.Or(s.AddressMap[u], u)) && !slices.Contains(urls, u) {
+		if sent && !membership.IsLoopback(s.Dialled(u)) && !slices.Contains(urls, u) {
 			urls = append(urls, u)
 		}
 	}

@@ -196,3 +196,11 @@ func TestNameAlphabetOfTheJoinScript(t *testing.T) {
 		}
 	}
 }
+
+// The URLs that etcd gets have no white space around them, wildcards included.
+func TestNormalURLs(t *testing.T) {
+	got := NormalURLs([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
+	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -172,18 +172,19 @@ func IsLoopback(raw string) bool {
 
 // SameURLs reports whether two lists hold the same peer URLs, in any order and
 // spelling. A URL that cannot be normalised is compared as it is.
-func SameURLs(a, b []string) bool { return slices.Equal(urlSet(a), urlSet(b)) }
+func SameURLs(a, b []string) bool { return slices.Equal(NormalURLs(a), NormalURLs(b)) }
 
 // sharedURLs returns the peer URLs that two lists have in common, in any spelling.
-func sharedURLs(a, b []string) []string { return in(urlSet(a), urlSet(b)) }
+func sharedURLs(a, b []string) []string { return in(NormalURLs(a), NormalURLs(b)) }
 
 // shareURL reports whether two lists have a peer URL in common, in any spelling.
 func shareURL(a, b []string) bool { return len(sharedURLs(a, b)) > 0 }
 
-func urlSet(urls []string) []string {
-	out := make([]string, 0, len(urls))
+// NormalURLs returns the URLs in the form of [ListedURL], sorted and each once, nil for none. A
+// URL that cannot be normalised stays as it is, without white space around it.
+func NormalURLs(urls []string) (out []string) {
 	for _, raw := range urls {
-		n, err := NormalizeURL(raw)
+		n, err := ListedURL(raw)
 		if err != nil {
 			n = strings.TrimSpace(raw)
 		}

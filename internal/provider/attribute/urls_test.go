@@ -4,7 +4,6 @@
 package attribute
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -73,14 +72,6 @@ func TestNewName(t *testing.T) {
 		if CheckNewName(path.Root("name"), c.was, c.now, &diags); diags.HasError() != c.refused {
 			t.Errorf("%s to %s: %v", c.was, c.now, diags)
 		}
-	}
-}
-
-// The URLs that etcd gets have no white space around them, wildcards included.
-func TestNormalURLs(t *testing.T) {
-	got := NormalURLs([]string{"http://0.0.0.0:2380\n", " HTTPS://Infra1:2380/ ", "https://[::]:2379\u0085"})
-	if want := []string{"http://0.0.0.0:2380", "https://[::]:2379", "https://infra1:2380"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

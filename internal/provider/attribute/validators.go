@@ -6,7 +6,6 @@ package attribute
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -199,18 +198,4 @@ func SameURLs(a, b types.Set) bool {
 		return false
 	}
 	return membership.SameURLs(Texts(a), Texts(b))
-}
-
-// NormalURLs returns the URLs in the form that etcd gets, in order, nil for none.
-// [Advertised] has already refused any URL that cannot be normalised; NormalURLs returns
-// such a URL unchanged.
-func NormalURLs(urls []string) (out []string) {
-	for _, u := range urls {
-		if n, err := membership.ListedURL(u); err == nil {
-			u = n
-		}
-		out = append(out, u)
-	}
-	slices.Sort(out)
-	return out
 }

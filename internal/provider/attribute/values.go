@@ -93,6 +93,14 @@ func TextsByKey(m types.Map) map[string]string {
 	return out
 }
 
+// TextOf returns a text, and null for "".
+func TextOf(s string) types.String {
+	if s == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(s)
+}
+
 // SetOf returns the texts as a set, or null if texts is nil.
 func SetOf(texts []string) types.Set {
 	if texts == nil {

@@ -87,8 +87,8 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	slices.Sort(endpoints)
 	start := node.Start{
 		NodeID: types.StringValue(id), Format: types.Int64Value(userdata.Format),
-		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: textOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),
-		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(b.imported), Rebuild: textOf(v.Rebuild),
+		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: attribute.TextOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),
+		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(b.imported), Rebuild: attribute.TextOf(v.Rebuild),
 	}
 	if b.members > 0 {
 		start.InitialMembers = types.Int64Value(int64(b.members))

@@ -224,7 +224,7 @@ func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *dia
 	if !restored {
 		b.clusterID = ""
 	}
-	m.ClusterID = textOf(f.clusterID)
+	m.ClusterID = attribute.TextOf(f.clusterID)
 	m.forming(ctx, want, func(name string) node.Node {
 		initial := slices.Contains(f.initial, name)
 		return b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)

@@ -100,7 +100,7 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	b := r.builder(m, formation{clusterID: snap.ClusterID.String()})
 	b.ids, b.imported = map[string]string{}, true
 	for name, it := range named {
-		b.peers[name], b.endpoints[name] = attribute.NormalURLs(it.PeerURLs), attribute.NormalURLs(it.ClientURLs)
+		b.peers[name], b.endpoints[name] = membership.NormalURLs(it.PeerURLs), membership.NormalURLs(it.ClientURLs)
 		b.ids[name] = nodeOwned(records, it.ID)
 	}
 	nodes, status, members := map[string]node.Node{}, map[string]string{}, map[string]member{}

@@ -68,7 +68,7 @@ func (m member) urls() (peer, client []string, known bool) {
 	if m.Address.IsUnknown() || attribute.SomeUnknown(m.PeerURLs) || attribute.SomeUnknown(m.ClientURLs) {
 		return []string{unknownURL}, []string{unknownURL}, false
 	}
-	peer, client = attribute.NormalURLs(attribute.Texts(m.PeerURLs)), attribute.NormalURLs(attribute.Texts(m.ClientURLs))
+	peer, client = membership.NormalURLs(attribute.Texts(m.PeerURLs)), membership.NormalURLs(attribute.Texts(m.ClientURLs))
 	if !m.Address.IsNull() {
 		peer, client = at(m.Address.ValueString(), membership.PeerPort), at(m.Address.ValueString(), membership.ClientPort)
 	}
@@ -182,19 +182,11 @@ func mapOf(texts map[string]string) types.Map {
 	return types.MapValueMust(types.StringType, values)
 }
 
-// textOf returns a text, and null for "".
-func textOf(s string) types.String {
-	if s == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(s)
-}
-
 // planned is a node that the plan builds, as far as it is known.
 func planned(name string, v membership.NodeValues, unknownURLs bool) node.Node {
 	n := node.Node{
 		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: attribute.SetOf(v.PeerURLs),
-		Version: textOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
+		Version: attribute.TextOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
 		JoinScriptBase64Gzip: types.StringUnknown(), Start: types.ObjectUnknown(node.StartTypes),
 	}
 	if unknownURLs {

@@ -13,7 +13,6 @@ import (
 
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -128,7 +127,7 @@ func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	s.Formed, s.Endpoints = m.Complete, m.Endpoints
 	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
 	for _, n := range m.Node {
-		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, attribute.NormalURLs(n.PeerURLs)...)
+		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, membership.NormalURLs(n.PeerURLs)...)
 	}
 	return s, true
 }

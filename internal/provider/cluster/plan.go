@@ -106,7 +106,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 		switch v.Action {
 		case membership.NodeKept:
 			n := p.has[name]
-			n.Version, n.Revision = textOf(v.Version), mapOf(v.Revision)
+			n.Version, n.Revision = attribute.TextOf(v.Version), mapOf(v.Revision)
 			n.Start = renewed(ctx, n, p.presentURLs(), diags)
 			nodes[name] = n
 		case membership.NodeNew:
@@ -246,7 +246,7 @@ func (p nodesPlan) withSilent(reason string, stored health, after time.Duration)
 		}
 	}
 	slices.Sort(p.Pending)
-	return listOf(p.Pending), textOf(reason)
+	return listOf(p.Pending), attribute.TextOf(reason)
 }
 
 // presentURLs are the client URLs of the nodes after the apply.

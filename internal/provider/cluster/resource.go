@@ -221,7 +221,7 @@ func (r *Resource) listed(ctx context.Context, c *backend.Cluster, id types.Stri
 	}
 	for _, m := range snap.Members {
 		if !m.Learner {
-			urls = append(urls, attribute.NormalURLs(m.PeerURLs)...)
+			urls = append(urls, membership.NormalURLs(m.PeerURLs)...)
 		}
 	}
 	return urls

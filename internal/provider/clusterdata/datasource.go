@@ -208,9 +208,7 @@ func memberOf(s membership.Snapshot, member membership.Member, leader membership
 		out.Role = "learner"
 	}
 	a := s.Answer(member.ID)
-	if a.Endpoint != "" {
-		out.Endpoint = types.StringValue(a.Endpoint)
-	}
+	out.Endpoint = attribute.TextOf(a.Endpoint)
 	if a.State != membership.Answered {
 		return out
 	}

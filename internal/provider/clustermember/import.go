@@ -67,15 +67,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // ofMember returns the known attributes of a member that this provider did not create.
 func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
 	m := model{role: r, promote: types.BoolValue(false), failover: types.BoolValue(false), common: common{
-		Name: types.StringNull(), Config: types.ObjectNull(node.ConfigTypes), MachineID: types.StringNull(),
+		Name: attribute.TextOf(it.Name), Config: types.ObjectNull(node.ConfigTypes), MachineID: types.StringNull(),
 		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType),
 		WaitUntil: types.StringNull(),
 		Version:   types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
 	}}
-	if it.Name != "" {
-		m.Name = types.StringValue(it.Name)
-	}
 	m.fromJoined(ctx, reconfigure.Joined{Member: it, Answer: snap.Answer(it.ID), Snapshot: snap}, diags)
 	return m
 }

@@ -160,7 +160,7 @@ func (m model) hasRun() bool {
 }
 
 // peers returns the member's peer URLs, normalised and sorted.
-func (m model) peers() []string { return attribute.NormalURLs(attribute.Texts(m.PeerURLs)) }
+func (m model) peers() []string { return membership.NormalURLs(attribute.Texts(m.PeerURLs)) }
 
 // owner returns the key of the ownership record. It is the ID of the node, so that
 // etcd_cluster finds the member that was added for it. A member that adopts a learner has
