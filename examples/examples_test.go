@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	_ = os.Setenv("TF_LOG_SDK_PROTO", "OFF") // of a provider in this process
+	acctest.Silence()
 	acctest.Main(m)
 }
 

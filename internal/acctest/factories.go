@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,6 +41,13 @@ func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.Provide
 		"etcd": func() (tfprotov6.ProviderServer, error) {
 			return provider.Server(provider.NewWithPool("test", pool)()), nil
 		},
+	}
+}
+
+// Silence turns off the log of providers that this process serves. Call it before.
+func Silence() {
+	for _, name := range []string{"SDK", "SDK_PROTO", "SDK_FRAMEWORK", "PROVIDER_ETCD"} {
+		_ = os.Setenv("TF_LOG_"+name, "OFF")
 	}
 }
 

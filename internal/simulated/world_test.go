@@ -23,6 +23,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -37,9 +38,7 @@ import (
 // served writes no log.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(1000)
-	for _, name := range []string{"SDK", "SDK_PROTO", "SDK_FRAMEWORK", "PROVIDER_ETCD"} {
-		_ = os.Setenv("TF_LOG_"+name, "OFF")
-	}
+	acctest.Silence()
 	os.Exit(m.Run())
 }
 
