@@ -18,6 +18,7 @@ module "certificates" {
   source    = "../certificates"
   name      = var.name
   nodes     = { for name, address in var.nodes : name => [address, aws_eip.node[name].public_ip] }
+  clients   = var.clients
   pki       = var.pki
   endpoints = local.endpoints
 }

@@ -1,5 +1,5 @@
-# An authority, a certificate for each machine, and one for root: the user of Terraform
-# and etcdctl. Their keys are in the Terraform state and, those of the machines, in the
+# An authority, a certificate for each machine, one for root, the user of Terraform and
+# etcdctl, and those of other clients. Their keys are in the Terraform state and, those of the machines, in the
 # machines' user data.
 
 terraform {
@@ -48,18 +48,25 @@ resource "tls_locally_signed_cert" "node" {
   allowed_uses          = ["digital_signature", "server_auth", "client_auth"] # a member is its peers' client too
 }
 
-resource "tls_private_key" "root" {
+locals {
+  clients = setunion(["root"], var.clients)
+}
+
+resource "tls_private_key" "client" {
+  for_each    = local.clients
   algorithm   = "ECDSA"
   ecdsa_curve = "P256"
 }
 
-resource "tls_cert_request" "root" {
-  private_key_pem = tls_private_key.root.private_key_pem
-  subject { common_name = "root" }
+resource "tls_cert_request" "client" {
+  for_each        = local.clients
+  private_key_pem = tls_private_key.client[each.key].private_key_pem
+  subject { common_name = each.key } # with authentication on, the user of etcd
 }
 
-resource "tls_locally_signed_cert" "root" {
-  cert_request_pem      = tls_cert_request.root.cert_request_pem
+resource "tls_locally_signed_cert" "client" {
+  for_each              = local.clients
+  cert_request_pem      = tls_cert_request.client[each.key].cert_request_pem
   ca_private_key_pem    = tls_private_key.ca.private_key_pem
   ca_cert_pem           = tls_self_signed_cert.ca.cert_pem
   validity_period_hours = local.valid_for
@@ -69,7 +76,7 @@ resource "tls_locally_signed_cert" "root" {
 # The certificate of root as files, with the variables that etcdctl reads.
 resource "terraform_data" "files" {
   count            = var.pki == null ? 0 : 1
-  triggers_replace = [tls_self_signed_cert.ca.cert_pem, tls_locally_signed_cert.root.cert_pem, var.endpoints]
+  triggers_replace = [tls_self_signed_cert.ca.cert_pem, tls_locally_signed_cert.client["root"].cert_pem, var.endpoints]
   input            = var.pki # a provisioner that runs at destroy sees nothing but this
 
   provisioner "local-exec" {
@@ -82,8 +89,8 @@ resource "terraform_data" "files" {
       PKI       = self.input
       ENDPOINTS = join(",", var.endpoints)
       CA        = tls_self_signed_cert.ca.cert_pem
-      CERT      = tls_locally_signed_cert.root.cert_pem
-      KEY       = tls_private_key.root.private_key_pem
+      CERT      = tls_locally_signed_cert.client["root"].cert_pem
+      KEY       = tls_private_key.client["root"].private_key_pem
     }
   }
 

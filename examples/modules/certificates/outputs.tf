@@ -15,11 +15,20 @@ output "tls" {
 
 output "cert" {
   description = "Certificate of root."
-  value       = tls_locally_signed_cert.root.cert_pem
+  value       = tls_locally_signed_cert.client["root"].cert_pem
 }
 
 output "key" {
   description = "Private key of root."
-  value       = tls_private_key.root.private_key_pem
+  value       = tls_private_key.client["root"].private_key_pem
   sensitive   = true
+}
+
+output "clients" {
+  description = "Certificate and private key of each client by its name: cert and key."
+  sensitive   = true
+  value = { for name in local.clients : name => {
+    cert = tls_locally_signed_cert.client[name].cert_pem
+    key  = tls_private_key.client[name].private_key_pem
+  } }
 }

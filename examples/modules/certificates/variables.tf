@@ -8,6 +8,12 @@ variable "nodes" {
   type        = map(list(string))
 }
 
+variable "clients" {
+  description = "Names of clients that get certificates: those of users of etcd, if authentication is on."
+  type        = set(string)
+  default     = []
+}
+
 variable "pki" {
   description = "Directory of this computer for the certificate of root and etcdctl.env, the variables of etcdctl. null: none."
   type        = string

@@ -18,6 +18,7 @@ module "certificates" {
   source    = "../certificates"
   name      = var.name
   nodes     = { for name, address in var.nodes : name => [address, hcloud_primary_ip.node[name].ip_address] }
+  clients   = var.clients
   pki       = var.pki
   endpoints = local.endpoints
 }

@@ -70,6 +70,12 @@ variable "ssh_public_key" {
   }
 }
 
+variable "clients" {
+  description = "Names of clients that get certificates, in the output clients: those of users of etcd, if authentication is on."
+  type        = set(string)
+  default     = []
+}
+
 variable "pki" {
   description = "Directory of this computer for the certificate of root and etcdctl.env, the variables of etcdctl. null: none."
   type        = string

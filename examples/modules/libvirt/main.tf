@@ -19,6 +19,7 @@ module "certificates" {
   source    = "../certificates"
   name      = var.name
   nodes     = { for name, address in var.nodes : name => [address] }
+  clients   = var.clients
   pki       = var.pki
   endpoints = local.endpoints
 }

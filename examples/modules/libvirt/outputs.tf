@@ -29,6 +29,12 @@ output "key" {
   sensitive   = true
 }
 
+output "clients" {
+  description = "Certificate and private key of each of the clients by its name: cert and key."
+  value       = module.certificates.clients
+  sensitive   = true
+}
+
 output "addresses" {
   description = "Address at which this computer reaches each machine, by the name of the node."
   value       = var.nodes

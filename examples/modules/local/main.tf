@@ -18,6 +18,7 @@ module "certificates" {
   source    = "../certificates"
   name      = var.name
   nodes     = { for name, _ in var.nodes : name => ["127.0.0.1"] }
+  clients   = var.clients
   pki       = var.pki
   endpoints = local.endpoints
 }

@@ -37,6 +37,7 @@ run "another_name_beside_it" {
   variables {
     name        = "events"
     environment = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
+    clients     = ["apiserver"]
     rebuild     = { a = "1" }
     restore     = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
   }
