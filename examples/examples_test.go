@@ -41,20 +41,24 @@ func TestMain(m *testing.M) {
 	acctest.Main(m)
 }
 
-// others are the examples that need providers of other projects, or variables, with what a
-// reader writes.
+// others are the examples that need providers of other projects, with what a reader
+// writes into the call of the module.
 var others = map[string]string{
-	"aws":             calls("admin_networks = [\"192.0.0.7/32\"]", sshKey),
-	"hetzner":         calls("admin_networks = [\"192.0.0.7/32\"]", sshKey),
-	"libvirt":         calls(sshKey),
-	"hosts":           "variable \"hosts\" {\n  default = {\n" + host("a", 10) + host("b", 11) + host("c", 12) + "  }\n}\n",
+	"aws":             "admin_networks = [\"192.0.0.7/32\"]\n" + sshKey,
+	"hetzner":         "admin_networks = [\"192.0.0.7/32\"]\n" + sshKey,
+	"libvirt":         sshKey,
 	"getting-started": "",
-	"patroni":         "variable \"passwords\" {\n  default = { replication = \"one\", restapi = \"two\" }\n}\n",
+}
+
+// variables are the examples whose variables a reader writes.
+var variables = map[string]string{
+	"hosts":   "variable \"hosts\" {\n  default = {\n" + host("a", 10) + host("b", 11) + host("c", 12) + "  }\n}\n",
+	"patroni": "variable \"passwords\" {\n  default = { replication = \"one\", restapi = \"two\" }\n}\n",
 }
 
 const (
 	publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@example.com"
-	sshKey    = "ssh_public_key = \"" + publicKey + "\""
+	sshKey    = "ssh_public_key = \"" + publicKey + "\"\n"
 )
 
 // host is a host at which nothing answers.
@@ -62,9 +66,12 @@ func host(name string, n int) string {
 	return fmt.Sprintf("    %s = { address = \"127.0.1.%d\", host_key = %q }\n", name, n, publicKey)
 }
 
-// calls is the call of a module with other arguments.
-func calls(arguments ...string) string {
-	return "module \"etcd\" {\n" + strings.Join(arguments, "\n") + "\n}\n"
+// called is a call of the module with other arguments, "" without any.
+func called(arguments string) string {
+	if arguments == "" {
+		return ""
+	}
+	return "module \"etcd\" {\n" + arguments + "}\n"
 }
 
 // live are the examples whose plan asks a server, each with what an override file has in
@@ -103,7 +110,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("README.md does not list %s", top)
 			}
 			values, more := others[name]
-			more = more || strings.HasPrefix(name, "modules/")
+			more = more || strings.HasPrefix(name, "modules/") || variables[name] != ""
 			o := acctest.WorkspaceOptions{}
 			if more {
 				o = acctest.WorkspaceOptions{Mirror: true, Others: binaries}
@@ -121,7 +128,7 @@ func TestExamples(t *testing.T) {
 			remove(t, w, "import-by-identity.tf") // Terraform before 1.12 does not know it
 			if more {
 				w.Env = append(w.Env, env)
-				w.Write("reader_override.tf", values)
+				w.Write("reader_override.tf", called(values)+variables[name])
 				w.Init()
 			} else {
 				w.Run("get").MustSucceed() // the provider needs no init here, so modules are got alone
@@ -163,7 +170,7 @@ func TestRealProviders(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			w := copied(t, acctest.WorkspaceOptions{Mirror: true}, example)
-			w.Write("reader_override.tf", values)
+			w.Write("reader_override.tf", called(values))
 			w.Init("-plugin-dir="+w.Mirror(), "-plugin-dir="+mirror)
 			w.Run("validate", "-json").MustSucceed()
 			if example == "hetzner" { // other clouds log in to plan
