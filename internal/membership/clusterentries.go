@@ -17,9 +17,9 @@ type ClusterEntry struct {
 	// Cluster is 0 if it is not known. Formed is true if the cluster has answered.
 	Cluster ClusterID
 	Formed  bool
-	// Nodes are the IDs of its nodes, PeerURLs those of all of them. Endpoints are those of
-	// the state.
-	Nodes, PeerURLs, Endpoints []string
+	// Nodes are the IDs of its nodes, PeerURLs those of all of them. The state has their Names
+	// and Endpoints, too.
+	Nodes, PeerURLs, Names, Endpoints []string
 	// GivesUp is the cluster that the plan gives up, nil if it gives up none.
 	GivesUp *GivingUp
 }
@@ -70,21 +70,22 @@ func (c ClusterEntry) Has(s Side) bool {
 	return slices.Contains(c.Nodes, s.Node) || shareURL(c.PeerURLs, s.PeerURLs)
 }
 
-// EndpointsOf returns the endpoints in the state of the etcd_cluster that plans the node of a
-// member. The node is not known before the apply.
-func EndpointsOf(clusters []ClusterEntry, s Side) []string {
-	c, _ := find(clusters, func(c ClusterEntry) bool { return c.Object != "" && shareURL(c.PeerURLs, s.PeerURLs) })
-	was, _ := InState(clusters, c.PeerURLs)
-	return was.Endpoints
-}
-
-// Located returns the entry of a new member with the cluster of its node. The node of an
-// initial member does not know it, but the state of the etcd_cluster does, once the
-// cluster has answered.
-func (e Entry) Located(clusters []ClusterEntry) Entry {
-	if e.Effect == Created && e.Initial > 0 {
+// Located returns the entry of a new member with the cluster of its node, and endpoints of
+// it. The node of an initial member does not know its cluster, but the state of the
+// etcd_cluster does, once the cluster has answered. So it does for a node that the plan
+// rebuilds, which is not known before the apply.
+func (e Entry) Located(clusters []ClusterEntry) (Entry, []string) {
+	switch {
+	case e.Effect != Created:
+	case e.isAnew():
+		c, _ := find(clusters, func(c ClusterEntry) bool { return c.Object != "" && shareURL(c.PeerURLs, e.After.PeerURLs) })
+		if was, _ := InState(clusters, c.PeerURLs); was.Formed && slices.Contains(was.Names, e.Name) {
+			e.Built, e.Cluster = true, cmp.Or(e.Cluster, was.Cluster)
+			return e, was.Endpoints
+		}
+	case e.Initial > 0:
 		c, formed := find(clusters, func(c ClusterEntry) bool { return c.Formed && slices.Contains(c.Nodes, e.After.Node) })
 		e.Built, e.Cluster = formed, cmp.Or(e.Cluster, c.Cluster)
 	}
-	return e
+	return e, nil
 }

@@ -334,7 +334,7 @@ func TestStrays(t *testing.T) {
 // What entries of etcd_cluster say does not depend on their order, but for the latest plan
 // of a restore, and with one entry more nothing is said less.
 func TestClusterEntries(t *testing.T) {
-	stored := ClusterEntry{Cluster: 1, Formed: true, Nodes: []string{"n1", "n2"}, PeerURLs: []string{"http://p1:1", "http://p2:1"}}
+	stored := ClusterEntry{Cluster: 1, Formed: true, Nodes: []string{"n1", "n2"}, Names: []string{"a", "b"}, Endpoints: []string{"http://a:2379"}, PeerURLs: []string{"http://p1:1", "http://p2:1"}}
 	forming := ClusterEntry{Nodes: []string{"n3"}, PeerURLs: []string{"http://p3:1"}}
 	planned := ClusterEntry{Object: "x", PeerURLs: []string{"http://p1:1", "http://p2:1"}}
 	other := ClusterEntry{Object: "y", PeerURLs: []string{"http://P2:1/", "http://p4:1"}}
@@ -346,9 +346,15 @@ func TestClusterEntries(t *testing.T) {
 			}
 		}
 		for _, node := range []string{"n1", "n2", "n3"} {
-			e := Entry{Effect: Created, Initial: 3, After: &Side{Node: node}}.Located(clusters)
+			e, _ := Entry{Effect: Created, Initial: 3, After: &Side{Node: node}}.Located(clusters)
 			if e.Built {
 				out = append(out, fmt.Sprint(node, " is of ", e.Cluster))
+			}
+		}
+		for _, name := range []string{"b", "c"} { // rebuilt, or new
+			e, at := Entry{Effect: Created, Name: name, After: &Side{Node: Unknown, PeerURLs: []string{"http://p1:1"}}}.Located(clusters)
+			if e.Built {
+				out = append(out, fmt.Sprint(name, " is of ", e.Cluster, " at ", at))
 			}
 		}
 		for _, c := range []ClusterEntry{planned, other} {
@@ -364,7 +370,7 @@ func TestClusterEntries(t *testing.T) {
 	all := []ClusterEntry{stored, forming, planned, other, gives, gives}
 	want := []string{
 		"http://p1:1 is in the state, of 1", "http://p2:1 is in the state, of 1", "http://p3:1 is in the state, of 0",
-		"n1 is of 1", "n2 is of 1", "x shares http://p2:1", "y shares http://p2:1", "1 is given up",
+		"n1 is of 1", "n2 is of 1", "b is of 1 at [http://a:2379]", "x shares http://p2:1", "y shares http://p2:1", "1 is given up",
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
@@ -380,7 +386,7 @@ func TestClusterEntries(t *testing.T) {
 			}
 		}
 	}
-	if e := (Entry{Effect: Created, Built: true, Cluster: 5, After: &Side{Node: "n1"}}).Located(all); !e.Built || e.Cluster != 5 {
+	if e, _ := (Entry{Effect: Created, Built: true, Cluster: 5, After: &Side{Node: "n1"}}).Located(all); !e.Built || e.Cluster != 5 {
 		t.Errorf("a node of a later member is located: %+v", e)
 	}
 	again := ClusterEntry{GivesUp: &GivingUp{GiveUpRequest: GiveUpRequest{Cluster: 1}, Again: true}}

@@ -64,7 +64,6 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 	if t.known == nil {
 		t.known = map[membership.ClusterID]membership.Known{}
 	}
-	e = e.Located(t.clusters)
 	t.members = append(t.members, e)
 	if known.Turns == nil {
 		known.Turns = t.known[e.Cluster].Turns

@@ -126,7 +126,8 @@ func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	}
 	s.Formed, s.Endpoints = m.Complete, m.Endpoints
 	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
-	for _, n := range m.Node {
+	for name, n := range m.Node {
+		s.Names = append(s.Names, name)
 		s.Nodes, s.PeerURLs = append(s.Nodes, n.ID), append(s.PeerURLs, membership.NormalURLs(n.PeerURLs)...)
 	}
 	return s, true

@@ -99,9 +99,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.planEnvironment(ctx, resp, plan)
 		r.complete(ctx, &e, plan)
 		endpoints = append(endpoints, r.endpoints(ctx, plan)...)
-		if e.After.Node == membership.Unknown && len(endpoints) == 0 {
-			endpoints = membership.EndpointsOf(r.Backend.Table.Clusters(), *e.After)
-		}
+		var more []string
+		e, more = e.Located(r.Backend.Table.Clusters())
+		endpoints = append(endpoints, more...)
 		if !plan.Config.IsNull() && plan.MachineID.IsNull() {
 			report.WarnAt(diags, path.Root("machine_id"), text.New("Member "+plan.Name.ValueString()+" has no machine_id",
 				"Without machine_id Terraform does not know that the member depends on its machine: it may destroy the machine before the member is removed, "+
