@@ -114,7 +114,7 @@ func (w *cleanUp) look(ctx context.Context) error {
 		if unmanaged && w.unmanaged.lasts(w.Clock.Now()) <= healthInterval {
 			return retrying(w.refusal(d))
 		}
-		w.out = Removed{Warnings: d.Warnings, Snapshot: w.snap}
+		w.out = Removed{Outcome: Outcome{Warnings: d.Warnings, Snapshot: w.snap}}
 		return w.drop(ctx)
 	}
 	if w.hold != nil { // taken for a decision that is outdated

@@ -145,7 +145,7 @@ func (e *Engine) forgetIfLost(ctx context.Context, r RemoveRequest, out Removed,
 	kept, ok := errors.AsType[*NotGivenUp](err)
 	switch {
 	case err == nil && r.Forget:
-		return Removed{Forgotten: cause, Snapshot: out.Snapshot}, nil
+		return Removed{Forgotten: cause, Outcome: Outcome{Snapshot: out.Snapshot}}, nil
 	case ok:
 		kept.Cause = cause
 		return out, kept

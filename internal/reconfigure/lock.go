@@ -47,6 +47,15 @@ func (l *LockLost) isGone() bool { return l.Checked && !l.Listed }
 // Unwrap returns why the lock was lost.
 func (l *LockLost) Unwrap() error { return l.Lost }
 
+// Outcome is what a change that was made has to report.
+type Outcome struct {
+	Warnings []membership.Warning
+	// Waited is set if the change waited for another process.
+	Waited *Waited
+	// Snapshot is the basis of the warnings.
+	Snapshot membership.Snapshot
+}
+
 // Waited is a wait for another process that was long enough to be reported.
 type Waited struct {
 	Holder claim.Holder

@@ -16,12 +16,9 @@ import (
 
 // Joined is the outcome of a join.
 type Joined struct {
-	Member   membership.Member
-	Answer   membership.Answer
-	Warnings []membership.Warning
-	// Waited is set if the join waited for another process.
-	Waited   *Waited
-	Snapshot membership.Snapshot
+	Member membership.Member
+	Answer membership.Answer
+	Outcome
 }
 
 // Join makes sure that the member is in the cluster and has reached the goal:

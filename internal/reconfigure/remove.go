@@ -50,11 +50,8 @@ type Removed struct {
 	LastVoter bool
 	// Forgotten is why the member was forgotten, nil if it was not.
 	Forgotten error
-	Warnings  []membership.Warning
-	// Waited is set if the removal waited for another process.
-	Waited *Waited
-	// Snapshot is the basis of the warnings. It still contains the member.
-	Snapshot membership.Snapshot
+	// Outcome has a snapshot that still contains the member.
+	Outcome
 }
 
 // Remove removes a member: it moves the leadership away from it, removes it

@@ -21,21 +21,12 @@ type UpdateRequest struct {
 	PeerURLs []string
 }
 
-// Updated is the outcome of an update.
-type Updated struct {
-	Member   membership.Member
-	Warnings []membership.Warning
-	// Waited is set if the update waited for another process.
-	Waited   *Waited
-	Snapshot membership.Snapshot
-}
-
 // UpdatePeerURLs changes the peer URLs of a member, one member at a time, and
 // returns when the list shows them. It does not restart the member's process
 // with the new URLs: until that is proven, the change is pending, and its record in the
 // cluster keeps the URLs of other members from changing ([membership.URLChange]). It may
 // be called again after any error.
-func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, error) {
+func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Outcome, error) {
 	u := &update{guarded: guarded{Engine: e, action: ActionUpdate, name: r.Name, member: membership.Member{ID: r.ID}}, req: r}
 	defer u.release()
 	err := e.repeat(ctx, u.action, u.name, func() error { return u.underLock(ctx, r.Cluster, u.look) })
@@ -48,7 +39,7 @@ func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Updated, 
 type update struct {
 	guarded
 	req UpdateRequest
-	out Updated
+	out Outcome
 	// recorded is the record that this run has written last.
 	recorded membership.URLChange
 }
@@ -62,7 +53,6 @@ func (u *update) look(ctx context.Context) error {
 	u.snap = snap
 	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
-		u.out.Member, _ = snap.Member(u.req.ID)
 		if err := u.confirm(ctx); err != nil {
 			return err
 		}

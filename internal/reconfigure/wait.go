@@ -226,7 +226,7 @@ func (j *join) result(ctx context.Context) (Joined, error) {
 		}
 	}
 	j.release()
-	out := Joined{Member: j.member, Warnings: j.warnings, Waited: j.waited, Snapshot: j.snap, Answer: j.snap.Answer(j.member.ID)}
+	out := Joined{Member: j.member, Answer: j.snap.Answer(j.member.ID), Outcome: Outcome{j.warnings, j.waited, j.snap}}
 	if out.Answer.State != membership.Answered && j.member.Started() {
 		out.Answer = j.Cluster.Member(ctx, j.member, j.snap.ClusterID)
 	}

@@ -6,8 +6,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
@@ -256,7 +254,7 @@ func (p nodesPlan) keepFormer(ctx context.Context, keep private.Writer, stored h
 }
 
 // savedKey is the key of the values of each node that were wanted when the last snapshot was
-// stored, as [digest]s by name: those that may be rolled.
+// stored, by name: those that may be rolled.
 const savedKey = "saved"
 
 // keepSaved keeps what is wanted now as saved, if an apply stores another snapshot. It
@@ -266,20 +264,11 @@ func (m model) keepSaved(ctx context.Context, keep private.Writer, was types.Str
 	if m.Snapshot.Equal(was) {
 		return
 	}
-	saved := map[string]string{}
+	saved := map[string]membership.NodeValues{}
 	for name, w := range want {
-		saved[name] = digest(w.NodeValues, diags)
+		saved[name] = w.NodeValues
 	}
 	private.Keep(ctx, keep, savedKey, saved, diags)
-}
-
-// digest tells the values of a node from others.
-func digest(v membership.NodeValues, diags *diag.Diagnostics) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		diags.AddError("Cannot compare the values of a node", err.Error())
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // pack returns nodes as Terraform's protocol has them.

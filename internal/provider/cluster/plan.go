@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -162,10 +163,10 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 		p.wanted[name] = w.NodeValues
 	}
 	var nodes []membership.Node
-	saved := private.Kept[map[string]string](ctx, kept, savedKey, diags)
+	saved := private.Kept[map[string]membership.NodeValues](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {
 		n := built(ctx, name, p.has[name], diags)
-		n.Unsaved = !m.Snapshot.IsNull() && (p.saves || saved[name] != digest(p.wanted[name], diags))
+		n.Unsaved = !m.Snapshot.IsNull() && (p.saves || !reflect.DeepEqual(saved[name], p.wanted[name]))
 		if former, ok := p.former[name]; ok {
 			n.Former = new(built(ctx, name, former, diags))
 		}

@@ -239,7 +239,7 @@ func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership
 					"  etcdctl member list\n  etcdctl member remove ID%s", n.Name, text.Cause(err)))
 			return
 		}
-		report.Done(diags, reconfigure.ActionRemove, n.Name, out.Warnings, out.Snapshot, out.Waited)
+		report.Done(diags, reconfigure.ActionRemove, n.Name, out.Outcome)
 	}
 	if err := c.AbandonReplacement(ctx, n.ID, n.Name); err != nil {
 		report.Warn(diags, text.TurnLeft(n.Name, err))

@@ -73,7 +73,7 @@ func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membersh
 		Version:   types.StringNull(), InitialCluster: types.StringUnknown(),
 		Timeouts: noTimeouts(),
 	}}
-	m.fromJoined(ctx, reconfigure.Joined{Member: it, Answer: snap.Answer(it.ID), Snapshot: snap}, diags)
+	m.fromJoined(ctx, reconfigure.Joined{Member: it, Answer: snap.Answer(it.ID), Outcome: reconfigure.Outcome{Snapshot: snap}}, diags)
 	return m
 }
 

@@ -115,7 +115,7 @@ func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, 
 		return
 	}
 	c.WarnUntrusted(joined.Snapshot, diags)
-	report.Done(diags, action, req.Name, joined.Warnings, joined.Snapshot, joined.Waited)
+	report.Done(diags, action, req.Name, joined.Outcome)
 	m.fromJoined(ctx, joined, diags)
 }
 
@@ -212,7 +212,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))
 		return
 	}
-	report.Done(diags, reconfigure.ActionRemove, name, left.Warnings, left.Snapshot, left.Waited)
+	report.Done(diags, reconfigure.ActionRemove, name, left.Outcome)
 	switch {
 	case left.LastVoter:
 		report.Warn(diags, text.New("Member "+name+" was the last voter",

@@ -204,7 +204,7 @@ func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.D
 	defer cancel()
 	id, at, _ := state.ids() // Update has read them
 	c, err := r.reach(ctx, m, diags)
-	var updated reconfigure.Updated
+	var updated reconfigure.Outcome
 	if err == nil {
 		updated, err = c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: at, Name: name, PeerURLs: want})
 	}
@@ -212,7 +212,7 @@ func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.D
 		report.Error(diags, text.Explain(reconfigure.ActionUpdate, name, err))
 		return
 	}
-	report.Done(diags, reconfigure.ActionUpdate, name, updated.Warnings, updated.Snapshot, updated.Waited)
+	report.Done(diags, reconfigure.ActionUpdate, name, updated)
 	report.Warn(diags, text.New("Restart member "+name+" with its new peer URLs",
 		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), the others cannot reach it. "+
 			"Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.", name, want))

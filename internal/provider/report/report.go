@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -32,11 +31,11 @@ func WarnAt(to *diag.Diagnostics, at path.Path, t text.Message) {
 }
 
 // Done adds the warnings of a change, and a warning if the change waited for a lock.
-func Done(to *diag.Diagnostics, action reconfigure.Action, name string, warnings []membership.Warning, snap membership.Snapshot, waited *reconfigure.Waited) {
-	for _, w := range warnings {
-		Warn(to, text.WarningText(action, name, w, snap))
+func Done(to *diag.Diagnostics, action reconfigure.Action, name string, out reconfigure.Outcome) {
+	for _, w := range out.Warnings {
+		Warn(to, text.WarningText(action, name, w, out.Snapshot))
 	}
-	if waited != nil {
+	if waited := out.Waited; waited != nil {
 		Warn(to, text.New("Waited for another run before changing member "+name,
 			"For %s the lock on membership changes was held by %s. Members change one at a time.", waited.For.Round(time.Second), waited.Holder))
 	}
