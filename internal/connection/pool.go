@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // errPoolClosed is the error that a closed [Pool] returns.
@@ -30,10 +31,11 @@ type Pool struct {
 	end  context.CancelCauseFunc
 	once sync.Once
 
-	mu      sync.Mutex
-	closing map[*func(context.Context)]struct{}
-	entries map[poolKey]*poolEntry
-	tokens  map[poolKey]*sharedToken
+	closing syncmap.Map[*func(context.Context), struct{}]
+	entries syncmap.Map[poolKey, *poolEntry]
+	tokens  syncmap.Map[poolKey, *sharedToken]
+	// mu guards the clients of all entries.
+	mu sync.Mutex
 }
 
 // poolKey holds everything in which two clients can differ.
@@ -75,9 +77,7 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 	if err := p.closed(); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	entry := valueOf(&p.entries, key, func() *poolEntry { return &poolEntry{} })
-	p.mu.Unlock()
+	entry := p.entries.GetOrMake(key, func() *poolEntry { return &poolEntry{} })
 	return entry.do(ctx, func() (*Client, error) {
 		if entry.client != nil {
 			return entry.client, nil
@@ -101,27 +101,11 @@ func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client
 // the same credentials share it.
 func (p *Pool) token(s Settings, key poolKey) *sharedToken {
 	key.endpoint, key.target = "", ""
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return valueOf(&p.tokens, key, func() *sharedToken {
+	return p.tokens.GetOrMake(key, func() *sharedToken {
 		return &sharedToken{authenticate: func(ctx context.Context) (string, error) {
 			return p.authenticateAnywhere(ctx, s, p.authenticators(ctx, s, key))
 		}}
 	})
-}
-
-// valueOf returns the value of a key in a map, which may be nil. It makes the value if
-// there is none.
-func valueOf[V any](in *map[poolKey]V, key poolKey, create func() V) V {
-	if value, ok := (*in)[key]; ok {
-		return value
-	}
-	if *in == nil {
-		*in = map[poolKey]V{}
-	}
-	value := create()
-	(*in)[key] = value
-	return value
 }
 
 // authenticators returns the configured endpoints, and other endpoints that
@@ -130,7 +114,7 @@ func (p *Pool) authenticators(ctx context.Context, s Settings, credentials poolK
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	endpoints := slices.Clone(s.Endpoints)
-	for key, entry := range p.entries {
+	for key, entry := range p.entries.All() {
 		endpoint, own := key.endpoint, !key.anonymous
 		key.endpoint, key.target, key.anonymous, key.lenders = "", "", true, credentials.lenders
 		accepts := entry.client != nil && own && key == credentials
@@ -145,17 +129,7 @@ func (p *Pool) authenticators(ctx context.Context, s Settings, credentials poolK
 // with the other registered functions, unless forget is called first. f has 1.5
 // seconds, because the process ends soon.
 func (p *Pool) BeforeClose(f func(context.Context)) (forget func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closing == nil {
-		p.closing = map[*func(context.Context)]struct{}{}
-	}
-	p.closing[&f] = struct{}{}
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.closing, &f)
-	}
+	return p.closing.Keep(&f, struct{}{})
 }
 
 // shutdownTimeout limits the functions of [Pool.BeforeClose].
@@ -164,14 +138,11 @@ const shutdownTimeout = 1500 * time.Millisecond
 // Close calls the functions of [Pool.BeforeClose] and then closes every client.
 // Later calls of [Pool.Client] fail.
 func (p *Pool) Close() error {
-	p.mu.Lock()
-	closing := p.closing
-	p.closing = nil
-	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
-	for f := range closing {
+	for f := range p.closing.All() {
+		p.closing.Delete(f)
 		wg.Go(func() { (*f)(ctx) })
 	}
 	wg.Wait()
@@ -179,11 +150,10 @@ func (p *Pool) Close() error {
 	p.lifetime() // makes end
 	p.mu.Lock()
 	p.end(errPoolClosed)
-	entries := p.entries
-	p.entries = nil
 	p.mu.Unlock()
 	var errs []error
-	for _, entry := range entries {
+	for key, entry := range p.entries.All() {
+		p.entries.Delete(key)
 		// A client that is being made is closed by the call that makes it. An entry of
 		// a closed pool does not get one.
 		if entry.client != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
@@ -57,11 +58,10 @@ func (b *ProcessState) Request(id membership.ClusterID, s Statement, gone []stri
 	if s.Cluster == id {
 		r.Gone = append(r.Gone, s.Gone...)
 	}
-	r.Others = slices.DeleteFunc(b.known.Keys(), func(other membership.ClusterID) bool { return other == id })
-	in := b.membersOf(id)
-	for _, name := range in.Keys() {
-		m, _ := in.Get(name)
-		r.Known = append(r.Known, m)
+	r.Others = slices.DeleteFunc(slices.Sorted(maps.Keys(b.known.All())), func(other membership.ClusterID) bool { return other == id })
+	in := b.membersOf(id).All()
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		r.Known = append(r.Known, in[name])
 	}
 	return r
 }

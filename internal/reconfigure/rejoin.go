@@ -206,9 +206,8 @@ func (e *Engine) Failover(ctx context.Context, r JoinRequest, lost []membership.
 		if m, _ := snap.Member(r.ID); !m.Learner || !f.First && !f.Unsettled {
 			return nil
 		}
-		leaving := e.Process.leaving.Keys()
 		switch {
-		case slices.ContainsFunc(f.Lost, func(id membership.MemberID) bool { return slices.Contains(leaving, id) }):
+		case slices.ContainsFunc(f.Lost, e.Process.leaving.Has):
 			held = streak{}
 		case held.lasts(e.Clock.Now()) > successionTimeout:
 			return &HeldUp{Lost: f.Lost, Snapshot: snap}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -175,7 +176,7 @@ func (l *removal) look(ctx context.Context) error {
 	}
 	r := membership.RemoveRequest{
 		ID: l.req.ID, Name: l.req.Name, PeerURLs: l.req.PeerURLs, Replacement: l.req.Replacement,
-		Turns: turns, Leaving: l.Process.leaving.Keys(),
+		Turns: turns, Leaving: slices.Sorted(maps.Keys(l.Process.leaving.All())),
 	}
 	d := membership.DecideRemove(snap, r)
 	refusal := l.refusal(d)

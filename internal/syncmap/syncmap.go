@@ -6,14 +6,12 @@
 package syncmap
 
 import (
-	"cmp"
 	"maps"
-	"slices"
 	"sync"
 )
 
 // Map is safe for concurrent use. The zero value is empty.
-type Map[K cmp.Ordered, V any] struct {
+type Map[K comparable, V any] struct {
 	mu  sync.Mutex
 	all map[K]V
 }
@@ -72,9 +70,9 @@ func (m *Map[K, V]) Delete(key K) {
 	delete(m.all, key)
 }
 
-// Keys returns the keys, sorted.
-func (m *Map[K, V]) Keys() []K {
+// All returns a copy of the map.
+func (m *Map[K, V]) All() map[K]V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.all))
+	return maps.Clone(m.all)
 }

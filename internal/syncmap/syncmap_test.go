@@ -4,7 +4,7 @@
 package syncmap_test
 
 import (
-	"slices"
+	"maps"
 	"sync"
 	"testing"
 
@@ -14,8 +14,8 @@ import (
 func TestMap(t *testing.T) {
 	t.Parallel()
 	var m syncmap.Map[string, int]
-	if v, ok := m.Get("a"); v != 0 || ok || m.Has("a") || len(m.Keys()) > 0 {
-		t.Errorf("the empty map has %d, %v", v, m.Keys())
+	if v, ok := m.Get("a"); v != 0 || ok || m.Has("a") || len(m.All()) > 0 {
+		t.Errorf("the empty map has %d, %v", v, m.All())
 	}
 	m.Delete("a")
 	m.Set("b", 1)
@@ -23,11 +23,11 @@ func TestMap(t *testing.T) {
 	if v := m.GetOrMake("b", func() int { return 9 }); v != 2 {
 		t.Errorf("got %d", v)
 	}
-	if v := m.GetOrMake("a", func() int { return 9 }); v != 9 || !slices.Equal(m.Keys(), []string{"a", "b"}) {
-		t.Errorf("got %d, %v", v, m.Keys())
+	if v := m.GetOrMake("a", func() int { return 9 }); v != 9 || !maps.Equal(m.All(), map[string]int{"a": 9, "b": 2}) {
+		t.Errorf("got %d, %v", v, m.All())
 	}
 	if m.Delete("b"); m.Has("b") || !m.Has("a") {
-		t.Errorf("has %v", m.Keys())
+		t.Errorf("has %v", m.All())
 	}
 	var empty syncmap.Map[string, int]
 	if empty.GetOrMake("a", func() int { return 3 }); !empty.Has("a") {
