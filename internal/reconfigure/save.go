@@ -102,7 +102,7 @@ func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	if err != nil {
 		return out, err
 	}
-	was := r.replaced(ctx)
+	was := r.replaced(recorded(ctx, r.Path))
 	err = e.repeat(ctx, ActionSave, "", func() error {
 		s, err := e.look(ctx, before.ClusterID)
 		if err != nil {
@@ -147,13 +147,14 @@ func (e *Engine) saveTo(ctx context.Context, r SaveRequest, out *Saved) (err err
 	if out.SHA256, err = verify(ctx, file, out.Size); err != nil {
 		return err
 	}
-	if was := r.replaced(ctx); was != nil {
+	known := recorded(ctx, r.Path)
+	if was := r.replaced(known); was != nil {
 		if err := CheckBackup(r.Path, *was, out.Backup); err != nil {
 			return err
 		}
 		r.Overwrite = true
 	}
-	undo, err := writeRecord(ctx, r.Path, fileRecord{out.SHA256, out.Backup.Cluster.String(), out.Backup.Most})
+	undo, err := writeRecord(r.Path, append([]fileRecord{{out.SHA256, out.Backup.Cluster.String(), out.Backup.Most}}, known...))
 	if err != nil {
 		return err
 	}

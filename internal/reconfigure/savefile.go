@@ -55,7 +55,7 @@ func Free(ctx context.Context, r SaveRequest) error {
 		return err
 	case at.IsDir():
 		return &IsDirectory{Path: r.Path}
-	case r.Overwrite || r.replaced(ctx) != nil:
+	case r.Overwrite || r.replaced(recorded(ctx, r.Path)) != nil:
 		return nil
 	default:
 		return &fs.PathError{Op: "create", Path: r.Path, Err: fs.ErrExist}
@@ -223,31 +223,28 @@ type fileRecord struct {
 // recordOf returns the path of the record of a file.
 func recordOf(path string) string { return hidden(path, ".receipt") }
 
-// recorded returns the record that speaks of the file at path, if one does.
-func recorded(ctx context.Context, path string) (fileRecord, bool) {
+// recorded returns the record that speaks of the file at path, if one does. It reads the file.
+func recorded(ctx context.Context, path string) []fileRecord {
 	var all []fileRecord
 	text, err := os.ReadFile(recordOf(path))
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
 	if at, gone := os.Lstat(path); err != nil || gone != nil || !at.Mode().IsRegular() {
-		return fileRecord{}, false
+		return nil
 	}
 	sum, _, err := Fingerprint(ctx, path)
-	i := slices.IndexFunc(all, func(r fileRecord) bool { return r.SHA256 == sum })
-	if err != nil || i < 0 {
-		return fileRecord{}, false
-	}
-	return all[i], true
+	all = slices.DeleteFunc(all, func(r fileRecord) bool { return err != nil || r.SHA256 != sum })
+	return all[:min(1, len(all))]
 }
 
-// replaced returns the backup that a snapshot at the path takes the place of: what the
-// record says of the file, or else what the state says of a file that is there. It is nil
+// replaced returns the backup that a snapshot at the path takes the place of: what its
+// record says of the file, if it is known, or else what the state says of a file that is there. It is nil
 // if neither knows the file.
-func (r SaveRequest) replaced(ctx context.Context) *membership.Backup {
-	if is, ok := recorded(ctx, r.Path); ok {
-		id, _ := membership.ParseClusterID(is.Cluster) // 0 is no cluster's
-		return &membership.Backup{Cluster: id, Most: is.Revision}
+func (r SaveRequest) replaced(known []fileRecord) *membership.Backup {
+	if len(known) > 0 {
+		id, _ := membership.ParseClusterID(known[0].Cluster) // 0 is no cluster's
+		return &membership.Backup{Cluster: id, Most: known[0].Revision}
 	}
 	if _, err := os.Lstat(r.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -255,14 +252,10 @@ func (r SaveRequest) replaced(ctx context.Context) *membership.Backup {
 	return r.Replaces
 }
 
-// writeRecord records a file that is about to appear at path, beside the one that is there:
-// whichever of them a kill leaves, its record speaks of it. undo is for a file that does not
-// appear.
-func writeRecord(ctx context.Context, path string, next fileRecord) (undo func(), err error) {
-	all := []fileRecord{next}
-	if is, ok := recorded(ctx, path); ok {
-		all = append(all, is)
-	}
+// writeRecord records a file that is about to appear at path, beside the one that is there, if
+// it is known: whichever of them a kill leaves, its record speaks of it. undo is for a file
+// that does not appear.
+func writeRecord(path string, all []fileRecord) (undo func(), err error) {
 	text, err := json.Marshal(all)
 	if err != nil {
 		return nil, err
