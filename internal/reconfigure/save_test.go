@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -263,55 +262,6 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 	}
 	if _, err := os.Lstat(dead); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is left: %v", dead, err)
-	}
-}
-
-// The record beside the file says what it contains, without any state: a file of our own is
-// replaced by one that is as good, and no other file is replaced. A record speaks of no
-// file but that with its hash.
-func TestSaveWithoutState(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		record string // "" keeps the one that the first save wrote
-		file   string // likewise
-		code   membership.Code
-		fails  error
-	}{
-		"our own":                      {},
-		"of another cluster":           {record: `{"sha256":"SUM","cluster_id":"2","revision":3}`, code: membership.BackupOfAnother},
-		"later":                        {record: `{"sha256":"SUM","cluster_id":"1","revision":4}`, code: membership.BackupOlder},
-		"the new one was never placed": {record: `{"sha256":"aa","cluster_id":"2","revision":9},{"sha256":"SUM","cluster_id":"1","revision":3}`},
-		"of no cluster":                {record: `{"sha256":"SUM"}`, code: membership.BackupOfAnother},
-		"of another file":              {record: `{"sha256":"aa","cluster_id":"1","revision":3}`, fails: fs.ErrExist},
-		"malformed":                    {record: `{`, fails: fs.ErrExist},
-		"changed":                      {file: "another's", fails: fs.ErrExist},
-	} {
-		path := filepath.Join(t.TempDir(), "etcd.db")
-		save := func(key string) (Saved, error) {
-			return sendingSnapshot(snapshotOf(key)).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute})
-		}
-		saved, err := save("a")
-		if err == nil && tt.record != "" {
-			err = os.WriteFile(recordOf(path), []byte("["+strings.ReplaceAll(tt.record, "SUM", saved.SHA256)+"]"), 0o600)
-		}
-		if err == nil && tt.file != "" {
-			err = os.WriteFile(path, []byte(tt.file), 0o600)
-		}
-		must.Succeed(t, err)
-		before, _, _ := Fingerprint(t.Context(), path)
-		_, err = save("b")
-		after, _, _ := Fingerprint(t.Context(), path)
-		kept, stays := errors.AsType[*BackupKept](err)
-		switch fails := tt.code != "" || tt.fails != nil; {
-		case stays != (tt.code != ""), stays && kept.Code != tt.code, tt.fails != nil && !errors.Is(err, tt.fails), !fails && err != nil, fails != (after == before):
-			t.Errorf("%s: %v, replaced: %v", name, err, after != before)
-		}
-		if err := RemoveSnapshot(path); err != nil {
-			t.Error(err)
-		}
-		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 0 {
-			t.Errorf("%s: there are %v, %v", name, files, err)
-		}
 	}
 }
 
