@@ -23,37 +23,6 @@ import (
 
 // What heartbeats go through is tested with the provider, in package simulated.
 
-// A claim is for one owner. Another one learns who holds it, also under the same value.
-func TestHeld(t *testing.T) {
-	everyAPI(t, func(t *testing.T, s claim.Store, _ *etcdsim.Network) {
-		e, err := s.Create(t.Context(), key, "mine", 20*time.Second)
-		if err != nil || e.Name() != "web1" {
-			t.Fatal(e, err)
-		}
-		for _, value := range []string{"other", "mine"} {
-			_, err := s.Create(t.Context(), key, value, time.Hour)
-			if !errors.As(err, new(*claim.HeldError)) || err.Error() != `/running/web1 is held by "mine" for another 20s unless it is renewed` {
-				t.Errorf("another claim: %v", err)
-			}
-		}
-		// A beat whose answer was lost is repeated, and a stop after it finds the claim.
-		for range 2 {
-			if _, err := s.Beat(t.Context(), e, 30*time.Second); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := s.Delete(t.Context(), e); err != nil {
-			t.Error(err)
-		}
-		if _, err := s.Create(t.Context(), key, "next", time.Hour); err != nil {
-			t.Error(err)
-		}
-		if err := s.Delete(t.Context(), e); !isLost(err) || err.Error() != `/running/web1 was lost, it is held by "next" now` {
-			t.Errorf("deleting the claim of the next owner: %v", err)
-		}
-	})
-}
-
 // A beat after the key has expired fails. It restores nothing, and does not renew another
 // claim of the same value.
 func TestLateBeat(t *testing.T) {
