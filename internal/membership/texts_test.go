@@ -72,6 +72,11 @@ var texts = map[string]func(t *testing.T, f []string) (any, error){
 		}
 		return m, err
 	},
+	"defects": func(_ *testing.T, f []string) (any, error) {
+		harm, _ := DefectsOf(f[0], false)
+		bypasses, _ := DefectsOf(f[0], true)
+		return fmt.Sprint(f[0], ": ", harm, ", and of clients ", bypasses), nil
+	},
 	"release": func(_ *testing.T, f []string) (any, error) {
 		out := ""
 		for _, is := range []struct {
