@@ -7,15 +7,18 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -197,55 +200,26 @@ func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 	}
 }
 
-// Test that the kind follows from the server's message, not only from its code.
+// TestKindOfAnswer runs testdata/answers.txt, with errors as clients receive them. -rewrite
+// rewrites the file.
 func TestKindOfAnswer(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		err  error
-		want Kind
-		ok   bool
-	}{
-		{status.Error(codes.Unknown, "membership: ID removed"), Server, true},
-		{status.Error(codes.Unknown, "raft proposal dropped"), Server, true},
-		{status.Error(codes.Unknown, "etcdserver: not enough started members"), Server, true},
-		{status.Error(codes.Unknown, `unexpected HTTP status code received from server: 200 (OK); transport: received unexpected content-type "text/html"`), NotEtcd, true},
-		{status.Error(codes.Unknown, "unexpected HTTP status code received from server: 200 (OK); malformed header: missing HTTP content-type"), NotEtcd, true},
-		{status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR"), Server, true},
-		{status.Error(codes.Internal, "server closed the stream without sending trailers"), Server, true},
-		{status.Error(codes.Internal, `malformed header: missing HTTP status; transport: received unexpected content-type "application/json"`), NotEtcd, true},
-		{status.Error(codes.Internal, "unexpected HTTP status code received from server: 400 (Bad Request)"), NotEtcd, true},
-		{status.Error(codes.Unauthenticated, "unexpected HTTP status code received from server: 401 (Unauthorized)"), NotEtcd, true},
-		{status.Error(codes.PermissionDenied, "unexpected HTTP status code received from server: 403 (Forbidden)"), NotEtcd, true},
-		{status.Error(codes.Unimplemented, "unexpected HTTP status code received from server: 404 (Not Found)"), NotEtcd, true},
-		{status.Error(codes.Unimplemented, "unknown service etcdserverpb.KV"), NotEtcd, true},
-		{status.Error(codes.Unimplemented, "unknown method MemberPromote for service etcdserverpb.Cluster"), Server, true},
-		{status.Error(codes.Unavailable, "unexpected HTTP status code received from server: 503 (Service Unavailable)"), Interrupted, true},
-		{status.Error(codes.Unavailable, "error reading from server: EOF"), Interrupted, true},
-		{status.Error(codes.Canceled, "etcdserver: request canceled"), Interrupted, true},
-		{status.Error(codes.DeadlineExceeded, "context deadline exceeded"), Timeout, true},
-		{context.DeadlineExceeded, Timeout, true},
-		{status.Error(codes.ResourceExhausted, "trying to send message larger than max"), Server, true},
-		{status.Error(codes.Unknown, "auth: permission denied"), PermissionDenied, true},
-		{status.Error(codes.Unknown, "auth: user name is empty"), AuthRequired, true},
-		{status.Error(codes.Unknown, "auth: invalid auth token"), StaleToken, true},
-		{status.Error(codes.Unknown, "permission denied"), Server, true},
-		{status.Error(codes.PermissionDenied, "etcdserver: permission denied"), PermissionDenied, true},
-		{status.Error(codes.Aborted, "x"), Server, true},
-		{status.Error(codes.DataLoss, "x"), Server, true},
-		{status.Error(codes.FailedPrecondition, "x"), Server, true},
-		{status.Error(codes.InvalidArgument, "x"), Server, true},
-		{rpctypes.Error(rpctypes.ErrGRPCUnhealthy), Server, true},
-		{rpctypes.Error(rpctypes.ErrGRPCCorrupt), Server, true},
-		{rpctypes.Error(rpctypes.ErrGRPCAuthFailed), WrongPassword, true},
-		{rpctypes.Error(rpctypes.ErrGRPCUserEmpty), AuthRequired, true},
-		{rpctypes.Error(rpctypes.ErrGRPCInvalidAuthToken), StaleToken, true},
-		{rpctypes.Error(rpctypes.ErrGRPCPermissionDenied), PermissionDenied, true},
-		{rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner), Learner, true},
-		{errors.New("no error of a server"), "", false},
-	} {
-		if got, ok := kindOfAnswer(test.err); got != test.want || ok != test.ok {
-			t.Errorf("%v: %q, %v, want %q, %v", test.err, got, ok, test.want, test.ok)
+	datadriven.RunTest(t, filepath.Join("testdata", "answers.txt"), func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+			code := codes.OK
+			for code.String() != name {
+				code++
+			}
+			kind, _ := kindOfAnswer(rpctypes.Error(status.Error(code, text)))
+			fmt.Fprintln(&out, kind)
 		}
+		return out.String()
+	})
+	none, ok := kindOfAnswer(errors.New("no error of a server"))
+	if kind, _ := kindOfAnswer(context.DeadlineExceeded); kind != Timeout || ok {
+		t.Errorf("the end of the time: %q; no error of a server: %q", kind, none)
 	}
 }
 
