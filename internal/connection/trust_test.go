@@ -4,11 +4,17 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
@@ -47,75 +53,43 @@ func TestTrustTable(t *testing.T) {
 	}
 }
 
+// TestRefusal runs testdata/trust.txt. -rewrite rewrites the file.
 func TestRefusal(t *testing.T) {
-	ca := &tls.Config{RootCAs: x509.NewCertPool()}
-	cert := &tls.Config{Certificates: []tls.Certificate{{}}}
-	both := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{{}}}
-	unverified := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{{}}, InsecureSkipVerify: true}
-	base := Settings{
-		Endpoints:  []string{"https://10.0.0.1:2379", "https://d.example:2379"},
-		AddressMap: map[string]string{"https://b.internal:2379": "https://bastion:12379", "http://c.internal:2379": "http://bastion:12380"},
-	}
-	password := func(s Settings) Settings { s.Username, s.Password = "root", "secret"; return s }
-	with := func(c *tls.Config) Settings { s := base; s.TLS = c; return s }
-	plain := base
-	plain.Endpoints = []string{"http://10.0.0.1:2379"}
-	for name, test := range map[string]struct {
-		s    Settings
-		url  string
-		own  []string
-		want Refusal
-	}{
-		"endpoint":                            {password(with(ca)), "https://10.0.0.1:2379", nil, ""},
-		"other port of an endpoint's host":    {password(with(ca)), "https://10.0.0.1:2381", nil, ""},
-		"an endpoint's host in the clear":     {password(with(ca)), "http://10.0.0.1:2381", nil, PlainText},
-		"advertised alone":                    {password(with(ca)), "https://10.9.9.9:2379", nil, Unnamed},
-		"address map, left":                   {password(with(ca)), "https://b.internal:2379", nil, ""},
-		"address map, right":                  {password(with(ca)), "https://bastion:2379", nil, ""},
-		"address map in the clear, password":  {password(with(ca)), "http://c.internal:2379", nil, PlainText},
-		"address map in the clear":            {with(both), "http://c.internal:2379", nil, ""},
-		"an endpoint's host, mapped address":  {password(with(ca)), "https://[::ffff:10.0.0.1]:2379", nil, ""},
-		"a name, whatever its case":           {password(with(ca)), "https://D.Example:2380", nil, ""},
-		"below a name":                        {password(with(ca)), "https://x.d.example:2379", nil, Unnamed},
-		"a name that ends alike":              {password(with(ca)), "https://evild.example:2379", nil, Unnamed},
-		"the resource's own":                  {password(with(ca)), "https://10.9.9.9:2379", []string{"https://10.9.9.9:2380"}, ""},
-		"the resource's own in the clear":     {password(with(ca)), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2380"}, PlainText},
-		"certificate, configured CA":          {with(both), "https://10.9.9.9:2379", nil, ""},
-		"certificate, the system's CAs":       {with(cert), "https://10.9.9.9:2379", nil, Unverified},
-		"certificate, not verified":           {with(unverified), "https://10.9.9.9:2379", nil, Unverified},
-		"certificate, the system's CAs, own":  {with(cert), "https://10.0.0.1:2381", nil, ""},
-		"certificate and password":            {password(with(both)), "https://10.9.9.9:2379", nil, Unnamed},
-		"nothing secret":                      {with(ca), "https://10.9.9.9:2379", nil, ""},
-		"nothing secret, in the clear":        {with(ca), "http://10.9.9.9:2379", nil, PlainText},
-		"plain endpoints":                     {plain, "http://10.9.9.9:2379", nil, ""},
-		"plain endpoints, password":           {password(plain), "http://10.9.9.9:2379", nil, Unnamed},
-		"plain, endpoint":                     {password(plain), "http://10.0.0.1:2379", nil, ""},
-		"plain, other port":                   {password(plain), "http://10.0.0.1:2381", nil, Unnamed},
-		"plain, address map, left":            {password(plain), "http://c.internal:2379", nil, ""},
-		"plain, address map, right":           {password(plain), "http://bastion:12380", nil, ""},
-		"plain, other port of a map target":   {password(plain), "http://bastion:12379", nil, Unnamed},
-		"plain, the resource's own":           {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2379"}, ""},
-		"plain, port of the resource's own":   {password(plain), "http://10.9.9.9:2379", []string{"http://10.9.9.9:2380"}, Unnamed},
-		"plain, own host by https":            {password(plain), "http://10.9.9.9:2379", []string{"https://10.9.9.9:2379"}, Unnamed},
-		"plain, from the state":               {password(plain).Where([]string{"http://e:2379"}), "http://e:2379", nil, Unnamed},
-		"plain, the provider's beside it":     {password(plain).Where([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, ""},
-		"a resource's endpoint":               {password(with(ca)).At([]string{"https://e:2379"}), "https://e:2379", nil, ""},
-		"the provider's beside a resource's":  {password(with(ca)).At([]string{"https://e:2379"}), "https://10.0.0.1:2379", nil, ""},
-		"http next to the provider's https":   {password(with(ca)).At([]string{"http://e:2379"}), "http://10.0.0.1:2379", nil, PlainText},
-		"from the state":                      {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", nil, Unnamed},
-		"from the state, without a password":  {with(both).Where([]string{"https://e:2379"}), "https://e:2379", nil, ""},
-		"from the state, the resource's own":  {password(with(ca)).Where([]string{"https://e:2379"}), "https://e:2379", []string{"https://e:2380"}, ""},
-		"from the state, in the clear":        {with(both).Where([]string{"http://e:2379"}), "http://e:2379", nil, PlainText},
-		"the provider's beside what is known": {password(with(ca)).Where([]string{"https://e:2379"}), "https://10.0.0.1:2379", nil, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url, err := ParseEndpoint(test.url, false)
-			must.Succeed(t, err)
-			if got := test.s.Refusal(TrustHosts(t.Context(), test.own...), url); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
+	datadriven.RunTest(t, filepath.Join("testdata", "trust.txt"), func(t *testing.T, d *datadriven.TestData) string {
+		s := Settings{
+			Endpoints:  []string{"https://10.0.0.1:2379", "https://d.example:2379"},
+			AddressMap: map[string]string{"https://b.internal:2379": "https://bastion:12379", "http://c.internal:2379": "http://bastion:12380"},
+			TLS:        &tls.Config{InsecureSkipVerify: d.HasArg("unverified")},
+		}
+		if d.HasArg("plain") {
+			s.Endpoints, s.TLS = []string{"http://10.0.0.1:2379"}, nil
+		}
+		if d.HasArg("ca") {
+			s.TLS.RootCAs = x509.NewCertPool()
+		}
+		if d.HasArg("certificate") {
+			s.TLS.Certificates = []tls.Certificate{{}}
+		}
+		if d.HasArg("password") {
+			s.Username, s.Password = "root", "secret"
+		}
+		for _, arg := range d.CmdArgs {
+			switch arg.Key {
+			case "at":
+				s = s.At(arg.Vals)
+			case "where":
+				s = s.Where(arg.Vals)
 			}
-		})
-	}
+		}
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			asked, own, _ := strings.Cut(strings.TrimSpace(line), " own=")
+			url, err := ParseEndpoint(asked, false)
+			must.Succeed(t, err)
+			fmt.Fprintln(&out, cmp.Or(s.Refusal(TrustHosts(t.Context(), own), url), "asked"))
+		}
+		return out.String()
+	})
 }
 
 func TestPublic(t *testing.T) {
