@@ -204,7 +204,7 @@ func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 // rewrites the file.
 func TestKindOfAnswer(t *testing.T) {
 	t.Parallel()
-	datadriven.RunTest(t, filepath.Join("testdata", "answers.txt"), func(t *testing.T, d *datadriven.TestData) string {
+	datadriven.RunTest(t, filepath.Join("testdata", "answers.txt"), func(_ *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
 			name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
