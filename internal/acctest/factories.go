@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,6 +88,23 @@ const Required = `terraform {
   }
 }
 `
+
+// Permissions are the commands of the guide "Network and security" that make the users of the
+// provider with the least permissions.
+func Permissions(tb testing.TB) (commands []string) {
+	tb.Helper()
+	_, section, _ := strings.Cut(must.Read(tb, filepath.Join(etcdtest.ModuleRoot(tb), "templates", "guides", "network-and-security.md")), "\n## Permissions\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	for line := range strings.Lines(section) {
+		if strings.HasPrefix(line, "etcdctl ") {
+			commands = append(commands, strings.TrimSpace(line))
+		}
+	}
+	if len(commands) < 20 {
+		tb.Fatalf("the guide has %d commands", len(commands))
+	}
+	return commands
+}
 
 // Access is how a configuration reaches a cluster.
 type Access struct {

@@ -75,7 +75,7 @@ func (f *Fleet) Boot(name, etcd, env, join string) {
 		join = joinscript.Encode(join)
 	}
 	cmd := exec.Command("sh", f.MachineScript, "up", filepath.Join(f.Machines, name))
-	cmd.Env = append(CleanEnvironment(), "ETCD_BIN="+etcd, "MACHINE_ENV="+env, "MACHINE_JOIN="+join)
+	cmd.Env = append(etcdtest.CleanEnvironment(), "ETCD_BIN="+etcd, "MACHINE_ENV="+env, "MACHINE_JOIN="+join)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		f.TB.Fatalf("machine.sh up %s: %v\n%s", name, err, out)
 	}

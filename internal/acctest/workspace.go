@@ -213,7 +213,7 @@ func (w *Workspace) Begin(args ...string) *Running {
 	}
 	r := &Running{w: w, Cmd: exec.Command(w.cli, args...), done: make(chan struct{})}
 	r.Cmd.Dir = w.Dir
-	r.Cmd.Env = append(CleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.cliConfig, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
+	r.Cmd.Env = append(etcdtest.CleanEnvironment(), "TF_CLI_CONFIG_FILE="+w.cliConfig, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	// The CLI starts the provider three or four times, and each time creates
 	// keys and certificates for the connection: half of the cost of a run.
 	r.Cmd.Env = append(r.Cmd.Env, "TF_DISABLE_PLUGIN_TLS=1")
@@ -236,14 +236,6 @@ func (w *Workspace) Begin(args ...string) *Running {
 	defer w.mu.Unlock()
 	w.runs = append(w.runs, r)
 	return r
-}
-
-// CleanEnvironment omits the variables that configure the CLI, the provider or
-// etcd.
-func CleanEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(s string) bool {
-		return strings.HasPrefix(s, "TF_") || strings.HasPrefix(s, "ETCD")
-	})
 }
 
 // Running is one run of the CLI.

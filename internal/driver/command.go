@@ -17,8 +17,8 @@ const (
 	create, update, replace, remove, noOp = "create", "update", "replace", "delete", "no-op"
 )
 
-// Option is an option of a plan: -replace=ADDRESS, -target=ADDRESS, [NoRefresh] or
-// [Destroy].
+// Option is an option of a plan: -replace=ADDRESS, -target=ADDRESS, of a block or of an
+// instance, [NoRefresh] or [Destroy].
 type Option string
 
 // NoRefresh is -refresh=false.
@@ -29,9 +29,6 @@ const Destroy Option = "-destroy"
 
 // Replace is -replace=ADDRESS.
 func Replace(address string) Option { return Option("-replace=" + address) }
-
-// Target is -target=ADDRESS, of a block or of an instance.
-func Target(address string) Option { return Option("-target=" + address) }
 
 // newPlan is an empty plan of the present configuration and state.
 func (w *Workspace) newPlan() *Plan {

@@ -145,7 +145,7 @@ func (c *Cluster) Etcdctl(args ...string) (string, error) {
 func Etcdctl(tb TB, v Version, env []string, args ...string) (string, error) {
 	tb.Helper()
 	cmd := exec.CommandContext(WaitContext(tb), EtcdctlBinary(tb, v), append([]string{"--command-timeout=" + (WaitLimit / 5).String()}, args...)...)
-	cmd.Env = slices.Concat(inheritedEnvironment(), []string{"ETCDCTL_API=3"}, env)
+	cmd.Env = slices.Concat(CleanEnvironment(), []string{"ETCDCTL_API=3"}, env)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -205,6 +205,10 @@ func (p *Process) Thaw() {
 	p.mustSignal("thaw", syscall.SIGCONT)
 }
 
+// Frozen reports whether a process has stopped. On a busy machine SIGSTOP takes time, and a
+// thread that still runs can still answer.
+func Frozen(pid int) bool { return ThreadsAre('T', pid) }
+
 func (p *Process) mustSignal(what string, sig syscall.Signal) {
 	p.tb.Helper()
 	err := errors.New("it was never started")

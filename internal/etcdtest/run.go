@@ -55,7 +55,7 @@ func (p *Process) launch(supervised bool, delay time.Duration) {
 		delay:      delay,
 		argv:       []string{Binary(p.tb, p.Version)},
 		preStart:   slices.Clone(p.PreStart),
-		env:        inheritedEnvironment(),
+		env:        CleanEnvironment(),
 		began:      make(chan error, 1),
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
@@ -132,9 +132,9 @@ func (r *run) once() (exitCode int, err error) {
 	return r.exec(r.argv, env, r.p.log, true)
 }
 
-// inheritedEnvironment omits the variables that configure etcd or etcdctl.
-func inheritedEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ETCD") })
+// CleanEnvironment omits the variables that configure etcd, etcdctl, the provider or its CLI.
+func CleanEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ETCD") || strings.HasPrefix(s, "TF_") })
 }
 
 // exec runs a command until it exits. It does not start it if the run is stopping.

@@ -22,10 +22,9 @@ func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// Frozen reports whether every thread of the process has stopped or the process
-// has ended. On a busy machine SIGSTOP takes time, and a thread that still runs
-// can still answer.
-func Frozen(pid int) bool {
+// ThreadsAre reports whether every thread of the process is in a state of /proc, or the
+// process has ended.
+func ThreadsAre(state byte, pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
 		return true
@@ -37,7 +36,7 @@ func Frozen(pid int) bool {
 		}
 		// The state follows the name of the command, which is in parentheses
 		// and can contain any character.
-		if _, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && len(state) > 0 && state[0] != 'T' {
+		if _, is, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && len(is) > 0 && is[0] != state {
 			return false
 		}
 	}

@@ -17,8 +17,8 @@ func prepareCommand(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// Frozen always returns true: this system does not show it. The signal was sent.
-func Frozen(int) bool { return true }
+// ThreadsAre always returns true: this system does not show it.
+func ThreadsAre(byte, int) bool { return true }
 
 // reservePort returns any free port. Other kernels do not let a listener bind the port of a
 // bound socket, so nothing keeps the port for the test.

@@ -6,9 +6,6 @@ package simulated
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +14,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 )
 
 // bridge lets a real CLI work on a simulated world. Its providers are served outside of
@@ -77,25 +75,13 @@ func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) [
 			}
 			return nil
 		case <-pause:
-			if asleep++; !sleeps(run.Cmd.Process.Pid) {
+			// A thread that waits for a processor does not sleep.
+			if asleep++; !etcdtest.ThreadsAre('S', run.Cmd.Process.Pid) {
 				asleep = 0
 			}
 		}
 	}
 	return calls
-}
-
-// sleeps reports whether all threads of a process sleep. One that waits for a processor
-// does not.
-func sleeps(pid int) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	for _, t := range threads {
-		text, err := os.ReadFile(t)
-		if _, state, _ := strings.Cut(string(text), ") "); err == nil && !strings.HasPrefix(state, "S") {
-			return false
-		}
-	}
-	return true
 }
 
 // run runs a command, and carries out its calls in the bubble.
@@ -115,7 +101,7 @@ func (b *bridge) run(args ...string) *acctest.Outcome {
 		select {
 		case <-done:
 			busy--
-		case <-time.After(time.Second): // the CLI may have more to do, whatever sleeps has found
+		case <-time.After(time.Second): // the CLI may have more to do, whatever its threads do
 		}
 	}
 }

@@ -89,25 +89,6 @@ func TestAccImport(t *testing.T) {
 	f.Settled()
 }
 
-// documentedRoles returns the commands of the guide that create the least
-// privileged users, without "etcdctl".
-func documentedRoles(t *testing.T) [][]string {
-	t.Helper()
-	text := must.Read(t, filepath.Join(etcdtest.ModuleRoot(t), "templates", "guides", "network-and-security.md"))
-	_, section, _ := strings.Cut(text, "\n## Permissions\n")
-	section, _, ok := strings.Cut(section, "\n### ")
-	var out [][]string
-	for line := range strings.Lines(section) {
-		if command, is := strings.CutPrefix(strings.TrimSpace(line), "etcdctl "); is {
-			out = append(out, strings.Fields(command))
-		}
-	}
-	if !ok || len(out) < 20 {
-		t.Fatalf("the guide has %d commands", len(out))
-	}
-	return out
-}
-
 // The commands of the guide make users that log in with a certificate, which the simulated
 // etcd does not know. Root can change the membership, and a planner can plan it. (For what
 // each user may do see TestPermissions in package simulated.)
@@ -115,13 +96,13 @@ func TestAccPermissions(t *testing.T) {
 	t.Parallel()
 	pki := etcdtest.NewPKI(t)
 	c := etcdtest.Start(t, 1, etcdtest.Options{Version: etcdtest.V36, TLS: pki, Password: "Tr0ub4dor"})
-	for _, command := range documentedRoles(t) {
+	for _, line := range acctest.Permissions(t) {
+		command := strings.Fields(line)[1:]
 		if command[0] == "user" && command[1] == "add" {
-			command = []string{"user", "add", command[2], "--no-password"}
+			command = append(command[:3], "--no-password")
 		}
-		if _, err := c.Etcdctl(command...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Etcdctl(command...)
+		must.Succeed(t, err)
 	}
 	w := acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 	as := func(user string) {
