@@ -5,20 +5,21 @@
 // the calls of plugin protocol 6 that core makes for resources, in the order of
 // the graph, and keeps the state, which it writes after each resource. Configurations
 // are Go values. A resource of type "machine" stands in for a machine. What core calls
-// a bug of the provider fails the test: a final plan or an apply that does not keep to
-// the plan.
+// a bug of the provider fails the test: a plan that has neither what is configured nor
+// what was before, and a final plan or an apply that does not keep to the plan.
 //
 // The package works in a bubble of testing/synctest and outside of one. Nothing
 // depends on chance: what starts, starts in a fixed order.
 //
 // It leaves out what the tests do not need: HCL and modules, all but resources and the
 // provider block, ignore_changes, prevent_destroy, conversions of types
-// but for objects with fewer attributes, prior values in nested sets, core's check of a plan against the configuration,
-// and the lock of the state.
+// but for objects with fewer attributes, prior values in nested sets, plans of computed
+// values in nested lists, maps and sets, and the lock of the state.
 package driver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -252,4 +253,35 @@ func (w *Workspace) Clone() *Workspace {
 		Provider: maps.Clone(w.Provider), Resources: slices.Clone(w.Resources), Machines: w.Machines, Parallelism: w.Parallelism,
 		tb: w.tb, state: maps.Clone(w.state), serial: w.serial,
 	}
+}
+
+// FromJSON reads a value. A text that begins with @ is a reference: "@ADDRESS ATTRIBUTE", and
+// "@unknown" is [Unknown].
+func FromJSON(text string) (v any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&v)
+	return referring(v), err
+}
+
+func referring(v any) any {
+	switch v := v.(type) {
+	case string:
+		if at, is := strings.CutPrefix(v, "@"); at == "unknown" && is {
+			return Unknown{}
+		} else if is {
+			resource, attribute, _ := strings.Cut(at, " ")
+			return Ref{Resource: resource, Attribute: attribute}
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = referring(v[name])
+		}
+		return Values(v)
+	case []any:
+		for i := range v {
+			v[i] = referring(v[i])
+		}
+	}
+	return v
 }

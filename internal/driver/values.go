@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -19,37 +18,6 @@ import (
 
 // lookup returns what a reference stands for.
 type lookup func(Ref) (tftypes.Value, error)
-
-// FromJSON reads a value. A text that begins with @ is a reference: "@ADDRESS ATTRIBUTE", and
-// "@unknown" is [Unknown].
-func FromJSON(text string) (v any, err error) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&v)
-	return referring(v), err
-}
-
-func referring(v any) any {
-	switch v := v.(type) {
-	case string:
-		if at, is := strings.CutPrefix(v, "@"); at == "unknown" && is {
-			return Unknown{}
-		} else if is {
-			resource, attribute, _ := strings.Cut(at, " ")
-			return Ref{Resource: resource, Attribute: attribute}
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = referring(v[name])
-		}
-		return Values(v)
-	case []any:
-		for i := range v {
-			v[i] = referring(v[i])
-		}
-	}
-	return v
-}
 
 // Build makes a value of a type from a Go value without references. Where any type is
 // allowed, it is of the type of the Go value.
