@@ -33,7 +33,6 @@ import (
 // cloud is where a root is applied without a cloud: stand-ins make its machines up, and the
 // real provider works on a simulated etcd, whose members start with etcd_cluster.
 type cloud struct {
-	tfprotov6.ProviderServer // of the present command
 	*etcdsim.Run
 	*acctest.Workspace
 	network *etcdsim.Network
@@ -49,8 +48,8 @@ func (c *cloud) command(env []string, arguments string, run func()) {
 	c.TB.Helper()
 	r := backend.NewRun()
 	r.Getenv = func(string) string { return "" }
-	c.ProviderServer = provider.Server(provider.NewForRun("test", &connection.Pool{World: c}, r)())
-	c.Env = append(slices.Clone(env), acctest.Serve(c.TB, map[string]tfprotov6.ProviderServer{"terraform-provider-etcd/etcd": c}))
+	p := founding{provider.Server(provider.NewForRun("test", &connection.Pool{World: c}, r)()), c}
+	c.Env = append(slices.Clone(env), acctest.Serve(c.TB, map[string]tfprotov6.ProviderServer{"terraform-provider-etcd/etcd": p}))
 	c.Write("reader_override.tf", "module \"etcd\" {\n"+arguments+"\n}\n")
 	run()
 }
@@ -65,11 +64,17 @@ func (c *cloud) Client(endpoint, address string) *clientv3.Client {
 	return c.Run.Client(endpoint, address)
 }
 
+// founding is a provider whose etcd_cluster has its members started at once.
+type founding struct {
+	tfprotov6.ProviderServer
+	cloud *cloud
+}
+
 // ApplyResourceChange implements tfprotov6.ProviderServer.
-func (c *cloud) ApplyResourceChange(ctx context.Context, r *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	resp, err := c.ProviderServer.ApplyResourceChange(ctx, r)
+func (f founding) ApplyResourceChange(ctx context.Context, r *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	resp, err := f.ProviderServer.ApplyResourceChange(ctx, r)
 	if err == nil && r.TypeName == "etcd_cluster" {
-		err = c.form(resp.NewState)
+		err = f.cloud.form(resp.NewState)
 	}
 	return resp, err
 }
@@ -113,9 +118,21 @@ func (c *cloud) form(state *tfprotov6.DynamicValue) error {
 	return nil
 }
 
+// reached are the addresses at which the provider reaches the members, in order of their URLs.
+func (c *cloud) reached() (addresses []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, url := range slices.Sorted(maps.Keys(c.dialled)) {
+		addresses = append(addresses, c.dialled[url])
+	}
+	return addresses
+}
+
 // run makes all members run a version.
 func (c *cloud) run(version string) {
 	c.TB.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, p := range c.members {
 		p.PowerOff()
 		p.Version = etcdsim.Version(version)
@@ -156,10 +173,7 @@ func TestClouds(t *testing.T) {
 			c.command(base, others[name], func() { w.Init() })
 			c.command(base, others[name], func() { w.Apply().MustSucceed() })
 			c.command(base, others[name], func() { w.Plan().MustBeEmpty() })
-			var reached []string
-			for _, url := range slices.Sorted(maps.Keys(c.dialled)) {
-				reached = append(reached, c.dialled[url])
-			}
+			reached := c.reached()
 			if text := w.Read("pki/etcdctl.env"); !strings.Contains(text, "ETCDCTL_ENDPOINTS="+strings.Join(reached, ",")+"\n") {
 				t.Errorf("the members are reached at %q, and etcdctl.env is\n%s", reached, text)
 			}
