@@ -55,12 +55,12 @@ variable "admin_networks" {
   type        = list(string)
 
   validation {
-    condition     = alltrue([for network in var.admin_networks : can(cidrnetmask(network))])
-    error_message = "Write each network with its length, such as that of one address: ADDRESS/32."
+    condition     = alltrue([for network in var.admin_networks : can(cidrnetmask(network))]) && length(var.admin_networks) > 0
+    error_message = "Write one network or more, each with its length, such as that of one address: ADDRESS/32."
   }
 
   validation {
-    condition     = length(var.admin_networks) > 0 && !anytrue([for network in var.admin_networks : can(regex("^(192[.]0[.]2|198[.]51[.]100|203[.]0[.]113)[.]", network))])
+    condition     = !anytrue([for network in var.admin_networks : can(regex("^(192[.]0[.]2|198[.]51[.]100|203[.]0[.]113)[.]", network))])
     error_message = "No computer has an address of 192.0.2.0/24, 198.51.100.0/24 or 203.0.113.0/24: these are for documentation. Write that of the computer that runs Terraform, as curl -4 https://ifconfig.me prints it, with /32."
   }
 }
