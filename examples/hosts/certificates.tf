@@ -45,3 +45,9 @@ locals {
   certificates = { for name in local.names : name => tls_locally_signed_cert.this[name].cert_pem }
   keys         = { for name in local.names : name => tls_private_key.this[name].private_key_pem }
 }
+
+output "ca_key" {
+  description = "Private key of the authority. Save it before the state is given up: no certificate can be issued without it."
+  value       = tls_private_key.ca.private_key_pem
+  sensitive   = true
+}

@@ -29,6 +29,12 @@ output "key" {
   sensitive   = true
 }
 
+output "ca_key" {
+  description = "Private key of the authority. Save it before the state is given up: no certificate can be issued without it."
+  value       = module.certificates.ca_key
+  sensitive   = true
+}
+
 output "clients" {
   description = "Certificate and private key of each of the clients by its name: cert and key."
   value       = module.certificates.clients

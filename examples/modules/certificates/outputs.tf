@@ -3,6 +3,12 @@ output "ca_cert" {
   value       = tls_self_signed_cert.ca.cert_pem
 }
 
+output "ca_key" {
+  description = "Private key of the authority."
+  value       = tls_private_key.ca.private_key_pem
+  sensitive   = true
+}
+
 output "tls" {
   description = "By the name of the node, for tls of cloud_config and ignition: ca, cert and key."
   sensitive   = true
