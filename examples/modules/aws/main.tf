@@ -12,19 +12,22 @@ terraform {
 locals {
   public    = { for name, _ in var.nodes : name => "https://${aws_eip.node[name].public_ip}:2379" }
   endpoints = values(local.public)
+  image     = var.image == null ? data.aws_ami.debian[0].id : var.image
 }
 
 module "certificates" {
-  source    = "../certificates"
-  name      = var.name
-  nodes     = { for name, address in var.nodes : name => [address, aws_eip.node[name].public_ip] }
-  clients   = var.clients
-  pki       = var.pki
-  endpoints = local.endpoints
+  source          = "../certificates"
+  name            = var.name
+  nodes           = { for name, address in var.nodes : name => [address, aws_eip.node[name].public_ip] }
+  clients         = var.clients
+  gateway_clients = var.gateway_clients
+  pki             = var.pki
+  endpoints       = local.endpoints
 }
 
-# Each plan finds the newest image.
+# Without image, each plan finds the newest one.
 data "aws_ami" "debian" {
+  count       = var.image == null ? 1 : 0
   most_recent = true
   owners      = ["136693071363"] # Debian
 
@@ -40,7 +43,7 @@ data "aws_ami" "debian" {
 resource "etcd_cluster" "this" {
   members                   = { for name, address in var.nodes : name => { address = address } }
   version                   = var.etcd_version
-  revision                  = { image = data.aws_ami.debian.id, instance_type = var.size, environment = jsonencode(var.environment) }
+  revision                  = { image = local.image, instance_type = var.size, environment = jsonencode(var.environment) }
   rebuild                   = var.rebuild
   replace_unreachable_after = "10m"
   restore                   = var.restore

@@ -49,7 +49,7 @@ resource "aws_security_group" "this" {
     protocol    = "tcp"
     from_port   = 2379
     to_port     = 2379
-    cidr_blocks = var.admin_networks
+    cidr_blocks = distinct(concat(var.admin_networks, var.client_networks))
   }
 
   ingress {

@@ -51,7 +51,7 @@ variable "etcd_version" {
 }
 
 variable "admin_networks" {
-  description = "Networks that reach port 2379, for clients and Terraform, and port 22 of the members: this computer, and what uses the cluster from outside."
+  description = "Networks that reach port 2379, for clients and Terraform, and port 22 of the members: this computer."
   type        = list(string)
 
   validation {
@@ -62,6 +62,17 @@ variable "admin_networks" {
   validation {
     condition     = !anytrue([for network in var.admin_networks : can(regex("^(192[.]0[.]2|198[.]51[.]100|203[.]0[.]113)[.]", network))])
     error_message = "No computer has an address of 192.0.2.0/24, 198.51.100.0/24 or 203.0.113.0/24: these are for documentation. Write that of the computer that runs Terraform, as curl -4 https://ifconfig.me prints it, with /32."
+  }
+}
+
+variable "client_networks" {
+  description = "Networks that reach port 2379 alone, in addition to admin_networks: the VPC or a part of it, such as 10.0.0.0/16, and what uses the public addresses."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for network in var.client_networks : can(cidrnetmask(network))])
+    error_message = "Write each network with its length, such as 10.0.0.0/16."
   }
 }
 
@@ -77,6 +88,12 @@ variable "ssh_public_key" {
 
 variable "clients" {
   description = "Names of clients that get certificates, in the output clients: those of users of etcd, if authentication is on."
+  type        = set(string)
+  default     = []
+}
+
+variable "gateway_clients" {
+  description = "Names of clients of etcd's HTTP gateway, such as patroni, that get certificates without a common name, in the output clients. With authentication on, the gateway refuses a certificate that has one."
   type        = set(string)
   default     = []
 }
@@ -118,8 +135,19 @@ variable "zones" {
   default     = ["a", "b", "c"]
 }
 
+variable "image" {
+  description = "ID of the AMI of the machines: Debian or Ubuntu, of the architecture of size. A change replaces one machine in each apply. null: the newest Debian 12 at each plan, so a new AMI replaces machines too."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.image == null || can(regex("^ami-[0-9a-f]+$", var.image))
+    error_message = "Write the ID of an AMI, such as ami-0123456789abcdef0."
+  }
+}
+
 variable "architecture" {
-  description = "Architecture of the image and of size: arm64 or amd64."
+  description = "Architecture of size, and of the newest Debian: arm64 or amd64."
   type        = string
   default     = "arm64"
 }

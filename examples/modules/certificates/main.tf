@@ -49,7 +49,7 @@ resource "tls_locally_signed_cert" "node" {
 }
 
 locals {
-  clients = setunion(["root"], var.clients)
+  clients = setunion(["root"], var.clients, var.gateway_clients)
 }
 
 resource "tls_private_key" "client" {
@@ -61,7 +61,13 @@ resource "tls_private_key" "client" {
 resource "tls_cert_request" "client" {
   for_each        = local.clients
   private_key_pem = tls_private_key.client[each.key].private_key_pem
-  subject { common_name = each.key } # with authentication on, the user of etcd
+
+  # With authentication on, the common name is the user of etcd, and the HTTP gateway
+  # refuses a certificate that has one.
+  subject {
+    common_name  = contains(var.gateway_clients, each.key) ? null : each.key
+    organization = contains(var.gateway_clients, each.key) ? each.key : null
+  }
 }
 
 resource "tls_locally_signed_cert" "client" {

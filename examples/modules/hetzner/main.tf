@@ -15,12 +15,13 @@ locals {
 }
 
 module "certificates" {
-  source    = "../certificates"
-  name      = var.name
-  nodes     = { for name, address in var.nodes : name => [address, hcloud_primary_ip.node[name].ip_address] }
-  clients   = var.clients
-  pki       = var.pki
-  endpoints = local.endpoints
+  source          = "../certificates"
+  name            = var.name
+  nodes           = { for name, address in var.nodes : name => [address, hcloud_primary_ip.node[name].ip_address] }
+  clients         = var.clients
+  gateway_clients = var.gateway_clients
+  pki             = var.pki
+  endpoints       = local.endpoints
 }
 
 # What changes machines goes through version and revision: one machine in each

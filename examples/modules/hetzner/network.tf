@@ -27,7 +27,7 @@ resource "hcloud_firewall" "this" {
     direction   = "in"
     protocol    = "tcp"
     port        = "2379"
-    source_ips  = var.admin_networks
+    source_ips  = distinct(concat(var.admin_networks, var.client_networks))
   }
 
   rule {

@@ -15,12 +15,13 @@ locals {
 }
 
 module "certificates" {
-  source    = "../certificates"
-  name      = var.name
-  nodes     = { for name, _ in var.nodes : name => ["127.0.0.1"] }
-  clients   = var.clients
-  pki       = var.pki
-  endpoints = local.endpoints
+  source          = "../certificates"
+  name            = var.name
+  nodes           = { for name, _ in var.nodes : name => ["127.0.0.1"] }
+  clients         = var.clients
+  gateway_clients = var.gateway_clients
+  pki             = var.pki
+  endpoints       = local.endpoints
 }
 
 # What changes machines goes through version and revision: one machine in each apply.

@@ -46,6 +46,12 @@ variable "clients" {
   default     = []
 }
 
+variable "gateway_clients" {
+  description = "Names of clients of etcd's HTTP gateway, such as patroni, that get certificates without a common name, in the output clients. With authentication on, the gateway refuses a certificate that has one."
+  type        = set(string)
+  default     = []
+}
+
 variable "pki" {
   description = "Directory of this computer for the certificate of root and etcdctl.env, the variables of etcdctl. null: none."
   type        = string

@@ -44,16 +44,27 @@ run "another_name_beside_it" {
   command         = plan
   expect_failures = [check.etcd]
   variables {
-    name        = "events"
-    environment = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
-    clients     = ["apiserver"]
-    rebuild     = { a = "1" }
-    restore     = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
+    name            = "events"
+    environment     = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
+    clients         = ["apiserver"]
+    gateway_clients = ["patroni"]
+    client_networks = ["10.1.0.0/16"]
+    image           = "ami-0123456789abcdef0"
+    rebuild         = { a = "1" }
+    restore         = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
   }
 
   assert {
     condition     = aws_key_pair.this.key_name == "events" && aws_security_group.this.name == "events"
     error_message = "Names of two clusters collide."
+  }
+  assert {
+    condition     = etcd_cluster.this.revision.image == "ami-0123456789abcdef0"
+    error_message = "The image is another than the input."
+  }
+  assert {
+    condition     = { for rule in aws_security_group.this.ingress : rule.from_port => contains(coalesce(rule.cidr_blocks, []), "10.1.0.0/16") } == { 22 = false, 2379 = true, 2380 = false }
+    error_message = "Networks of clients reach another port than 2379."
   }
 }
 

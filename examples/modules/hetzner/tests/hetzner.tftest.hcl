@@ -49,16 +49,22 @@ run "another_name_beside_it" {
   command         = plan
   expect_failures = [check.etcd]
   variables {
-    name        = "events"
-    environment = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
-    clients     = ["apiserver"]
-    rebuild     = { a = "1" }
-    restore     = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
+    name            = "events"
+    environment     = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
+    clients         = ["apiserver"]
+    gateway_clients = ["patroni"]
+    client_networks = ["10.1.0.0/16"]
+    rebuild         = { a = "1" }
+    restore         = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
   }
 
   assert {
     condition     = alltrue([for thing in [hcloud_network.this, hcloud_placement_group.this, hcloud_firewall.this, hcloud_ssh_key.this] : thing.name == "events"])
     error_message = "Names of two clusters collide."
+  }
+  assert {
+    condition     = { for rule in hcloud_firewall.this.rule : rule.port => contains(rule.source_ips, "10.1.0.0/16") } == { "22" = false, "2379" = true }
+    error_message = "Networks of clients reach another port than 2379."
   }
 }
 

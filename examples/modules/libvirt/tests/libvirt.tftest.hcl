@@ -35,11 +35,12 @@ run "another_name_beside_it" {
   command         = plan
   expect_failures = [check.etcd]
   variables {
-    name        = "events"
-    environment = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
-    clients     = ["apiserver"]
-    rebuild     = { a = "1" }
-    restore     = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
+    name            = "events"
+    environment     = { ETCD_QUOTA_BACKEND_BYTES = "8589934592" }
+    clients         = ["apiserver"]
+    gateway_clients = ["patroni"]
+    rebuild         = { a = "1" }
+    restore         = { snapshot = "https://203.0.113.20/etcd.db", sha256 = sha256("") }
   }
 
   assert {
