@@ -9,10 +9,11 @@ terraform {
 }
 
 provider "etcd" {
-  endpoints = var.endpoints
-  ca_cert   = var.ca_cert
-  cert      = var.cert
-  key       = var.key
+  endpoints   = var.endpoints
+  address_map = var.address_map
+  ca_cert     = var.ca_cert
+  cert        = var.cert
+  key         = var.key
 }
 
 locals {

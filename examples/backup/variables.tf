@@ -4,6 +4,12 @@ variable "endpoints" {
   default     = ["http://127.0.0.1:2379"]
 }
 
+variable "address_map" {
+  description = "Where this machine reaches the URLs that members advertise, if they are not reachable themselves: output address_map of a module for a cloud."
+  type        = map(string)
+  default     = {}
+}
+
 variable "ca_cert" {
   description = "CA of the members' certificates: a path, or PEM text."
   type        = string
@@ -23,7 +29,7 @@ variable "key" {
 }
 
 variable "directory" {
-  description = "Where the backups are. It must exist."
+  description = "Where the backups are. It must exist. After a restore of the cluster, another one."
   type        = string
   default     = "."
 }
