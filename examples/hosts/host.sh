@@ -40,6 +40,15 @@ write_files() {
 	done <"$1"
 }
 
+# Renames the data of an etcd that is stopped.
+set_aside() {
+	if [ -e "$data/member" ]; then
+		kept=$data/removed-$(date -u +%Y%m%dT%H%M%SZ)
+		mv "$data/member" "$kept"
+		echo "etcd-host: etcd is stopped, and its data is in $kept"
+	fi
+}
+
 up() {
 	programs=$1 release=$2
 	shift 2
@@ -60,6 +69,11 @@ up() {
 	id etcd >/dev/null 2>&1 || useradd --system --user-group --home-dir "$data" --no-create-home --shell /usr/sbin/nologin etcd
 	mkdir -p /etc/etcd "$programs"
 	write_files "${0%/*}/files"
+	# A restore begins without data. No cluster says that a member of the lost one was
+	# removed, and with its data etcd would start as that member.
+	if [ "$here" != "$1" ] && grep -q '^ETCD_JOIN_RESTORE=' /etc/etcd/etcd.env; then
+		set_aside
+	fi
 	ETCD_JOIN_BIN=$programs ETCD_JOIN_RELEASE_URL=$release /usr/local/bin/etcd-join install ||
 		fail "cannot download etcd from $release"
 	cp "$0" /usr/local/sbin/etcd-host
@@ -76,11 +90,7 @@ down() {
 		return
 	fi
 	[ ! -e "$unit" ] || systemctl disable --now etcd.service
-	if [ -e "$data/member" ]; then
-		kept=$data/removed-$(date -u +%Y%m%dT%H%M%SZ)
-		mv "$data/member" "$kept"
-		echo "etcd-host: etcd is stopped, and its data is in $kept"
-	fi
+	set_aside
 	rm -rf "$unit" /etc/etcd/etcd.env /etc/etcd/tls /usr/local/bin/etcd-join "$record" "$0"
 	systemctl daemon-reload
 }

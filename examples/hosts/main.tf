@@ -17,9 +17,11 @@ provider "etcd" {
 
 # What changes a member goes through version and revision: one host in each apply.
 resource "etcd_cluster" "this" {
-  members  = { for name, host in var.hosts : name => { address = host.address } }
-  version  = var.etcd_version
-  revision = { environment = jsonencode(var.environment) }
+  members                   = { for name, host in var.hosts : name => { address = host.address } }
+  version                   = var.etcd_version
+  revision                  = { environment = jsonencode(var.environment) }
+  replace_unreachable_after = var.replace_unreachable_after
+  restore                   = var.restore
 }
 
 locals {

@@ -8,6 +8,16 @@ output "pending" {
   value       = etcd_cluster.this.pending
 }
 
+output "reason" {
+  description = "Why they wait."
+  value       = etcd_cluster.this.reason
+}
+
+output "cluster_id" {
+  description = "For replaces_cluster of restore."
+  value       = etcd_cluster.this.cluster_id
+}
+
 output "ca_cert" {
   description = "For the file in ETCDCTL_CACERT."
   value       = local.ca

@@ -36,3 +36,22 @@ variable "environment" {
   type        = map(string)
   default     = {}
 }
+
+variable "replace_unreachable_after" {
+  description = "Time after which a plan rebuilds a member that is unreachable, such as 30m. Its host must answer SSH then, so null is better for hosts that fail as a whole."
+  type        = string
+  default     = null
+}
+
+variable "restore" {
+  description = "A snapshot from which the cluster is formed, or that replaces a lost cluster: restore of etcd_cluster. A path is one on every host, where the user etcd can read it."
+  type = object({
+    snapshot         = string
+    sha256           = string
+    replaces_cluster = optional(string)
+    gone             = optional(set(string))
+    revision_bump    = optional(number)
+    mark_compacted   = optional(bool)
+  })
+  default = null
+}
