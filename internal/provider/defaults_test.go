@@ -129,7 +129,7 @@ var withoutDefault = map[string]string{
 // the provider checks the provider's own, together with the environment.
 func TestDurationsAndIDsAreValidated(t *testing.T) {
 	t.Parallel()
-	base := bases("127.0.0.1:1", t.TempDir(), etcdtest.NewPKI(t))
+	base := bases(t, "127.0.0.1:1", t.TempDir(), etcdtest.NewPKI(t))
 	all, block := kinds(t, base)
 	durations, ids := 0, 0
 	for _, k := range all {
@@ -167,7 +167,7 @@ var (
 func TestEveryTypeWarnsOfAPasswordInTheClear(t *testing.T) {
 	t.Parallel()
 	port := etcdtest.ReservePort(t)
-	base := bases(fmt.Sprintf("127.0.0.1:%d", port), t.TempDir(), etcdtest.NewPKI(t))
+	base := bases(t, fmt.Sprintf("127.0.0.1:%d", port), t.TempDir(), etcdtest.NewPKI(t))
 	all, block := kinds(t, base)
 	for _, k := range all {
 		if k.name == "provider" || !slices.ContainsFunc(k.arguments, func(a argument) bool { return a.path[0] == "endpoints" }) {

@@ -5,6 +5,7 @@ package provider_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -150,56 +151,15 @@ func with(object map[string]any, path []string, value any) map[string]any {
 	return object
 }
 
-// bases returns configurations that are valid, by the kind and the name of a type.
-// They lead as far into the provider as is possible without a server. dead is an
-// address where no server listens, dir a directory.
-func bases(dead, dir string, pki *etcdtest.PKI) map[string]map[string]any {
-	sum, id, peer := strings.Repeat("ab", 32), "0123456789abcdef", "https://10.0.0.1:2380"
-	here, variables, root := []any{"http://" + dead}, map[string]any{"ETCD_INITIAL_CLUSTER": "a=" + peer}, pki.Client("root")
-	short := map[string]any{"create": "50ms", "update": "50ms", "delete": "50ms"}
-	node := map[string]any{
-		"config": map[string]any{"name": "a", "peer_urls": []any{peer}, "start": map[string]any{
-			"node_id": "node-" + id, "initial": true, "endpoints": here, "replaces": []any{}, "imported": false,
-		}},
-		"endpoints": here, "timeouts": short,
-	}
-	files := map[string]any{"ca": "/ca", "cert": "/cert", "key": "/key"}
-	listening := map[string]any{"ETCD_NAME": "a", "ETCD_LISTEN_PEER_URLS": peer, "ETCD_LISTEN_CLIENT_URLS": peer}
-	userData := map[string]any{
-		"node": map[string]any{"environment": listening, "join_script_base64gzip": "eA==", "start": map[string]any{"format": 1}, "version": nil},
-		"options": map[string]any{
-			"etcd": map[string]any{"path": "/usr/bin"}, "tls": files, "peer_tls": files, "data_disk": map[string]any{"device": "/dev/vdb"},
-		},
-	}
-	return map[string]map[string]any{
-		"provider": {
-			"endpoints": here, "username": "root", "password": mark, "request_timeout": "1s", "address_map": map[string]any{"http://10.0.0.1:2379": dead},
-			"ca_cert": pki.CAFile, "cert": root.CertFile, "key": root.KeyFile,
-		},
-		"resource etcd_discovery_token": {"size": 1},
-		"resource etcd_cluster": {
-			"members":  map[string]any{"a": map[string]any{"peer_urls": []any{peer}, "client_urls": here}},
-			"restore":  map[string]any{"snapshot": "/b.db", "sha256": sum},
-			"revision": map[string]any{"image": "a"}, "bootstrap_window": "15m",
-		},
-		"resource etcd_member":              node,
-		"resource etcd_learner":             node,
-		"resource etcd_snapshot":            {"path": dir + "/b.db", "endpoints": here, "timeouts": map[string]any{"create": "50ms", "update": "50ms"}},
-		"data source etcd_cluster":          {"endpoints": here},
-		"data source etcd_discovery_token":  {"token": "t"},
-		"data source etcd_heartbeats":       {},
-		"ephemeral resource etcd_heartbeat": {"name": "a"},
-		"list resource etcd_member":         {"endpoints": here},
-		"list resource etcd_learner":        {"endpoints": here},
-		"action etcd_defragment":            {"endpoints": here, "timeout": "50ms"},
-		"function cloud_config":             userData,
-		"function ignition":                 userData,
-		"function environment_file":         {"variables": variables},
-		"function initial_cluster":          {"members": map[string]any{"a": []any{peer}}},
-		"function parse_initial_cluster":    {"text": "a=" + peer},
-		"function member_id":                {"peer_urls": []any{peer}, "token": "t"},
-		"function quorum":                   {"voters": 3},
-	}
+// bases returns the configurations of testdata/bases.json, which are valid, by the kind and
+// the name of a type. They lead as far into the provider as is possible without a server. dead
+// is an address where no server listens, dir a directory.
+func bases(t *testing.T, dead, dir string, pki *etcdtest.PKI) (out map[string]map[string]any) {
+	t.Helper()
+	pki.Client("root")
+	text := strings.NewReplacer("DEAD", dead, "DIR", dir, "MARK", mark, "PKI", filepath.Dir(pki.CAFile)).Replace(must.Read(t, "testdata/bases.json"))
+	must.Succeed(t, json.Unmarshal([]byte(text), &out))
+	return out
 }
 
 // TestNoSecretIsShown gives marked secrets to every argument of the provider and
@@ -212,7 +172,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pem")
 	must.Write(t, file, forms(dead, "", false)["PEM"])
-	base := bases(dead, dir, etcdtest.NewPKI(t))
+	base := bases(t, dead, dir, etcdtest.NewPKI(t))
 	all, block := kinds(t, base)
 	var running sync.WaitGroup
 	for _, k := range all {
