@@ -91,6 +91,8 @@ func TestDecisions(t *testing.T) {
 				return formatted(t, s.Members)
 			case "plan":
 				return planNodes(td)
+			case "judge":
+				return nodeStatus(t, td)
 			case "upgrade":
 				return upgraded(td)
 			case "formed":

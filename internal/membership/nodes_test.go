@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,50 +120,35 @@ func TestNodesHealthIsStored(t *testing.T) {
 	}
 }
 
-// TestJudgeNodes judges the node m1 in a cluster of three, whose other members vote.
-func TestJudgeNodes(t *testing.T) {
-	url := []string{"http://10.0.0.1:2380"}
-	rebuilt := []string{"before"}
-	turn := []Turn{{Name: "m1", Voters: 3}}
-	for _, c := range []struct {
-		day      string
-		state    mind
-		replaces []string
-		owned    Ownership
-		open     []Turn
-		gone     bool
-		want     NodeStatus
-		own      bool
-	}{
-		{day: "a voter", state: vAlive, want: NodeVoter, own: true},
-		{day: "a voter that does not answer", state: vSilent, want: NodeUnreachable, own: true},
-		{day: "an initial voter that never started", state: vUnstarted, want: NodeAdded},
-		{day: "a learner", state: lAlive, want: NodeLearner, own: true},
-		{day: "a learner that never started", state: lUnstarted, want: NodeAdded},
-		{day: "not in the list", gone: true, want: NodePending},
-		{day: "removed to be added again", gone: true, open: turn, want: NodeReplacing},
-		{day: "added again, and does not vote", state: lAlive, open: turn, want: NodeReplacing, own: true},
-		{day: "its removal was interrupted, and then it died", state: vSilent, open: turn, want: NodeUnreachable, own: true},
-		{day: "the turn of another", state: vAlive, open: []Turn{{Name: "m2"}}, want: NodeVoter, own: true},
-		{day: "rebuilt, the member before serves", state: vAlive, replaces: rebuilt, want: NodeReplacing},
-		{day: "rebuilt, the member before is dead", state: vSilent, replaces: rebuilt, want: NodeReplacing},
-		{day: "rebuilt, nothing in the list", gone: true, replaces: rebuilt, want: NodeReplacing},
-		{day: "rebuilt, added, not started", state: lUnstarted, replaces: rebuilt, owned: Ownership{Recorded: true, ID: 1}, want: NodeReplacing},
-		{day: "rebuilt, and votes", state: vAlive, replaces: rebuilt, owned: Ownership{Recorded: true, ID: 1}, want: NodeVoter, own: true},
-		{day: "rebuilt, a standby learner", state: lAlive, replaces: rebuilt, owned: Ownership{Recorded: true, ID: 1}, want: NodeLearner, own: true},
-	} {
-		w := world{members: []mind{c.state, vAlive, vAlive}, leader: 1}
-		s := w.snapshot()
-		if c.gone {
-			s.Members = s.Members[1:]
+// nodeStatus shows what the node m1 is in a cluster of three, whose other members vote. In each line
+// are the state of its member, and what else is known: the member is not in the list ("gone"),
+// the node replaces another one ("rebuilt"), has a record, or a replacement is open.
+func nodeStatus(t *testing.T, td *datadriven.TestData) string {
+	var out []string
+	for line := range strings.Lines(td.Input) {
+		state, known, _ := strings.Cut(strings.TrimSpace(line), ", ")
+		s := world{members: []mind{mind(slices.Index(mindNames[:], state)), vAlive, vAlive}, leader: 1}.snapshot()
+		n, owned, open := Node{ID: "1", Name: "m1", NodeValues: NodeValues{PeerURLs: []string{"http://10.0.0.1:2380"}}}, Ownership{}, []Turn(nil)
+		for _, word := range strings.Split(known, ", ") {
+			switch name, of, _ := strings.Cut(word, " of "); name {
+			case "gone":
+				s.Members = s.Members[1:]
+			case "rebuilt":
+				n.Replaces = []string{"before"}
+			case "recorded":
+				owned = Ownership{Recorded: true, ID: 1}
+			case "turn":
+				open = []Turn{{Name: of, Voters: 3}}
+			}
 		}
-		n := Node{ID: "1", Name: "m1", NodeValues: NodeValues{PeerURLs: url}, Replaces: c.replaces}
-		h := JudgeNodes(s, map[string]Ownership{"1": c.owned}, c.open, []Node{n})
+		h := JudgeNodes(s, map[string]Ownership{"1": owned}, open, []Node{n})
 		e := h.Members[0]
-		if !h.Observed || e.Status != c.want || e.Own != c.own || e.Node != "1" || len(h.Members) != 3 {
-			t.Errorf("%s: %+v", c.day, h)
+		if !h.Observed || e.Node != "1" || len(h.Members) != 3 {
+			t.Errorf("%s: %+v", line, h)
 		}
+		out = append(out, fmt.Sprint(e.Status, map[bool]string{true: ", of its own member"}[e.Own]))
 	}
+	return strings.Join(out, "\n")
 }
 
 // Without a quorum, nothing may follow from what was seen.

@@ -57,13 +57,15 @@ const (
 	urlBefore        = "http://10.0.0.98:2380" // of every member whose change is pending
 )
 
+// mindNames are the words for [mind].
+var mindNames = [...]string{"voter", "voter behind", "voter stale", "voter pending", "voter without reads", "voter silent", "voter unstarted",
+	"voter unprobed", "voter foreign", "voter of another cluster", "learner", "learner lagging", "learner stale",
+	"learner calls itself voter", "learner silent", "learner unstarted", "learner unprobed", "learner foreign", "learner of another cluster"}
+
 func (w world) String() string {
-	names := [...]string{"voter", "voter behind", "voter stale", "voter pending", "voter without reads", "voter silent", "voter unstarted",
-		"voter unprobed", "voter foreign", "voter of another cluster", "learner", "learner lagging", "learner stale",
-		"learner calls itself voter", "learner silent", "learner unstarted", "learner unprobed", "learner foreign", "learner of another cluster"}
 	var out []string
 	for i, m := range w.members {
-		out = append(out, fmt.Sprintf("%d %s", i+1, names[m]))
+		out = append(out, fmt.Sprintf("%d %s", i+1, mindNames[m]))
 	}
 	return fmt.Sprintf("[%s] leader=%d moved=%t strict=%t", strings.Join(out, "; "), w.leader+1, w.moved, w.strict)
 }
