@@ -28,18 +28,18 @@ func (g *game) unused() string {
 func (g *game) restoring() {
 	names := slices.Clone(g.names)
 	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	names = names[:one(g, len(names)/2+1, len(names))]
+	names = names[:one(g, len(names)/2+1, len(names), len(names))]
 	if g.chance(4) {
 		g.do(one(g, "silence", "swap", "ca"))
 	} else {
 		g.do("power " + strings.Join(names, " "))
 	}
 	g.do("restore " + strings.Join(names, " "))
-	switch returns := "boot " + strings.Join(names, " "); g.random.IntN(4) {
+	switch returns := "boot " + strings.Join(names, " "); g.random.IntN(5) {
 	case 0:
 		g.do("between " + returns)
 		g.do("between wait 3m")
-	case 1:
+	case 1, 2:
 		g.do(returns)
 		g.do("wait 3m")
 		g.do("ca")
