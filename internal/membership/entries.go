@@ -128,12 +128,14 @@ func Judge(entries []Entry, known Known) (broken []Ruling) {
 		if lost, ok := p.forgotten(e); ok {
 			p.entries = append(p.entries, lost)
 		}
-		for _, note := range p.notes(e) {
-			e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
-			p.entries = append(p.entries, e)
+		for _, note := range entries {
+			if note.Object == 0 && note.Learner == e.Learner && isOne(note, e) {
+				e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
+				p.entries = append(p.entries, e)
+			}
 		}
 	}
-	for _, rule := range []func(planned) []Ruling{replacements, unobserved, removals, twice, newcomers, successors} {
+	for _, rule := range []func(planned) []Ruling{replacements, unobserved, removals, twice, newcomers, silent, successors} {
 		broken = append(broken, rule(p)...)
 	}
 	return broken
@@ -306,15 +308,14 @@ func isOne(a, b Entry) bool {
 	return a.Name == b.Name && shareURL(x.PeerURLs, y.PeerURLs)
 }
 
-// newcomers: a new member is not added over one that is not its own. Nothing removes one that
-// no state has before its machine goes, so the quorum must not need it.
+// newcomers: a new member is not added over one that is not its own.
 func newcomers(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
 		m, found := Member{}, false
-		if p.Snapshot != nil && (e.isAnew() || e.After.Machine == Unknown) {
+		if p.Snapshot != nil && e.isAnew() {
 			m, found = p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
 		}
-		if found && (e.isAnew() && p.livingVoter(m.ID) || m.Name == e.Name && p.needs(m) && len(p.notes(e)) == 0) {
+		if found && p.livingVoter(m.ID) {
 			e.Found = Identity{Code: AlreadyMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}}
 		}
 		if e.Found.Code != "" {

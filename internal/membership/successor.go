@@ -18,15 +18,25 @@ func (p planned) forgotten(e Entry) (Entry, bool) {
 	return e, listed && m.Name == e.Name
 }
 
-// notes are what the state has of a member that looks new.
-func (p planned) notes(e Entry) []Entry {
-	return keep(p.entries, func(n Entry) bool { return n.Object == 0 && n.Learner == e.Learner && isOne(n, e) })
-}
-
 // needs reports whether the quorum needs a voter that is silent, and may be alive.
 func (p planned) needs(m Member) bool {
 	others := keep(p.Snapshot.Voters(), func(o Member) bool { return p.livingVoter(o.ID) })
 	return !m.Learner && !p.Lost && !p.livingVoter(m.ID) && len(others)+1 == p.Snapshot.Quorum()
+}
+
+// silent: nothing removes a member that no state has before its machine goes, so the quorum
+// must not need one that does not answer here.
+func silent(p planned) (out []Ruling) {
+	for _, e := range p.with(Created) {
+		if p.Snapshot == nil || !e.isAnew() && e.After.Machine != Unknown {
+			continue
+		}
+		m, found := p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
+		if found && m.Name == e.Name && p.needs(m) {
+			out = append(out, e.breaks(NotProbed, Facts{Subject: m.ID, Others: p.Snapshot.tallyOf(p.Snapshot.Voters(), m.ID).missing()}))
+		}
+	}
+	return out
 }
 
 // stranded returns why the process of a replaced member would not start, or "".
