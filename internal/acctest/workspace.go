@@ -161,7 +161,8 @@ func (w *Workspace) Plan(args ...string) *Plan {
 	return &Plan{Outcome: w.Run(append([]string{"plan", "-json", "-input=false", "-detailed-exitcode", "-out=" + file}, args...)...), File: file}
 }
 
-// State returns the attributes of a resource in the state, or nil if it is not there. It reads the file: the CLI would start the provider to print the same.
+// State returns the attributes of a resource in the state, or nil if it is not there. It reads
+// the file: the CLI would start the provider to print the same.
 func (w *Workspace) State(address string) map[string]any {
 	w.TB.Helper()
 	var state struct {

@@ -124,7 +124,10 @@ func (h health) waiting(after time.Duration) (names []string, reason string) {
 // look asks the leader for its view of a member that does not answer.
 func (s silence) look(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, id membership.MemberID) (membership.Loss, silence) {
 	leader, term, _ := snap.MajorityLeader()
-	connected := port.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{id})
+	connected := snap.Heard // the caller of the first look has asked for it
+	if connected == nil {
+		connected = port.SeenByLeader(ctx, c.Cluster, snap, []membership.MemberID{id})
+	}
 	loss := membership.JudgeLoss(snap, id, connected)
 	s.Unseen = ""
 	switch {
