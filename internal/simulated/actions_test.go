@@ -274,13 +274,15 @@ func (g *game) up(ctx context.Context, words []string) driver.Result {
 // applies applies a plan. A cluster that serves is not given up by it.
 func (g *game) applies(ctx context.Context, plan *driver.Plan, options []string) driver.Result {
 	g.fault.planned(g)
+	stale := slices.Contains(options, "-refresh=false")
+	g.believes(stale)
 	served := g.serves() && g.fault.silence != "cut"
 	nodes, followed := g.nodeIDs()
 	was := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id")
 	r := g.ws.Apply(ctx, g.start("one"), plan)
 	if is := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id"); served && is != was {
 		g.wrong("one", "cluster %s serves, and was given up for %s", was, is)
-	} else if is == was && !slices.Contains(options, "-refresh=false") { // else it plans what it knew
+	} else if is == was && !stale {
 		g.rebuiltFrom(nodes, followed)
 	}
 	return r

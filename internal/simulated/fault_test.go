@@ -4,9 +4,11 @@
 package simulated
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +30,8 @@ type fault struct {
 	// another cluster, "ca" have a certificate that does not fit. "" is nothing.
 	silence string
 	// next are "kill", "interrupt", "freeze" for longer than the lock lives, or the fault
-	// of a node with its name and duration, by the request at which they happen. lose is
-	// the write whose answer is lost.
+	// of nodes with their names and a duration, by the request at which they happen, 0 for
+	// the one that takes the lock on changes. lose is the write whose answer is lost.
 	next map[int][]string
 	lose int
 	// between is what happens between the plan and its apply.
@@ -42,9 +44,9 @@ type fault struct {
 	thaw             time.Time
 }
 
-// plan reads the words of at: a request, and what happens then.
+// plan reads the words of at: a request, or "lock", and what happens then.
 func (f *fault) plan(words []string) {
-	n, err := strconv.Atoi(words[0])
+	n, err := strconv.Atoi(strings.Replace(words[0], "lock", "0", 1))
 	if err != nil {
 		panic(err) // it is this package's own
 	}
@@ -130,6 +132,10 @@ func (f *fault) listen(g *game) {
 		}
 		f.requests++
 		f.happen(g, f.next[f.requests])
+		if locks(c.Request) {
+			f.happen(g, f.next[0])
+			delete(f.next, 0)
+		}
 		for err == nil && time.Now().Before(f.thaw) && !changes(c.Request) {
 			time.Sleep(time.Until(f.thaw))
 			err = g.schedule.Before(ctx, c)
@@ -170,12 +176,14 @@ func (f *fault) happen(g *game, what []string) {
 		f.thaw = time.Now().Add(2 * claim.LockTTL)
 	default:
 		g.fails()
-		undo, number := g.hit(what[0], what[1]), len(g.lines)
-		go func() {
-			if g.schedule.Clock(fmt.Sprint("fault ", number, f.requests)).Sleep(g.Context(), length(what[2])) == nil {
-				undo()
-			}
-		}()
+		for _, name := range strings.Split(what[1], ",") {
+			undo, number := g.hit(what[0], name), len(g.lines)
+			go func() {
+				if g.schedule.Clock(fmt.Sprint("fault ", number, f.requests, name)).Sleep(g.Context(), length(what[2])) == nil {
+					undo()
+				}
+			}()
+		}
 	}
 }
 
@@ -195,6 +203,14 @@ func writes(request proto.Message) bool {
 		return true
 	}
 	return false
+}
+
+// locks reports whether a request takes the lock on changes of the membership.
+func locks(request proto.Message) bool {
+	txn, ok := request.(*pb.TxnRequest)
+	return ok && slices.ContainsFunc(txn.Compare, func(c *pb.Compare) bool {
+		return bytes.HasSuffix(c.Key, []byte("/lock")) && c.Target == pb.Compare_CREATE && c.GetCreateRevision() == 0
+	})
 }
 
 // hit lets a node fail, and returns what lets it return: "off", "hidden" from Terraform,

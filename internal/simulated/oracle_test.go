@@ -25,8 +25,8 @@ import (
 // oracle looks at the members after every request, and whenever Terraform destroys a
 // machine. It judges each change by what the resource that made it could know: a member
 // counts as alive while its process works, and if it answered the last question of that
-// resource. So a fault that follows the observation excuses the change, and a fault that
-// the observation shows does not.
+// resource since it took the lock on changes. So a fault that follows that observation
+// excuses the change, and a fault that it shows does not.
 //
 // These must not happen:
 //   - a change, or the end of a machine, takes the quorum;
@@ -44,9 +44,9 @@ type oracle struct {
 	mu sync.Mutex // of what follows; not every request is alone
 	// down are the names of processes that do not work, wanted those that a
 	// configuration has. faulty is true if something failed during the command, ending
-	// if it destroys everything.
-	down, wanted   map[string]bool
-	faulty, ending bool
+	// if it destroys everything, stale if it plans what it knew.
+	down, wanted          map[string]bool
+	faulty, ending, stale bool
 
 	// ill are the names of processes that have not worked since before the command,
 	// unproven those whose peer URLs differ from those in the list since then. dead are
@@ -110,6 +110,9 @@ func watch(w *world, f *fleet, workspace string) *oracle {
 			if leads {
 				o.led[who] = s.Leader
 			}
+		}
+		if locks(c.Request) { // what was decided before is decided again
+			maps.DeleteFunc(o.answered, func(of [2]string, _ bool) bool { return of[0] == whoOf(c) })
 		}
 		o.look()
 		if after != nil {
@@ -194,13 +197,20 @@ func (o *oracle) fails() {
 	o.faulty = true
 }
 
+// believes notes whether the command plans what it knew.
+func (o *oracle) believes(stale bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stale = stale
+}
+
 // begin begins a command: these names are in a configuration.
 func (o *oracle) begin(wanted []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.meet("one")
 	o.wanted, o.ill, o.unproven, o.faulty = map[string]bool{}, maps.Clone(o.down), map[string]bool{}, false
-	o.dead = maps.Clone(o.down)
+	o.dead, o.stale = maps.Clone(o.down), false
 	for _, m := range o.w.cluster.Members() {
 		if p := o.w.members[nodeOf(m)]; p != nil && p.ID() == m.ID && !slices.Contains(m.PeerURLs, p.PeerURL) {
 			o.unproven[nodeOf(m)] = true
@@ -377,7 +387,7 @@ func (o *oracle) destroyed(name string, id uint64) {
 		if voters, living := o.count(s.before, ""); 2*living > voters && 2*(living-1) <= voters && (voters > 1 || !o.ending) {
 			o.wrong("Terraform", "with the machine of %s %d of %d voters stay", name, living-1, voters)
 		}
-		if !o.dead[name] {
+		if !o.dead[name] && !o.stale {
 			o.takesRoom(s, m, "Terraform")
 		}
 	}

@@ -191,6 +191,8 @@ func (g *game) chooseFault() {
 		if g.chance(3) {
 			g.do("between open")
 		}
+	case 13, 14:
+		g.do("at lock " + one(g, "kill", "interrupt", g.chooseFailure(), g.chooseFailure()))
 	}
 }
 

@@ -111,14 +111,17 @@ func (g *game) rolling() {
 	names := slices.Clone(g.names)
 	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	g.do("rebuild " + names[0])
-	switch g.random.IntN(3) {
+	switch g.random.IntN(5) {
 	case 0:
 		g.do(g.chooseLoss())
 	case 1:
 		g.do("broken")
 		g.do("apply")
-	case 2:
-		g.do(fmt.Sprintf("at %d kill", 20+g.random.IntN(60)))
+	case 2: // the removal is decided, and decided again
+		g.do("at lock off " + names[1] + "," + names[2] + " 600s")
+		g.do("apply")
+	default: // after its removal, if all goes well
+		g.do(fmt.Sprintf("at %d kill", 30+g.random.IntN(90)))
 		g.do("apply")
 	}
 	g.do("rebuild " + names[1])

@@ -25,7 +25,7 @@ type Table struct {
 	known    map[membership.ClusterID]membership.Known
 	said     sync.Map // the keys of [Table.firstTime]
 	objects  atomic.Uint64
-	reads    atomic.Bool
+	reads    map[string]bool // the IDs of what was read
 	applies  atomic.Bool
 }
 
@@ -118,16 +118,31 @@ func (t *Table) Clusters() []membership.ClusterEntry {
 	return slices.Clone(t.clusters)
 }
 
-// Read notes that a resource was read. Terraform reads none during an apply, and reads what
-// a resource depends on before it plans the resource.
-func (t *Table) Read() { t.reads.Store(true) }
+// Read notes that the resource with an ID was read. Terraform reads none during an apply or
+// with -refresh=false. Else it reads a resource, and what that depends on, before it plans it.
+func (t *Table) Read(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reads == nil {
+		t.reads = map[string]bool{}
+	}
+	t.reads[id] = true
+}
+
+// Fresh reports whether what is planned for the resource with an ID is not older than the
+// run: the plan has read it, or an apply plans again.
+func (t *Table) Fresh(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.Applies() || t.reads[id]
+}
 
 // Misses reports whether a plan is made, and no etcd_cluster in this process has the node
 // of a member: another process has it, for another provider block or another state.
 func (t *Table) Misses(s membership.Side) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.reads.Load() && !t.Applies() && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
+	return len(t.reads) > 0 && !t.Applies() && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
 }
 
 // EnterFile notes that the plan of an etcd_snapshot saves to a file. It reports whether

@@ -240,17 +240,23 @@ func formerNodes(ctx context.Context, kept private.Reader, diags *diag.Diagnosti
 // keepFormer keeps the nodes before those that the plan rebuilds, and those that it may
 // still take back. A node that no member followed is not one to return to.
 func (p nodesPlan) keepFormer(ctx context.Context, keep private.Writer, stored health, diags *diag.Diagnostics) {
-	former := p.former
-	maps.DeleteFunc(former, func(name string, _ node.Node) bool {
-		followed := slices.ContainsFunc(stored.Members, func(e membership.NodeHealth) bool { return e.Recorded && e.Node == p.has[name].ID.ValueString() })
-		return followed || slices.Contains(p.TakenBack, name)
-	})
+	former := p.unfollowed(stored)
 	if _, unfollowed := former[p.Rebuilt]; p.Rebuilt != "" && !unfollowed {
 		former[p.Rebuilt] = p.has[p.Rebuilt]
 	}
 	nodes, d := types.MapValueFrom(ctx, nodesType.ElemType, former)
 	diags.Append(d...)
 	private.Keep(ctx, keep, formerKey, pack(ctx, nodes, diags), diags)
+}
+
+// unfollowed returns the former nodes of the rebuilds that no member has followed.
+func (p nodesPlan) unfollowed(stored health) map[string]node.Node {
+	former := maps.Clone(p.former)
+	maps.DeleteFunc(former, func(name string, _ node.Node) bool {
+		followed := slices.ContainsFunc(stored.Members, func(e membership.NodeHealth) bool { return e.Recorded && e.Node == p.has[name].ID.ValueString() })
+		return followed || slices.Contains(p.TakenBack, name)
+	})
+	return former
 }
 
 // savedKey is the key of the values of each node that were wanted when the last snapshot was

@@ -4,9 +4,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +16,7 @@ import (
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -205,4 +208,40 @@ func silentMember(name string, seen silence, after time.Duration) text.Message {
 // silentUntil says when a silent member has failed.
 func silentUntil(name string, seen silence, after time.Duration) string {
 	return fmt.Sprintf("a plan after %s rebuilds %s, if the leader stays and hears nothing from it", seen.Since.Add(after).Format(time.RFC3339), text.Clean(name))
+}
+
+// agrees reports whether a plan replaces machines as a plan with a refresh does. It adds an
+// error if not. What an earlier run stored does not show which voters have died since, and
+// with -target a machine goes without its member, so that nothing at apply asks again. The
+// plan is not changed by what is seen, because Terraform asks for it again during the
+// apply. If that comes first of all, it looks again.
+func (r *Resource) agrees(ctx context.Context, p nodesPlan, plan, state model, want map[string]wanted, stored health, kept private.Reader, diags *diag.Diagnostics) bool {
+	keeps := p.Rebuilt == "" && len(p.TakenBack)+len(p.unfollowed(stored)) == 0
+	if r.Backend == nil || keeps || r.Backend.Table.Fresh(state.ID.ValueString()) {
+		return true
+	}
+	if r.Backend.Unknown {
+		if p.Rebuilt != "" {
+			report.Error(diags, text.UnknownProvider("rebuild "+p.Rebuilt))
+		}
+		return p.Rebuilt == ""
+	}
+	seen := r.refresh(ctx, &state, stored, diags)
+	now := plan.nodesPlan(ctx, state, want, seen, kept, diags)
+	differs := p.Rebuilt != "" && p.Rebuilt != now.Rebuilt || !slices.Equal(p.TakenBack, now.TakenBack)
+	if differs {
+		report.Error(diags, text.New("The plan needs a refresh",
+			"The plan was made without a refresh, by what an earlier run saw: %s. By what the cluster shows now, %s. Reason: %s. Plan again without -refresh=false.",
+			p.does(), now.does(), cmp.Or(now.reason(state.Complete.ValueBool(), seen.NoAddress), "the cluster has changed since")))
+	}
+	return !differs
+}
+
+// does says which machine is replaced, and which are not after all.
+func (p nodesPlan) does() string {
+	does := cmp.Or(p.Rebuilt, "no node") + " is rebuilt"
+	if len(p.TakenBack) > 0 {
+		does += ", and the rebuild of " + strings.Join(p.TakenBack, ", ") + " is taken back"
+	}
+	return does
 }

@@ -32,8 +32,8 @@ const lookTimeout = 3 * time.Second
 
 // ModifyPlan implements [resource.ResourceWithModifyPlan]. It decides from the
 // configuration, the state and what Read stored alone, because Terraform calls it again
-// during the apply, when a member and its machine are already gone. Only the creation and
-// a restore look at what runs.
+// during the apply, when a member and its machine are already gone. Only the creation,
+// a restore and a plan without a refresh look at what runs.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		return
@@ -95,7 +95,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !attribute.As[restore](ctx, plan.Restore, diags).same(attribute.As[restore](ctx, state.Restore, diags))
 	state = does.state
 	p := plan.nodesPlan(ctx, state, want, stored, kept, diags)
-	if diags.HasError() {
+	if diags.HasError() || !r.agrees(ctx, p, *plan, state, want, stored, kept, diags) {
 		return
 	}
 	p.check(plan.Version.ValueString(), stored, diags)

@@ -93,12 +93,8 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	was := private.Kept[health](ctx, req.Private, healthKey, diags)
-	now := health{Silent: was.Silent, Other: was.Other}
-	ctx, c, err := r.reach(ctx, m.clientURLs(), diags)
-	if err == nil {
-		now = r.refresh(ctx, c, &m, was, diags)
-	}
-	now.NoAddress = err != nil
+	now := r.refresh(ctx, &m, was, diags)
+	r.Backend.Table.Read(m.ID.ValueString())
 	private.Keep(ctx, resp.Private, healthKey, now, diags)
 	if kept := private.Kept[before](ctx, req.Private, beforeKey, diags); now.Observed && len(kept.Nodes) > 0 {
 		// The cluster in the state serves: its restore is not withdrawn any more.
@@ -107,9 +103,15 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	m.store(ctx, &resp.State, resp.Identity, diags)
 }
 
-func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, was health, diags *diag.Diagnostics) health {
-	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
+// refresh observes the nodes. It updates the model and returns their health.
+func (r *Resource) refresh(ctx context.Context, m *model, was health, diags *diag.Diagnostics) health {
 	unseen := health{Silent: was.Silent, Other: was.Other}
+	ctx, c, err := r.reach(ctx, m.clientURLs(), diags)
+	if err != nil {
+		unseen.NoAddress = true
+		return unseen
+	}
+	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
 	snap, seen := c.Refresh(ctx, id, m.Complete.ValueBool(), diags)
 	if !seen {
 		return unseen
@@ -122,7 +124,6 @@ func (r *Resource) refresh(ctx context.Context, c *backend.Cluster, m *model, wa
 	}
 	// What leads to a rebuild needs a list that a majority confirms.
 	if snap.Gate(0).Verdict != membership.Go {
-		var err error
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
 			return unseen
 		}

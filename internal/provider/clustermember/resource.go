@@ -85,10 +85,10 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 
 // Read implements resource.Resource.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	r.Backend.Table.Read()
 	diags := &resp.Diagnostics
 	ctx = trusted(ctx, req.Private, diags)
 	m := r.role.model(ctx, req.State, diags)
+	r.Backend.Table.Read(m.ID.ValueString())
 	if diags.HasError() {
 		return
 	}
