@@ -249,9 +249,14 @@ func (p *Process) self() *record {
 	return p.c.newest().find(p.id)
 }
 
-// leave ends the process of a removed member.
+// leave ends the process of a removed member. One that does not know that yet is told by
+// any member that it dials: errMemberRemoved, server/etcdserver/api/rafthttp/stream.go.
 func (p *Process) leave() {
-	if p.leaving || !p.works() || !p.state.removed[p.id] {
+	if p.leaving || !p.works() {
+		return
+	}
+	tells := func(q *Process) bool { return p.near(q) && q.state.removed[p.id] && (p == q || p.finds(q)) }
+	if !slices.ContainsFunc(p.c.processes, tells) {
 		return
 	}
 	p.leaving = true
