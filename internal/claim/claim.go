@@ -109,9 +109,8 @@ func (e *LostError) Error() string {
 		return fmt.Sprintf("%s was not renewed for %s: %v", e.Key, e.Late.Round(time.Millisecond), e.Err)
 	case e.Now != nil:
 		return fmt.Sprintf("%s was lost, it is held by %s now", e.Key, nameOf(holderOf(*e.Now), *e.Now))
-	default:
-		return e.Key + " was lost: it expired, because the process or its machine stood still, or it was deleted"
 	}
+	return e.Key + " was lost: it expired, because the process or its machine stood still, or it was deleted"
 }
 
 // Unwrap returns why the renewal failed.

@@ -147,9 +147,8 @@ func alarmOf(err error) string {
 		return "NOSPACE"
 	case errors.Is(err, rpctypes.ErrCorrupt):
 		return "CORRUPT"
-	default:
-		return ""
 	}
+	return ""
 }
 
 // same returns the comparisons that hold as long as the claim is still e.

@@ -199,9 +199,8 @@ func limitOf(method string) int {
 		return maxMembers
 	case service == "Maintenance" && name == "Snapshot", service == "Watch":
 		return maxMessage
-	default:
-		return maxAnswered
 	}
+	return maxAnswered
 }
 
 // errNoHeader means that an answer lacks a required header. Without this check,

@@ -124,9 +124,8 @@ func Judge(s Status, err error, least int) Verdict {
 		return Unknown
 	case len(s.Members) < least:
 		return Unformed
-	default:
-		return Unknown
 	}
+	return Unknown
 }
 
 // Open returns the [Registry] of a token: the discovery service at its base, or the discovery

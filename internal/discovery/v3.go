@@ -164,9 +164,8 @@ func refused(err error) bool {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied,
 		codes.Unauthenticated, codes.ResourceExhausted, codes.Unimplemented:
 		return true
-	default:
-		// Errors such as a lost leader or a stopped server have the code
-		// Unavailable. The request may have been carried out.
-		return false
 	}
+	// Errors such as a lost leader or a stopped server have the code
+	// Unavailable. The request may have been carried out.
+	return false
 }

@@ -70,9 +70,8 @@ func printable(value any) any {
 		return membership.Redacted(membership.Masked(v.Error()))
 	case fmt.Stringer:
 		return membership.Redacted(membership.Masked(v.String()))
-	default:
-		return fmt.Sprintf("%T", v)
 	}
+	return fmt.Sprintf("%T", value)
 }
 
 func shown(value string) string {

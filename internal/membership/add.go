@@ -101,7 +101,6 @@ func (s Snapshot) freeIdentity(r AddRequest) Decision {
 		return refuse(NameTaken, Facts{Others: IDs(named), Detail: r.Name})
 	case local && len(elsewhere) > 0:
 		return refuse(LoopbackURL, Facts{Others: IDs(elsewhere), Detail: strings.TrimSpace(loopback)})
-	default:
-		return Decision{Verdict: Go}
 	}
+	return Decision{Verdict: Go}
 }

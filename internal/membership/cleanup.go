@@ -69,9 +69,8 @@ func (s Snapshot) MemberOnRecord(o Ownership) (Member, bool) {
 		return Member{}, false
 	case o.ID == 0:
 		return byURLs(s, o.PeerURLs)
-	default:
-		return s.Member(o.ID)
 	}
+	return s.Member(o.ID)
 }
 
 // agrees reports whether the record, the configuration and the list agree on a
@@ -94,9 +93,8 @@ func (r CleanUpRequest) agrees(m Member) bool {
 		m.Name == "" && len(r.PeerURLs) == 0 && (r.RecordName != r.Name || !m.Learner),
 		r.Ownership.ID == 0 && !m.Learner:
 		return false
-	default:
-		return true
 	}
+	return true
 }
 
 // lossOf is [JudgeLoss] for a caller that is about to act. A member that answers
@@ -114,7 +112,6 @@ func (s Snapshot) lossOf(m Member, seen map[MemberID]bool) Loss {
 		return Unsettled
 	case known && !active:
 		return Vanished
-	default:
-		return Unreachable
 	}
+	return Unreachable
 }

@@ -113,9 +113,8 @@ func (c Code) Permanent() bool {
 	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
 		NotMember, LearnerUnserved, Interrupts, BackupOfAnother:
 		return true
-	default:
-		return false
 	}
+	return false
 }
 
 // Facts are the details behind a code; package text turns them into sentences.

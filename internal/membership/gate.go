@@ -77,9 +77,8 @@ func reach(quorum, count, may int) voteResult {
 		return won
 	case count+may >= quorum:
 		return pending
-	default:
-		return lost
 	}
+	return lost
 }
 
 // project returns the facts of a change that results in that many voters, of
@@ -102,9 +101,8 @@ func (t tally) goneCode() Code {
 		return MemberDown
 	case len(t[unstarted]) > 0:
 		return MemberUnstarted
-	default:
-		return URLsPending
 	}
+	return URLsPending
 }
 
 // Gate checks what every change needs, and everything that is written from the
@@ -150,9 +148,8 @@ func (s Snapshot) Gate(subject MemberID) Decision {
 		return Decision{Verdict: Go}
 	case len(s.Dissent) > 0:
 		return wait(ListsDiffer, today.of(s.Dissent))
-	default:
-		return wait(ListMoved, Facts{Subject: subject})
 	}
+	return wait(ListMoved, Facts{Subject: subject})
 }
 
 // about returns a decision about another subject.

@@ -175,9 +175,8 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 		return refuse(MayServe, Facts{})
 	case lacking, open >= limit, r.Cluster == 0, len(r.Known)+len(e.Snapshot.Members)+len(r.Gone) == 0:
 		return refuse(NotStated, Facts{Names: silent})
-	default:
-		return Decision{Verdict: Go}
 	}
+	return Decision{Verdict: Go}
 }
 
 // votersOf returns the voters of the list, each also with the addresses that the state
@@ -254,7 +253,6 @@ func JudgeLoss(s Snapshot, id MemberID, seen map[MemberID]bool) Loss {
 		return Unsettled
 	case gate != Go || !known || active:
 		return Unreachable
-	default:
-		return Vanished
 	}
+	return Vanished
 }

@@ -155,9 +155,8 @@ func (s Snapshot) identifyOwned(m Member, r IdentifyRequest) Identity {
 		return Identity{Step: StepAdopt, ID: m.ID}
 	case m.Learner && !m.Started() && SameURLs(m.PeerURLs, r.Ownership.PeerURLs):
 		return Identity{Step: StepRemove, ID: m.ID}
-	default:
-		return m.refused(MovedMember, "")
 	}
+	return m.refused(MovedMember, "")
 }
 
 // identifyOther decides about a member with the wanted peer URLs that the record does not
@@ -174,9 +173,8 @@ func (s Snapshot) identifyOther(m Member, r IdentifyRequest) Identity {
 		return m.refused(AlreadyMember, m.Name)
 	case m.Learner && abandoned(m, r.Abandoned):
 		return Identity{Step: StepTakeOver, ID: m.ID}
-	default:
-		return m.refused(AddedElsewhere, m.Name)
 	}
+	return m.refused(AddedElsewhere, m.Name)
 }
 
 // isInitial reports whether the members are those that formed the cluster. The

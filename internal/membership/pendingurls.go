@@ -92,9 +92,8 @@ func (c URLChange) Judge(s Snapshot, e URLEvidence) URLState {
 		return URLsSettled
 	case connected+len(in(IDs(others), e.NotSeen)) >= Quorum(len(others)):
 		return URLsNotSeen
-	default:
-		return URLsNotConnected
 	}
+	return URLsNotConnected
 }
 
 // Next returns the record of another change of the same member, whose process has the

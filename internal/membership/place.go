@@ -24,9 +24,8 @@ func DecidePlace(s Snapshot, r RemoveRequest, accepted []MemberID) Decision {
 		return refuse(LearnerSlotTaken, f)
 	case !slices.Equal(f.Others, accepted):
 		return wait(LearnerSlotTaken, f)
-	default:
-		return Decision{Verdict: Go}
 	}
+	return Decision{Verdict: Go}
 }
 
 // hasFixedLimit reports whether servers of that version accept one learner, whatever

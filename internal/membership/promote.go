@@ -88,9 +88,8 @@ func (s Snapshot) follows(m Member, leader MemberID, term uint64) Decision {
 		return wait(NoLeader, f.of([]MemberID{leader}))
 	case a.Leader != leader || a.Term != term:
 		return wait(OtherLeader, f.of([]MemberID{leader}))
-	default:
-		return Decision{Verdict: Go}
 	}
+	return Decision{Verdict: Go}
 }
 
 // voteConfirmed decides whether a member that the list calls a voter answers as a
@@ -106,9 +105,8 @@ func (s Snapshot) voteConfirmed(id MemberID) Decision {
 		return wait(Unconfirmed, Facts{Subject: id})
 	case !s.Alive(id):
 		return wait(NotAlive, Facts{Subject: id, Detail: s.Answer(id).Detail})
-	default:
-		return Decision{Verdict: Done}
 	}
+	return Decision{Verdict: Done}
 }
 
 // notHeard returns the decision to wait for a member that did not answer itself.

@@ -33,9 +33,8 @@ func (q queue) rank(n Node) int {
 		return 2
 	case q.health.deviates(n):
 		return 3
-	default:
-		return 4
 	}
+	return 4
 }
 
 // onTheWay reports whether a node was rebuilt and has not been seen to vote.
@@ -103,9 +102,8 @@ func (q queue) mayRebuild(n Node) (NodesReason, []string, Votes) {
 		return NodesDeviate, deviating, f
 	case n.Unsaved:
 		return NodesUnsaved, nil, f
-	default:
-		return NodesNext, nil, f
 	}
+	return NodesNext, nil, f
 }
 
 // takeBack returns the queue without the rebuilds that no member followed and that may not

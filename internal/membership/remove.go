@@ -101,9 +101,8 @@ func ours(m Member, r RemoveRequest) Decision {
 	case r.Name != "" && m.Name != "" && r.Name != m.Name:
 		f.Detail = r.Name
 		return refuse(NotOurs, f)
-	default:
-		return Decision{Verdict: Go}
 	}
+	return Decision{Verdict: Go}
 }
 
 // replaceable checks what a replacement needs in addition to a removal. A subject
@@ -115,9 +114,8 @@ func (s Snapshot) replaceable(m Member, r RemoveRequest) Decision {
 		return Decision{Verdict: Go}
 	case writable.Verdict != Go && !s.corrupt(m.ID):
 		return writable
-	default:
-		return firstOf(s.turnOf(m, r.Turns), s.othersActive(m, r.Leaving))
 	}
+	return firstOf(s.turnOf(m, r.Turns), s.othersActive(m, r.Leaving))
 }
 
 // othersActive decides whether every other member is active, as the replacement
@@ -142,9 +140,8 @@ func (s Snapshot) othersActive(m Member, leaving []MemberID) Decision {
 		return wait(OthersNotActive, f)
 	case len(others.gone()) == 0:
 		return refuse(NotProbed, f)
-	default:
-		return refuse(OthersNotActive, f)
 	}
+	return refuse(OthersNotActive, f)
 }
 
 // lastVoter refuses to remove the only voter. The caller forgets it in state,

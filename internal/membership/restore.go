@@ -84,7 +84,6 @@ func DecideRestore(r RestoreRequest) (RestoreAction, Code) {
 		return RestoreRefused, SnapshotUnknown
 	case r.NamesMissing:
 		return RestoreRefused, NamesMissing
-	default:
-		return RestoreNow, ""
 	}
+	return RestoreNow, ""
 }

@@ -90,9 +90,8 @@ func DecideReplaceBackup(was, now Backup) Decision {
 		return refuse(BackupOfAnother, Facts{})
 	case now.Least < was.Most:
 		return refuse(BackupOlder, Facts{})
-	default:
-		return Decision{Verdict: Go}
 	}
+	return Decision{Verdict: Go}
 }
 
 // leastBusy returns the member to save in a cluster that has a leader: the leader, if all

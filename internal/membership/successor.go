@@ -58,9 +58,8 @@ func (p planned) stranded(e Entry) Code {
 		return WindowStillOpen
 	case e.Peers != nil && p.Snapshot != nil && !slices.ContainsFunc(e.Peers, isVoter):
 		return PeersMoved
-	default:
-		return ""
 	}
+	return ""
 }
 
 // Strays returns the new members that a plan would add to another cluster than that of a

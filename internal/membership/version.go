@@ -80,9 +80,8 @@ func promotionBug(version string) string {
 		return ""
 	case r.before(5, 20):
 		return "etcd-io/etcd#19557"
-	default:
-		return "etcd-io/etcd#20793"
 	}
+	return "etcd-io/etcd#20793"
 }
 
 // badReleases returns one warning for each upstream issue that affects members

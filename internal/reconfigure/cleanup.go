@@ -135,9 +135,8 @@ func (w *cleanUp) look(ctx context.Context) error {
 	case d.Code == membership.VoterLives:
 		w.unmanaged = streak{}
 		return retrying(w.refusal(d))
-	default:
-		return retryingBriefly(w.refusal(d))
 	}
+	return retryingBriefly(w.refusal(d))
 }
 
 // still checks under the lock, right before the removal, whether the decision

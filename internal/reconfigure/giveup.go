@@ -149,7 +149,6 @@ func (e *Engine) forgetIfLost(ctx context.Context, r RemoveRequest, out Removed,
 	case ok:
 		kept.Cause = cause
 		return out, kept
-	default:
-		return out, cause
 	}
+	return out, cause
 }

@@ -114,9 +114,8 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 			late.Decision, late.Snapshot = refusal.Decision, refusal.Snapshot
 		}
 		return snap, late
-	default:
-		return snap, err
 	}
+	return snap, err
 }
 
 // join is one run of [Engine.join].
@@ -198,9 +197,8 @@ func (j *join) withoutRecord(unread error) error {
 		return unread
 	case j.req.Bootstrap == membership.InitialMember || j.req.AwaitCluster:
 		return retrying(refusal)
-	default:
-		return refusal
 	}
+	return refusal
 }
 
 // decided keeps a decision as the reason of a join whose time runs out.

@@ -96,9 +96,8 @@ func sent(err error, done note) error {
 		return outcome{next: retryNow, cause: done, keep: true}
 	case errors.Is(err, cluster.ErrPermission), errors.Is(err, cluster.ErrBadURL):
 		return err
-	default:
-		return outcome{next: retry, cause: err, keep: true}
 	}
+	return outcome{next: retry, cause: err, keep: true}
 }
 
 // classify returns what follows an error: the outcome of the step if it has

@@ -57,9 +57,8 @@ func Free(ctx context.Context, r SaveRequest) error {
 		return &IsDirectory{Path: r.Path}
 	case r.Overwrite || r.replaced(recorded(ctx, r.Path)) != nil:
 		return nil
-	default:
-		return &fs.PathError{Op: "create", Path: r.Path, Err: fs.ErrExist}
 	}
+	return &fs.PathError{Op: "create", Path: r.Path, Err: fs.ErrExist}
 }
 
 // hidden returns the path of a temporary file in the directory of a file.
