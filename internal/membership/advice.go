@@ -96,8 +96,7 @@ func (s Snapshot) Witness() MemberID {
 // the same cluster, or its zero value. seen holds the connections to the others
 // of one member, preferably the leader; it is nil if they are not known. authenticated is
 // true if the cluster is known to have authentication.
-func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated bool, now time.Time) []Warning {
-	var out []Warning
+func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated bool, now time.Time) (out []Warning) {
 	say := func(c Code, f Facts) { out = append(out, Warning{c, f}) }
 
 	d := s.Gate(0)
@@ -131,14 +130,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated 
 			say(LearnerStands, Facts{Subject: id})
 		}
 	}
-	raised := s.Alarms()
-	for i, a := range raised {
-		if i == 0 || raised[i-1].Kind != a.Kind {
-			say(AlarmRaised, Facts{Others: s.raisedBy(a.Kind), Detail: a.Kind})
-		}
-	}
-	out = append(out, s.endingCertificates(now)...)
-	out = append(out, s.standingAdvice(ok)...)
+	out = slices.Concat(out, s.raised(), s.endingCertificates(now), s.standingAdvice(ok))
 	if authenticated {
 		out = append(out, s.knownDefects(KnownBypasses)...)
 	}
@@ -146,8 +138,7 @@ func (s Snapshot) Advise(before Snapshot, seen map[MemberID]bool, authenticated 
 }
 
 // standingAdvice returns the advice on tolerance, number of voters and versions.
-func (s Snapshot) standingAdvice(led bool) []Warning {
-	var out []Warning
+func (s Snapshot) standingAdvice(led bool) (out []Warning) {
 	voters := s.Voters()
 	f, _ := s.tallyOf(voters, 0).project(0, len(voters))
 	if led && f.Alive == f.Quorum {

@@ -3,6 +3,8 @@
 
 package membership
 
+import "slices"
+
 // Verdict is the outcome of a decision.
 type Verdict uint8
 
@@ -109,12 +111,8 @@ const (
 // an operator must do first, rather than on the current state of the cluster, so
 // that another observation cannot help.
 func (c Code) Permanent() bool {
-	switch c {
-	case NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
-		NotMember, LearnerUnserved, Interrupts, BackupOfAnother:
-		return true
-	}
-	return false
+	return slices.Contains([]Code{NameTaken, URLTaken, LoopbackURL, BadURL, MixedClusters, AlarmRaised, NotOurs, VersionTooOld, LastVoter,
+		NotMember, LearnerUnserved, Interrupts, BackupOfAnother}, c)
 }
 
 // Facts are the details behind a code; package text turns them into sentences.

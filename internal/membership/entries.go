@@ -311,12 +311,10 @@ func isOne(a, b Entry) bool {
 // newcomers: a new member is not added over one that is not its own.
 func newcomers(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
-		m, found := Member{}, false
 		if p.Snapshot != nil && e.isAnew() {
-			m, found = p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
-		}
-		if found && p.livingVoter(m.ID) {
-			e.Found = Identity{Code: AlreadyMember, Facts: Facts{Subject: m.ID, Others: []MemberID{m.ID}, Detail: m.Name}}
+			if m, found := p.Snapshot.memberAt(e.Name, e.After.PeerURLs); found && p.livingVoter(m.ID) {
+				e.Found = m.refused(AlreadyMember, m.Name)
+			}
 		}
 		if e.Found.Code != "" {
 			out = append(out, e.breaks(e.Found.Code, e.Found.Facts))

@@ -28,7 +28,6 @@ func JudgeFailover(s Snapshot, seen map[MemberID]bool) Failover {
 			f.Unsettled = true
 		}
 	}
-	f.Lost = union(f.Lost)
 	f.First = len(f.Lost) > 0 && len(s.tallyOf(voters, 0)[alive]) < Quorum(len(voters)+1)
 	return f
 }

@@ -63,11 +63,7 @@ func InitialMemberIDs(initial map[string][]string, clusterToken string) (map[str
 	}
 	ids := make(map[string]MemberID, len(initial))
 	for name, urls := range initial {
-		id, err := InitialMemberID(urls, clusterToken)
-		if err != nil {
-			return nil, 0, &EntryError{Entry: name, Err: err}
-		}
-		ids[name] = id
+		ids[name], _ = InitialMemberID(urls, clusterToken) // checked above
 	}
 	return ids, ComputeClusterID(slices.Collect(maps.Values(ids))), nil
 }

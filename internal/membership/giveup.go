@@ -204,16 +204,8 @@ func (e Evidence) isStray(h Heard, r GiveUpRequest) bool {
 // mayDecide reports whether the voters that answer may have a quorum: they are
 // enough for an election, or the cluster served a linearizable read.
 func (s Snapshot) mayDecide() bool {
-	answering := 0
-	for _, m := range s.Voters() {
-		if s.Alive(m.ID) {
-			return true
-		}
-		if s.answers(m.ID) {
-			answering++
-		}
-	}
-	return s.Linearizable || answering >= s.Quorum()
+	answering := keep(s.Voters(), func(m Member) bool { return s.answers(m.ID) })
+	return s.Linearizable || len(answering) >= s.Quorum() || slices.ContainsFunc(answering, func(m Member) bool { return s.Alive(m.ID) })
 }
 
 // Loss is what two independent views show about a member.

@@ -24,10 +24,7 @@ func (id MemberID) String() string { return strconv.FormatUint(uint64(id), 16) }
 // ParseMemberID parses the output of [MemberID.String]. It refuses an empty text,
 // a sign, a "0x" prefix, more than 16 digits, and zero, which etcd uses for
 // "none".
-func ParseMemberID(s string) (MemberID, error) {
-	n, err := parseID("member ID", s)
-	return MemberID(n), err
-}
+func ParseMemberID(s string) (MemberID, error) { return parseID[MemberID]("member ID", s) }
 
 // ClusterID identifies a cluster. It is computed from the initial members and the
 // cluster token, and never changes.
@@ -38,30 +35,21 @@ func (id ClusterID) String() string { return strconv.FormatUint(uint64(id), 16) 
 
 // ParseClusterID parses the output of [ClusterID.String], with the same limits as
 // [ParseMemberID].
-func ParseClusterID(s string) (ClusterID, error) {
-	n, err := parseID("cluster ID", s)
-	return ClusterID(n), err
-}
+func ParseClusterID(s string) (ClusterID, error) { return parseID[ClusterID]("cluster ID", s) }
 
-func parseID(what, s string) (uint64, error) {
-	if s == "" || len(s) > 16 || strings.Trim(strings.ToLower(s), "0123456789abcdef") != "" {
-		return 0, fmt.Errorf("%q is not a %s: want 1 to 16 hexadecimal digits, such as 8e9e05c52164694d", s, what)
-	}
+func parseID[ID ~uint64](what, s string) (ID, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%q is not a %s: want 1 to 16 hexadecimal digits that are not all zero", s, what)
+	if err != nil || n == 0 || len(s) > 16 {
+		return 0, fmt.Errorf("%q is not a %s: want 1 to 16 hexadecimal digits that are not all zero, such as 8e9e05c52164694d", s, what)
 	}
-	return n, nil
+	return ID(n), nil
 }
 
 // union returns the IDs of all lists, sorted and without duplicates, or nil if none.
 func union(lists ...[]MemberID) []MemberID {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
-	if all = slices.Compact(all); len(all) == 0 {
-		return nil
-	}
-	return all
+	return slices.Compact(all)
 }
 
 // in returns what is in the first list and also in the second list.
@@ -88,8 +76,7 @@ func find[E any](list []E, is func(E) bool) (found E, ok bool) {
 }
 
 // IDs returns the IDs of members.
-func IDs(members []Member) []MemberID {
-	var out []MemberID
+func IDs(members []Member) (out []MemberID) {
 	for _, m := range members {
 		out = append(out, m.ID)
 	}

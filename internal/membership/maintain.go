@@ -90,11 +90,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 		}
 		left = append(left, m)
 	}
-	slices.SortFunc(left, byName)
-	m := left[0]
-	if m.ID == leader && len(left) > 1 {
-		m = left[1]
-	}
+	m := slices.MinFunc(left, func(a, b Member) int { return cmp.Or(last(a.ID == leader)-last(b.ID == leader), byName(a, b)) })
 	all := s.tallyOf(s.Members, 0)
 	if missing := all.missing(); len(missing) > 0 {
 		f := Facts{Subject: m.ID, Others: missing}
@@ -104,10 +100,8 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 		return refuse(OthersNotActive, f)
 	}
 	voters := s.Voters()
-	for _, v := range voters {
-		if s.lags(v.ID) {
-			return wait(Lagging, Facts{Subject: v.ID})
-		}
+	if v, found := find(voters, func(v Member) bool { return s.lags(v.ID) }); found {
+		return wait(Lagging, Facts{Subject: v.ID})
 	}
 	f, quorum := s.tallyOf(voters, m.ID).project(m.ID, len(voters))
 	out := Decision{Verdict: Go, Facts: f}

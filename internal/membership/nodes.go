@@ -5,6 +5,7 @@ package membership
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -197,16 +198,11 @@ func (n Node) becomes(want NodeValues, e NodeHealth) (kept NodeValues, rebuild b
 		return has
 	}
 	kept.PeerURLs, kept.ClientURLs = urls(n.PeerURLs, want.PeerURLs), urls(n.ClientURLs, want.ClientURLs)
-	kept.Revision = map[string]string{}
-	if want.Revision == nil {
-		kept.Revision = nil
-	}
+	kept.Revision = maps.Clone(want.Revision)
 	for key, value := range want.Revision {
-		has, known := n.Revision[key]
-		if known {
-			value, rebuild = has, rebuild || has != value
+		if has, known := n.Revision[key]; known {
+			kept.Revision[key], rebuild = has, rebuild || has != value
 		}
-		kept.Revision[key] = value
 	}
 	if want.Rebuild == "" {
 		kept.Rebuild = ""

@@ -43,21 +43,14 @@ func (s Snapshot) answers(id MemberID) bool { return id != 0 && s.Answer(id).IsO
 // enough, because a leader that was cut off considers itself the leader until it
 // finds out.
 func (s Snapshot) MajorityLeader() (leader MemberID, term uint64, ok bool) {
-	type view struct {
-		leader MemberID
-		term   uint64
-	}
-	votes := map[view]int{}
 	voters := s.Voters()
 	for _, m := range voters {
-		if a := s.Answer(m.ID); s.answers(m.ID) && a.Leader != 0 {
-			votes[view{a.Leader, a.Term}]++
-		}
-	}
-	for v, n := range votes {
-		m, listed := s.Member(v.leader)
-		if n >= Quorum(len(voters)) && listed && !m.Learner {
-			return v.leader, v.term, true
+		a := s.Answer(m.ID)
+		same := keep(voters, func(v Member) bool {
+			return s.answers(v.ID) && s.Answers[v.ID].Leader == a.Leader && s.Answers[v.ID].Term == a.Term
+		})
+		if l, listed := s.Member(a.Leader); len(same) >= Quorum(len(voters)) && listed && !l.Learner {
+			return a.Leader, a.Term, true
 		}
 	}
 	return 0, 0, false

@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -91,16 +92,12 @@ func DecideRemove(s Snapshot, r RemoveRequest) Decision {
 // URLs agree is the same member whatever name its process has published: a process
 // can be renamed, and a member that was accepted into state can be destroyed.
 func ours(m Member, r RemoveRequest) Decision {
-	f := Facts{Subject: m.ID}
+	renamed := r.Name != "" && m.Name != "" && r.Name != m.Name
 	switch {
-	case len(r.PeerURLs) > 0 && SameURLs(r.PeerURLs, m.PeerURLs):
-		return Decision{Verdict: Go}
-	case len(r.PeerURLs) > 0:
-		f.Detail = strings.Join(r.PeerURLs, ", ")
-		return refuse(NotOurs, f)
-	case r.Name != "" && m.Name != "" && r.Name != m.Name:
-		f.Detail = r.Name
-		return refuse(NotOurs, f)
+	case len(r.PeerURLs) == 0 && renamed:
+		return refuse(NotOurs, Facts{Subject: m.ID, Detail: r.Name})
+	case len(r.PeerURLs) > 0 && !SameURLs(r.PeerURLs, m.PeerURLs):
+		return refuse(NotOurs, Facts{Subject: m.ID, Detail: strings.Join(r.PeerURLs, ", ")})
 	}
 	return Decision{Verdict: Go}
 }
@@ -122,9 +119,6 @@ func (s Snapshot) replaceable(m Member, r RemoveRequest) Decision {
 // of a member that may be alive needs. A learner that has started does not count. It
 // waits for members in leaving.
 func (s Snapshot) othersActive(m Member, leaving []MemberID) Decision {
-	if s.provenDead(m) {
-		return Decision{Verdict: Go}
-	}
 	needed := slices.DeleteFunc(slices.Clone(s.Members), func(o Member) bool { return o.Learner && o.Started() })
 	others := s.tallyOf(needed, m.ID)
 	f := Facts{Subject: m.ID, Others: others.missing()}
@@ -175,21 +169,12 @@ func (s Snapshot) handOver(d Decision, subject MemberID, candidates, leaving []M
 // successor returns the most advanced candidate. It prefers candidates that stay
 // to those in leaving, and among equals the first.
 func (s Snapshot) successor(candidates, leaving []MemberID) MemberID {
-	var best MemberID
-	better := func(id MemberID) bool {
-		if a, b := slices.Contains(leaving, id), slices.Contains(leaving, best); a != b {
-			return b
-		}
-		x, y := s.Answer(id), s.Answer(best)
-		if x.Index != y.Index {
-			return x.Index > y.Index
-		}
-		return x.Applied > y.Applied
+	if len(candidates) == 0 {
+		return 0
 	}
-	for _, id := range candidates {
-		if best == 0 || better(id) {
-			best = id
-		}
-	}
-	return best
+	return slices.MinFunc(candidates, func(a, b MemberID) int {
+		x, y := s.Answer(a), s.Answer(b)
+		leave := last(slices.Contains(leaving, a)) - last(slices.Contains(leaving, b))
+		return cmp.Or(leave, cmp.Compare(y.Index, x.Index), cmp.Compare(y.Applied, x.Applied))
+	})
 }

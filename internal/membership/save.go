@@ -32,23 +32,20 @@ const SurvivorLeft Code = "survivor left"
 // about the backup: then it is the member with the latest data.
 func DecideSave(s, before Snapshot, from MemberID, was *Backup) Decision {
 	d := s.Gate(from)
+	out := Decision{Verdict: Go, Facts: Facts{Subject: from}}
+	_, listed := s.Member(from)
+	f := Facts{Subject: from, Detail: s.Answer(from).Detail}
 	switch {
 	case d.Verdict != Go && (from == 0 || d.Code == MixedClusters):
 		return d
 	case from == 0:
-		id := s.leastBusy(before, was)
-		return s.mayReplace(was, Decision{Verdict: Go, Facts: Facts{Subject: id}})
-	}
-	f := Facts{Subject: from, Detail: s.Answer(from).Detail}
-	if _, listed := s.Member(from); !listed {
+		out.Facts.Subject = s.leastBusy(before, was)
+	case !listed:
 		return refuse(NotMember, f)
-	}
-	if !s.answers(from) {
+	case !s.answers(from):
 		return refuse(NotAlive, f)
-	}
-	out := Decision{Verdict: Go, Facts: Facts{Subject: from}}
-	if d.Verdict != Go {
-		out.Warnings = []Warning{{Code: d.Code, Facts: d.Facts}}
+	case d.Verdict != Go:
+		out.Warnings = []Warning{{d.Code, d.Facts}}
 	}
 	return s.mayReplace(was, out)
 }
@@ -101,14 +98,11 @@ func (s Snapshot) leastBusy(before Snapshot, was *Backup) MemberID {
 	leader, _, _ := s.MajorityLeader()
 	living := s.tallyOf(s.Voters(), 0)
 	voters := union(living[alive], living[unproven])
-	var learners []MemberID
-	for _, id := range s.tallyOf(s.Learners(), 0)[alive] {
-		if slices.ContainsFunc(voters, func(v MemberID) bool {
-			return before.ClusterID == s.ClusterID && before.Alive(v) && s.Answer(id).Applied >= s.Answer(v).Applied
-		}) {
-			learners = append(learners, id)
-		}
-	}
+	learners := keep(s.tallyOf(s.Learners(), 0)[alive], func(id MemberID) bool {
+		return before.ClusterID == s.ClusterID && slices.ContainsFunc(voters, func(v MemberID) bool {
+			return before.Alive(v) && s.Answer(id).Applied >= s.Answer(v).Applied
+		})
+	})
 	followers := slices.DeleteFunc(voters, func(id MemberID) bool { return id == leader })
 	for _, candidates := range [][]MemberID{learners, followers} {
 		if candidates = slices.DeleteFunc(candidates, behind); len(candidates) > 0 {

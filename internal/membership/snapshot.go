@@ -149,8 +149,7 @@ func (s Snapshot) filter(is func(Member) bool) []Member {
 // Alarms returns the alarms that the answering members report, each once, sorted
 // by kind and member, so that CORRUPT comes before NOSPACE. An alarm outlasts the
 // member that raised it.
-func (s Snapshot) Alarms() []Alarm {
-	var out []Alarm
+func (s Snapshot) Alarms() (out []Alarm) {
 	for _, m := range s.Members {
 		if s.answers(m.ID) {
 			out = append(out, s.Answer(m.ID).Alarms...)
@@ -170,19 +169,21 @@ func (s Snapshot) Alarms() []Alarm {
 // half is an addition, do not. The exception is the member that raised CORRUPT:
 // its replacement is etcd's own remedy.
 func (s Snapshot) Writable(subject MemberID) Decision {
-	if raised := s.Alarms(); len(raised) > 0 {
-		return refuse(AlarmRaised, Facts{Subject: subject, Detail: raised[0].Kind, Others: s.raisedBy(raised[0].Kind)})
+	if raised := s.raised(); len(raised) > 0 {
+		return refuse(AlarmRaised, raised[0].Facts).about(subject)
 	}
 	return Decision{Verdict: Go}
 }
 
-// raisedBy returns the members that raised an alarm of that kind, sorted by ID.
-func (s Snapshot) raisedBy(kind string) []MemberID {
-	var out []MemberID
+// raised returns a warning for each kind of alarm, the worst first. The others are the members
+// that raised it, sorted by ID.
+func (s Snapshot) raised() (out []Warning) {
 	for _, a := range s.Alarms() {
-		if a.Kind == kind {
-			out = append(out, a.Member)
+		if n := len(out); n == 0 || out[n-1].Facts.Detail != a.Kind {
+			out = append(out, Warning{AlarmRaised, Facts{Detail: a.Kind}})
 		}
+		f := &out[len(out)-1].Facts
+		f.Others = append(f.Others, a.Member)
 	}
 	return out
 }

@@ -30,15 +30,10 @@ type Turn struct {
 // than it had. The latter allows any other new member to make up for a successor
 // that never comes.
 func (s Snapshot) OpenTurns(turns []Turn) []Turn {
-	living := 0
-	names := map[string]bool{}
-	for _, m := range s.Voters() {
-		if s.Alive(m.ID) {
-			living++
-			names[m.Name] = true
-		}
-	}
-	open := slices.DeleteFunc(slices.Clone(turns), func(t Turn) bool { return names[t.Name] || living >= t.Voters })
+	living := keep(s.Voters(), func(m Member) bool { return s.Alive(m.ID) })
+	open := slices.DeleteFunc(slices.Clone(turns), func(t Turn) bool {
+		return len(living) >= t.Voters || slices.ContainsFunc(living, func(m Member) bool { return m.Name == t.Name })
+	})
 	slices.SortFunc(open, func(a, b Turn) int { return cmp.Compare(a.Name, b.Name) })
 	return open
 }

@@ -86,12 +86,10 @@ func promotionBug(version string) string {
 
 // badReleases returns one warning for each upstream issue that affects members
 // that answer.
-func (s Snapshot) badReleases(subject MemberID) []Warning {
-	var out []Warning
+func (s Snapshot) badReleases(subject MemberID) (out []Warning) {
 	for _, issue := range []string{"etcd-io/etcd#19557", "etcd-io/etcd#20793"} {
-		exposed := s.filter(func(m Member) bool { return s.answers(m.ID) && promotionBug(s.Answer(m.ID).Version) == issue })
-		if len(exposed) > 0 {
-			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: IDs(exposed), Detail: issue}})
+		if exposed, _ := s.tooOld(func(version string) bool { return promotionBug(version) == issue }); len(exposed) > 0 {
+			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: exposed, Detail: issue}})
 		}
 	}
 	return out
