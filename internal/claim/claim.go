@@ -19,19 +19,12 @@ package claim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
-
-// isLost reports whether an error is a [*LostError].
-func isLost(err error) bool {
-	_, lost := errors.AsType[*LostError](err)
-	return lost
-}
 
 // AlarmError means that the server accepts no new claims because of an alarm.
 // Under NOSPACE, existing claims can be renewed and released. Under CORRUPT the

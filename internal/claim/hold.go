@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
@@ -53,12 +54,18 @@ type Claim struct {
 	released chan struct{}
 	stopErr  error
 
-	mu      sync.Mutex
-	entry   Entry
-	renewed time.Time
-	// stopping is true once Stop was called.
-	stopping bool
-	forget   func() // returned by AtExit
+	// latest is the latest renewal. stopping is true once Stop was called.
+	latest   atomic.Pointer[renewal]
+	stopping atomic.Bool
+
+	mu     sync.Mutex
+	forget func() // returned by AtExit
+}
+
+// renewal is a claim as it was written by a request that was sent at a time.
+type renewal struct {
+	entry Entry
+	sent  time.Time
 }
 
 // Start takes the claim and renews it until [Claim.Stop]. The renewal continues after
@@ -69,16 +76,17 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	}
 	o.TTL = roundUp(o.TTL)
 	o.Interval = cmp.Or(max(o.Interval, 0), o.TTL/3)
-	e, sent, err := take(ctx, store, clock, o)
+	taken, err := take(ctx, store, clock, o)
 	if err != nil {
 		return nil, err
 	}
 	log.Debug(ctx, log.Claim, "claim taken", "key", o.Key, "ttl", o.TTL, "takeover", o.TakeOver)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Claim{
-		store: store, clock: clock, options: o, entry: e, renewed: sent, cancel: cancel,
+		store: store, clock: clock, options: o, cancel: cancel,
 		beating: make(chan struct{}, 1), ended: make(chan struct{}), released: make(chan struct{}),
 	}
+	c.latest.Store(&taken)
 	c.held, c.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	go c.renew(life)
 	if o.AtExit != nil {
@@ -89,18 +97,17 @@ func Start(ctx context.Context, store Store, clock clock.Clock, o Options) (*Cla
 	return c, nil
 }
 
-// take creates the key, for which it deletes the claim of the owner if TakeOver is set. sent is
-// when the request was sent.
-func take(ctx context.Context, store Store, clock clock.Clock, o Options) (e Entry, sent time.Time, err error) {
+// take creates the key, for which it deletes the claim of the owner if TakeOver is set.
+func take(ctx context.Context, store Store, clock clock.Clock, o Options) (r renewal, err error) {
 	for try := 0; ; try++ {
-		sent = clock.Now()
-		e, err = store.Create(ctx, o.Key, o.Value, o.TTL)
+		r.sent = clock.Now()
+		r.entry, err = store.Create(ctx, o.Key, o.Value, o.TTL)
 		held, isHeld := errors.AsType[*HeldError](err)
 		if !isHeld || !o.TakeOver || try == takeOverTries {
-			return e, sent, err
+			return r, err
 		}
-		if err := store.Delete(ctx, held.Entry); err != nil && !isLost(err) {
-			return e, sent, err
+		if err := store.Delete(ctx, held.Entry); err != nil && !errors.As(err, new(*LostError)) {
+			return r, err
 		}
 	}
 }
@@ -125,13 +132,10 @@ func (c *Claim) Err() error { return context.Cause(c.held) }
 // stopped counts as lost: its process is about to end. Errors: [*LostError];
 // any other error means that the state of the claim is unknown.
 func (c *Claim) Check(ctx context.Context) error {
-	c.mu.Lock()
-	stopping := c.stopping
-	c.mu.Unlock()
 	switch {
 	case c.Err() != nil:
 		return c.Err()
-	case stopping:
+	case c.stopping.Load():
 		return &LostError{Key: c.options.Key}
 	case c.age() < c.options.TTL*2/3:
 		return nil
@@ -143,27 +147,22 @@ func (c *Claim) Check(ctx context.Context) error {
 // call returns the result of the first. Errors: [*LostError] if the process did not own
 // the claim any more; any other error means that the key may remain until it expires.
 func (c *Claim) Stop(ctx context.Context) error {
-	c.mu.Lock()
-	second := c.stopping
-	c.stopping = true
-	forget := c.forget
-	c.mu.Unlock()
-	if second {
+	if c.stopping.Swap(true) {
 		<-c.released
 		return c.stopErr
 	}
 	defer close(c.released)
+	c.mu.Lock()
+	forget := c.forget
+	c.mu.Unlock()
 	if forget != nil {
 		defer forget()
 	}
 	c.cancel()
 	<-c.ended
-	c.mu.Lock()
-	entry := c.entry
-	c.mu.Unlock()
 	lost := c.Err()
 	if why, ok := errors.AsType[*LostError](lost); !ok || why.Err != nil {
-		c.stopErr = c.store.Delete(ctx, entry)
+		c.stopErr = c.store.Delete(ctx, c.latest.Load().entry)
 	}
 	if lost != nil {
 		c.stopErr = lost
@@ -200,24 +199,19 @@ func (c *Claim) beat(ctx context.Context) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	entry := c.entry
-	c.mu.Unlock()
 	sent := c.clock.Now()
 	// After its time to live the claim counts as lost, whatever the server
 	// answers. A beat that is already late is sent nevertheless: if no other
 	// process held the claim in between, it was never lost.
 	bounded, cancel := context.WithTimeout(ctx, max(c.options.TTL-c.age(), c.options.TTL/3))
 	defer cancel()
-	e, err := c.store.Beat(bounded, entry, c.options.TTL)
+	e, err := c.store.Beat(bounded, c.latest.Load().entry, c.options.TTL)
 	if err == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.entry, c.renewed = e, sent
+		c.latest.Store(&renewal{e, sent})
 		return nil
 	}
 	late := c.age()
-	if !isLost(err) {
+	if !errors.As(err, new(*LostError)) {
 		if late < c.options.TTL || ctx.Err() != nil {
 			log.Debug(ctx, log.Claim, "beat failed", "key", c.options.Key, "late", late, "error", err)
 			return err
@@ -233,8 +227,6 @@ func (c *Claim) beat(ctx context.Context) error {
 // measurements, because the monotonic clock stops while the machine sleeps, and the wall
 // clock can be set.
 func (c *Claim) age() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	from, to := c.renewed, c.clock.Now()
+	from, to := c.latest.Load().sent, c.clock.Now()
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }

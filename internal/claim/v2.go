@@ -206,7 +206,6 @@ func indexOf(rev int64) uint64 { return uint64(max(rev, 0)) }
 // within the request timeout, until an endpoint answers.
 func (s *V2) anywhere(ctx context.Context, do func(context.Context, connection.KeysV2) error) error {
 	return connection.Try(ctx, s.settings.Endpoints, func(err error) bool {
-		_, held := errors.AsType[*HeldError](err)
-		return held || isLost(err)
+		return errors.As(err, new(*HeldError)) || errors.As(err, new(*LostError))
 	}, func(endpoint string) error { return s.pool.V2(ctx, s.settings, endpoint, do) })
 }

@@ -16,14 +16,6 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Or returns c, or the real time if c is nil.
-func Or(c Clock) Clock {
-	if c == nil {
-		return System{}
-	}
-	return c
-}
-
 // System is the real time.
 type System struct{}
 

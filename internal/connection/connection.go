@@ -73,7 +73,7 @@ func (s Settings) dialTimeout() time.Duration {
 }
 
 // Time returns the clock.
-func (s Settings) Time() clock.Clock { return clock.Or(s.Clock) }
+func (s Settings) Time() clock.Clock { return cmp.Or[clock.Clock](s.Clock, clock.System{}) }
 
 // RequestLimit returns the timeout of one request to one endpoint.
 func (s Settings) RequestLimit() time.Duration {

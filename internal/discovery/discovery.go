@@ -120,7 +120,7 @@ func Judge(s Status, err error, least int) Verdict {
 	switch {
 	case err == nil && s.Complete():
 		return Formed
-	case err != nil && !is[*BadSizeError](err):
+	case err != nil && !errors.As(err, new(*BadSizeError)):
 		return Unknown
 	case len(s.Members) < least:
 		return Unformed
@@ -197,7 +197,7 @@ func (r *cluster) Create(ctx context.Context, token string, size int) (Location,
 	for {
 		err := connection.Try(ctx, r.settings.Endpoints, func(err error) bool {
 			if unsure {
-				return is[*ExistsError](err)
+				return errors.As(err, new(*ExistsError))
 			}
 			return isAnswer(err)
 		}, func(endpoint string) error {
@@ -210,7 +210,7 @@ func (r *cluster) Create(ctx context.Context, token string, size int) (Location,
 				}
 				sent, err := k.put(ctx, token, size)
 				unsure = unsure || sent
-				if is[*ExistsError](err) { // another call was faster
+				if errors.As(err, new(*ExistsError)) { // another call was faster
 					return cmp.Or(k.occupied(ctx, token), err)
 				}
 				return err
@@ -269,14 +269,8 @@ func (r *cluster) first(ctx context.Context, do func(context.Context, keys) erro
 // would return it too.
 func isAnswer(err error) bool {
 	switch {
-	case errors.Is(err, ErrNotFound), is[*BadSizeError](err), is[*ExistsError](err), is[*OthersError](err), connection.IsDenied(err):
+	case errors.Is(err, ErrNotFound), errors.As(err, new(*BadSizeError)), errors.As(err, new(*ExistsError)), errors.As(err, new(*OthersError)), connection.IsDenied(err):
 		return true
 	}
 	return false
-}
-
-// is reports whether err's tree contains an error of type E.
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }

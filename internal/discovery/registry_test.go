@@ -346,3 +346,9 @@ func TestNoDeleteTakesMoreThanOneKey(t *testing.T) {
 		t.Errorf("%d deletes found, %v", deletes, err)
 	}
 }
+
+// is reports whether err's tree contains an error of type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
