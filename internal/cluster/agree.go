@@ -173,8 +173,7 @@ func (b *ballot) counts(id membership.MemberID, endpoint string, trusted []*ball
 }
 
 // others returns the voters on the list in whose name another list was given.
-func (b *ballot) others(probes []probe) []membership.MemberID {
-	var out []membership.MemberID
+func (b *ballot) others(probes []probe) (out []membership.MemberID) {
 	for _, m := range b.members {
 		if !m.Learner && slices.ContainsFunc(probes, func(p probe) bool {
 			l, ok := p.strong()

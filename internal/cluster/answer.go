@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strconv"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -98,21 +96,17 @@ func answered(p probe) membership.Answer {
 	s := p.status
 	cluster, id := p.from()
 	_, readOK := p.strong()
-	return membership.Answer{
+	a := membership.Answer{
 		State: membership.Answered, Endpoint: p.endpoint, MemberID: id, ClusterID: cluster,
 		Leader: membership.MemberID(s.Leader), Term: s.RaftTerm, Index: s.RaftIndex, Applied: s.RaftAppliedIndex,
 		Learner: s.IsLearner, ReadOK: readOK,
-		Version: s.Version, DBSize: s.DbSize, Revision: s.Header.GetRevision(), Downgrade: downgradeOf(s),
+		Version: s.Version, DBSize: s.DbSize, Revision: s.Header.GetRevision(),
 		Alarms: alarmsIn(s.Errors), CertificateEnd: p.certificate,
 	}
-}
-
-// downgradeOf returns the version to which the cluster is being downgraded.
-func downgradeOf(s *clientv3.StatusResponse) string {
-	if s.DowngradeInfo == nil || !s.DowngradeInfo.Enabled {
-		return ""
+	if d := s.DowngradeInfo; d != nil && d.Enabled {
+		a.Downgrade = d.TargetVersion
 	}
-	return s.DowngradeInfo.TargetVersion
+	return a
 }
 
 // brief returns the innermost reason for display, such as "connection refused".
@@ -132,8 +126,7 @@ var raised = regexp.MustCompile(`^memberID:([0-9]+)\s+alarm:([A-Z]+)\s*$`)
 
 // alarmsIn returns the alarms among the errors of a status answer. It does not
 // list the alarms, because that request goes through raft and needs a quorum.
-func alarmsIn(errors []string) []membership.Alarm {
-	var out []membership.Alarm
+func alarmsIn(errors []string) (out []membership.Alarm) {
 	for _, e := range errors {
 		if m := raised.FindStringSubmatch(e); m != nil {
 			if id, err := strconv.ParseUint(m[1], 10, 64); err == nil {

@@ -77,11 +77,10 @@ func memberFrom(listed *pb.Member) (membership.Member, error) {
 	return m, nil
 }
 
-func urlsFrom(listed []string) ([]string, error) {
+func urlsFrom(listed []string) (out []string, err error) {
 	if n := len(listed); n > maxURLs {
 		return nil, fmt.Errorf("there are %d; expected at most %d", n, maxURLs)
 	}
-	var out []string
 	for _, raw := range listed {
 		u, err := membership.ListedURL(raw)
 		if err != nil {

@@ -83,8 +83,7 @@ func ParseMetricsURL(raw string) (string, error) {
 
 // Askable returns client URLs that members publish, with a scheme, in the form in which
 // endpoints are compared. A URL that does not parse cannot be asked and is left out.
-func Askable(clientURLs []string) []string {
-	var out []string
+func Askable(clientURLs []string) (out []string) {
 	for _, u := range clientURLs {
 		if e, err := ParseEndpoint(u, false); err == nil {
 			out = append(out, e)

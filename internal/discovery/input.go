@@ -158,8 +158,12 @@ func ParseURL(raw string) (Location, error) {
 		return Location{}, err
 	}
 	key, isV2 := strings.CutPrefix(u.Path, "/v2/keys/")
-	if !isV2 {
-		return serviceLocation(u)
+	base := u.Scheme + "://" + u.Host
+	switch dir, token := path.Split(u.Path); {
+	case !isV2 && servicePath.MatchString(u.Path):
+		return Location{Protocol: ByService, Base: base + strings.TrimSuffix(dir, "/"), Token: token}, nil
+	case !isV2:
+		return Location{}, errors.New("does not end with a token of 32 hexadecimal digits after a path of letters, digits and \"-\", \".\", \"_\", \"~\"")
 	}
 	prefix, token := path.Dir("/"+key), path.Base(key)
 	if problem := PrefixProblem(prefix); problem != "" {
@@ -168,16 +172,7 @@ func ParseURL(raw string) (Location, error) {
 	if problem := TokenProblem(token); problem != "" {
 		return Location{}, errors.New("has a token that " + problem)
 	}
-	return Location{Protocol: V2, Base: u.Scheme + "://" + u.Host, Prefix: prefix, Token: token}, nil
-}
-
-// serviceLocation parses a service's URL of a token, whose path ends with 32 hexadecimal digits.
-func serviceLocation(u *url.URL) (Location, error) {
-	dir, token := path.Split(u.Path)
-	if !servicePath.MatchString(u.Path) {
-		return Location{}, errors.New("does not end with a token of 32 hexadecimal digits after a path of letters, digits and \"-\", \".\", \"_\", \"~\"")
-	}
-	return Location{Protocol: ByService, Base: u.Scheme + "://" + u.Host + strings.TrimSuffix(dir, "/"), Token: token}, nil
+	return Location{Protocol: V2, Base: base, Prefix: prefix, Token: token}, nil
 }
 
 // URL returns the --discovery URL of a token of v2 or a service in a normal form: in ASCII,

@@ -100,11 +100,10 @@ func (w *cleanUp) look(ctx context.Context) error {
 	if err != nil || !recorded {
 		return err
 	}
-	snap, err := w.observe(ctx, 0)
-	if err != nil {
+	if err := w.refresh(ctx, 0); err != nil {
 		return err
 	}
-	w.record, w.snap = record, snap
+	w.record = record
 	w.decision = w.judge(ctx, w.snap)
 	d := w.decision
 	if d.Verdict == membership.Done {

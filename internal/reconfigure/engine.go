@@ -110,7 +110,6 @@ func (o *OtherCluster) Error() string {
 
 // NoCluster means that a member is to join, but there is no cluster.
 type NoCluster struct {
-	Name string
 	// Forming is true if the member waited for the cluster to form.
 	Forming bool
 	Cause   error

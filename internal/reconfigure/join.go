@@ -76,7 +76,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 		return Joined{}, err
 	}
 	if err := j.wait(ctx); err != nil {
-		return Joined{}, err
+		return Joined{Member: j.member, Outcome: Outcome{Snapshot: j.snap}}, err
 	}
 	e.Process.settled.Delete(r.Owner)
 	if r.Goal == Voting {
@@ -107,7 +107,7 @@ func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap member
 	case err == nil, unrecoverable(err):
 		return snap, err
 	case isUnreachable(err):
-		return snap, &NoCluster{Name: r.Name, Forming: forming, Cause: err}
+		return snap, &NoCluster{Forming: forming, Cause: err}
 	case ctx.Err() == context.DeadlineExceeded: // the observation was cut short: it says nothing about the cluster
 		late := &Incomplete{Request: r, Snapshot: snap, Cause: err}
 		if refusal, ok := errors.AsType[*Refusal](err); ok {
@@ -172,11 +172,9 @@ func (j *join) look(ctx context.Context) error {
 	if unread != nil && classify(unread).next == stop {
 		return unread
 	}
-	snap, err := j.observe(ctx, j.snap.ClusterID)
-	if err != nil {
+	if err := j.refresh(ctx, j.snap.ClusterID); err != nil {
 		return err
 	}
-	j.snap = snap
 	if unread != nil {
 		return j.withoutRecord(unread)
 	}

@@ -27,8 +27,7 @@ type Locker interface {
 // stopped before its next step, and observed the result once more.
 type LockLost struct {
 	// Name is the name of the member.
-	Action Action
-	Name   string
+	Name string
 	// Lost is why the lock was lost.
 	Lost error
 	// Checked is true if the list could be read afterwards; then Listed says
@@ -94,6 +93,15 @@ type guarded struct {
 	waited *Waited
 	// snap is the latest whole observation. A change is based on it.
 	snap membership.Snapshot
+}
+
+// refresh makes the latest observation, see [Engine.observe].
+func (g *guarded) refresh(ctx context.Context, want membership.ClusterID) error {
+	snap, err := g.observe(ctx, want)
+	if err == nil {
+		g.snap = snap
+	}
+	return err
 }
 
 // records returns the ownership records of the cluster.
@@ -275,7 +283,7 @@ func (g *guarded) lost() error {
 // lostLock returns the error of an operation that lost the lock; ctx is the
 // operation's own. It searches the confirmed list for the member.
 func (g *guarded) lostLock(ctx context.Context) *LockLost {
-	l := &LockLost{Action: g.action, Name: g.name, Lost: g.lost()}
+	l := &LockLost{Name: g.name, Lost: g.lost()}
 	snap, err := g.Confirmed(ctx, 0, g.action, g.name)
 	if err != nil {
 		return l

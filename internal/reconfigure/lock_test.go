@@ -185,7 +185,7 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 			time.Sleep(claim.LockTTL)
 			b.boot("d")
 			lost, ok := errors.AsType[*LockLost](<-result)
-			if !ok || lost.Action != ActionAdd || lost.Checked != c.checked || lost.Listed != c.checked {
+			if !ok || lost.Name != "d" || lost.Checked != c.checked || lost.Listed != c.checked {
 				b.Fatalf("got %+v", lost)
 			}
 			time.Sleep(time.Second)

@@ -100,7 +100,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 		err = d.next()
 	}
 	if lost := d.lost(); lost != nil {
-		return &LockLost{Action: actionDefragment, Lost: lost}
+		return &LockLost{Lost: lost}
 	}
 	return err
 }
@@ -120,15 +120,13 @@ func (d *defragmentation) next() error {
 	wait, cancel := context.WithTimeout(d.hold.ctx, d.req.Limit)
 	defer cancel()
 	return d.repeat(wait, actionDefragment, "", func() error {
-		snap, err := d.observe(wait, d.snap.ClusterID)
-		if err != nil {
+		if err := d.refresh(wait, d.snap.ClusterID); err != nil {
 			return err
 		}
-		decision := membership.DecideDefragment(snap, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
-		if err := permitted(actionDefragment, "", snap, decision); err != nil {
+		decision := membership.DecideDefragment(d.snap, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
+		if err := permitted(actionDefragment, "", d.snap, decision); err != nil {
 			return err
 		}
-		d.snap = snap
 		if err := d.ensure(wait); err != nil {
 			return err
 		}

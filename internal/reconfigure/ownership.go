@@ -45,9 +45,7 @@ func (j *join) put(ctx context.Context, r cluster.Record) error {
 		return retrying(err)
 	}
 	if errors.Is(err, cluster.ErrAlarm) {
-		if snap, err := j.observe(ctx, j.snap.ClusterID); err == nil {
-			j.snap = snap // the alarm may be newer than the last observation
-		}
+		_ = j.refresh(ctx, j.snap.ClusterID) // the alarm may be newer than the last observation
 		return j.alarmed(err)
 	}
 	if err != nil {

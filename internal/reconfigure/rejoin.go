@@ -6,7 +6,6 @@ package reconfigure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,13 +37,12 @@ func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 		}
 	}
 	out, err := e.join(ctx, r)
-	quiet, ok := errors.AsType[*noStart](err)
-	if !ok {
+	if !errors.Is(err, errNoStart) {
 		return out, err
 	}
-	m := quiet.member
+	m := out.Member
 	_, left := e.Remove(ctx, RemoveRequest{
-		Owner: r.Owner, KeepRecord: true, ID: m.ID, Cluster: quiet.cluster, Name: r.Name, PeerURLs: m.PeerURLs, Replacement: !m.Learner,
+		Owner: r.Owner, KeepRecord: true, ID: m.ID, Cluster: out.Snapshot.ClusterID, Name: r.Name, PeerURLs: m.PeerURLs, Replacement: !m.Learner,
 		still: func(ctx context.Context, snap membership.Snapshot) error { return e.isGone(ctx, snap, m.ID) },
 	})
 	if left != nil && !errors.Is(left, errChanged) {
@@ -74,14 +72,8 @@ func (e *Engine) Identify(ctx context.Context, r JoinRequest, snap membership.Sn
 	return found, nil
 }
 
-// noStart ends a join whose member does not answer.
-type noStart struct {
-	member  membership.Member
-	cluster membership.ClusterID
-}
-
-// Error implements error.
-func (n *noStart) Error() string { return fmt.Sprintf("member %s does not answer", n.member.ID) }
+// errNoStart ends a join whose member does not answer.
+var errNoStart = errors.New("the member does not answer")
 
 // isGone returns an error unless the member may be added anew: a learner that never
 // started, or a member that does not answer and to which the leader has no connection. Two
@@ -112,7 +104,7 @@ func (j *join) quiet() error {
 	if j.req.Restart == 0 || now.Sub(j.heard) <= j.req.Restart {
 		return nil
 	}
-	return stopping(&noStart{member: j.member, cluster: j.snap.ClusterID})
+	return stopping(errNoStart)
 }
 
 // Incomplete means that a join did not reach its goal in time. If the member

@@ -139,28 +139,23 @@ func kept(err error) error {
 // together, as in a destroy of everything, they must not wait for each other to
 // learn that.
 func (l *removal) undecidable(ctx context.Context) error {
-	snap, err := l.observe(ctx, l.req.Cluster)
-	if err != nil {
+	if err := l.refresh(ctx, l.req.Cluster); err != nil {
 		return retryingBriefly(err)
 	}
-	l.snap = snap
-	d := snap.Gate(l.req.ID)
-	if d.Code != membership.QuorumLost {
-		return nil
+	if d := l.snap.Gate(l.req.ID); d.Code == membership.QuorumLost {
+		return retryingBriefly(l.refusal(d))
 	}
-	return retryingBriefly(l.refusal(d))
+	return nil
 }
 
 // look observes the cluster and makes at most one change.
 func (l *removal) look(ctx context.Context) error {
-	snap, err := l.observe(ctx, l.req.Cluster)
-	if err != nil && l.tried {
+	if err := l.refresh(ctx, l.req.Cluster); err != nil && l.tried {
 		return kept(l.later(err))
-	}
-	if err != nil {
+	} else if err != nil {
 		return l.later(err)
 	}
-	l.snap = snap
+	snap := l.snap
 	if m, left := placeholder(snap); left && snap.Gate(0).Verdict == membership.Go {
 		return l.removeLearner(m.ID, placeholderRemoved)
 	}

@@ -184,10 +184,8 @@ func place(ctx context.Context, file *os.File, r SaveRequest) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }()
-	// Some file systems do not support this, and nothing more can be done.
-	_ = dir.Sync()
-	return nil
+	_ = dir.Sync() // some file systems do not support this, and nothing more can be done
+	return dir.Close()
 }
 
 func move(ctx context.Context, file *os.File, r SaveRequest) error {
@@ -223,8 +221,7 @@ type fileRecord struct {
 func recordOf(path string) string { return hidden(path, ".receipt") }
 
 // recorded returns the record that speaks of the file at path, if one does. It reads the file.
-func recorded(ctx context.Context, path string) []fileRecord {
-	var all []fileRecord
+func recorded(ctx context.Context, path string) (all []fileRecord) {
 	text, err := os.ReadFile(recordOf(path))
 	if err == nil {
 		err = json.Unmarshal(text, &all)

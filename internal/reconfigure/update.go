@@ -46,12 +46,10 @@ type update struct {
 
 // look observes the cluster and makes at most one change.
 func (u *update) look(ctx context.Context) error {
-	snap, err := u.observe(ctx, u.req.Cluster)
-	if err != nil {
+	if err := u.refresh(ctx, u.req.Cluster); err != nil {
 		return err
 	}
-	u.snap = snap
-	d := membership.DecideUpdate(snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
+	d := membership.DecideUpdate(u.snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
 		if err := u.confirm(ctx); err != nil {
 			return err

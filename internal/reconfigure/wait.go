@@ -94,12 +94,10 @@ func (j *join) advance(ctx context.Context) error {
 	if j.req.Goal == Started {
 		return nil
 	}
-	snap, err := j.observe(ctx, j.snap.ClusterID)
-	if err != nil {
+	if err := j.refresh(ctx, j.snap.ClusterID); err != nil {
 		return err
 	}
-	j.snap = snap
-	if err := j.find(snap.Members); err != nil {
+	if err := j.find(j.snap.Members); err != nil {
 		return err
 	}
 	if !j.member.Learner {

@@ -16,20 +16,18 @@ type Map[K comparable, V any] struct {
 	all map[K]V
 }
 
-// Set stores a value.
-func (m *Map[K, V]) Set(key K, value V) {
+// with calls do with the map while no other call uses it.
+func (m *Map[K, V]) with(do func(all map[K]V)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(key, value)
-}
-
-// set stores a value. m.mu must be held.
-func (m *Map[K, V]) set(key K, value V) {
 	if m.all == nil {
 		m.all = map[K]V{}
 	}
-	m.all[key] = value
+	do(m.all)
 }
+
+// Set stores a value.
+func (m *Map[K, V]) Set(key K, value V) { m.with(func(all map[K]V) { all[key] = value }) }
 
 // Keep stores a value until end is called.
 func (m *Map[K, V]) Keep(key K, value V) (end func()) {
@@ -38,10 +36,8 @@ func (m *Map[K, V]) Keep(key K, value V) (end func()) {
 }
 
 // Get returns the value of a key.
-func (m *Map[K, V]) Get(key K) (V, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	value, ok := m.all[key]
+func (m *Map[K, V]) Get(key K) (value V, ok bool) {
+	m.with(func(all map[K]V) { value, ok = all[key] })
 	return value, ok
 }
 
@@ -52,27 +48,21 @@ func (m *Map[K, V]) Has(key K) bool {
 }
 
 // GetOrMake returns the value of a key. It creates the value if there is none.
-func (m *Map[K, V]) GetOrMake(key K, create func() V) V {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	value, ok := m.all[key]
-	if !ok {
-		value = create()
-		m.set(key, value)
-	}
+func (m *Map[K, V]) GetOrMake(key K, create func() V) (value V) {
+	m.with(func(all map[K]V) {
+		if _, ok := all[key]; !ok {
+			all[key] = create()
+		}
+		value = all[key]
+	})
 	return value
 }
 
 // Delete removes a key.
-func (m *Map[K, V]) Delete(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.all, key)
-}
+func (m *Map[K, V]) Delete(key K) { m.with(func(all map[K]V) { delete(all, key) }) }
 
 // All returns a copy of the map.
-func (m *Map[K, V]) All() map[K]V {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.all)
+func (m *Map[K, V]) All() (copied map[K]V) {
+	m.with(func(all map[K]V) { copied = maps.Clone(all) })
+	return copied
 }

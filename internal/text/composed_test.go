@@ -189,7 +189,7 @@ func TestLockTexts(t *testing.T) {
 	bob := claim.Holder{Who: "bob@ops2", PID: 12, Run: "x", Since: time.Date(2026, 11, 21, 1, 2, 3, 0, time.UTC), Doing: "add member e"}
 	ours := claim.Entry{Key: key, Value: `{"who":"bob@ops2","pid":12,"run":"x","since":"2026-11-21T01:02:03Z","doing":"add member e"}`}
 	lost := func(l reconfigure.LockLost) Message {
-		l.Action, l.Name = "add", "d"
+		l.Name = "d"
 		return Explain("add", "d", &l)
 	}
 	gone := &claim.LostError{Key: key}
