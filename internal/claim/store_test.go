@@ -75,7 +75,7 @@ func TestListIsBounded(t *testing.T) {
 
 // slow is a route that runs a function before the second request.
 type slow struct {
-	claim.Route
+	connection.Route
 	requests int
 	before   func()
 }

@@ -18,12 +18,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-// Route sends requests to one endpoint after the other until an endpoint gives
-// an answer that the others would not change. *cluster.Client is a Route.
-type Route interface {
-	Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error
-}
-
 // V3 keeps claims with leases, on the v3 API. Its zero value is not usable: see
 // [NewV3].
 //
@@ -32,14 +26,14 @@ type Route interface {
 // deleted, and gone if it expired. (A lease that is revoked by hand looks as if
 // it had expired.)
 type V3 struct {
-	route    Route
+	route    connection.Route
 	settings connection.Settings
 	pool     *connection.Pool
 }
 
 // NewV3 returns a store that sends requests through route, and watches every
 // endpoint of settings. It does not dial.
-func NewV3(route Route, settings connection.Settings, pool *connection.Pool) *V3 {
+func NewV3(route connection.Route, settings connection.Settings, pool *connection.Pool) *V3 {
 	return &V3{route: route, settings: settings, pool: pool}
 }
 
@@ -74,13 +68,13 @@ func (s *V3) Create(ctx context.Context, key, value string, ttl time.Duration) (
 
 // create grants a lease and tries to create the key with it.
 func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (Entry, error) {
-	granted, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseGrantResponse, error) {
+	granted, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseGrantResponse, error) {
 		return c.Grant(ctx, int64(roundUp(ttl)/time.Second))
 	})
 	if err != nil {
 		return Entry{}, s.heldOr(ctx, key, err)
 	}
-	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
+	resp, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
 		return commit(ctx, c, key, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)},
 			clientv3.OpPut(key, value, clientv3.WithLease(granted.ID)))
 	})
@@ -101,22 +95,13 @@ func (s *V3) create(ctx context.Context, key, value string, ttl time.Duration) (
 	// Revoking the lease also deletes the key, if it was written after all.
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	_, _ = ask(after, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseRevokeResponse, error) {
+	_, _ = connection.Ask(after, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseRevokeResponse, error) {
 		return c.Revoke(ctx, granted.ID)
 	})
 	if err != nil {
 		return Entry{}, s.heldOr(ctx, key, err)
 	}
 	return Entry{}, &HeldError{*s.entry(ctx, other)}
-}
-
-// ask sends a request through a route and returns the answer.
-func ask[T any](ctx context.Context, r Route, send func(context.Context, *clientv3.Client) (T, error)) (answer T, err error) {
-	err = r.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) (err error) {
-		answer, err = send(ctx, c)
-		return err
-	})
-	return answer, err
 }
 
 // commit makes a change of a key if the comparisons hold, and reads the key if not.
@@ -174,7 +159,7 @@ func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
 // Beat implements [Store].
 func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
 	lease := clientv3.LeaseID(e.lease)
-	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
+	resp, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
 		// The lease is renewed first. If it were gone after the key was
 		// written, watchers would see a beat that does not count.
 		if _, err := c.KeepAliveOnce(ctx, lease); err != nil {
@@ -204,7 +189,7 @@ func (s *V3) Beat(ctx context.Context, e Entry, ttl time.Duration) (Entry, error
 // Delete implements [Store].
 func (s *V3) Delete(ctx context.Context, e Entry) error {
 	sent := false
-	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
+	resp, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.TxnResponse, error) {
 		if e.lease != 0 {
 			// The lease must outlive the key long enough for watchers to see
 			// it. A lease that is gone deleted the key as well, as the
@@ -226,7 +211,7 @@ func (s *V3) Delete(ctx context.Context, e Entry) error {
 
 // Get implements [Store].
 func (s *V3) Get(ctx context.Context, key string) (*Entry, error) {
-	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
+	resp, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
 		return c.Get(ctx, key)
 	})
 	if err != nil || len(resp.Kvs) == 0 {
@@ -237,7 +222,7 @@ func (s *V3) Get(ctx context.Context, key string) (*Entry, error) {
 
 // List implements [Store].
 func (s *V3) List(ctx context.Context, prefix string) (entries []Entry, revision int64, err error) {
-	resp, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
+	resp, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.GetResponse, error) {
 		return c.Get(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithLimit(connection.MaxKeys+1))
 	})
 	switch {
@@ -277,7 +262,7 @@ func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) *Entry {
 	if e.Forever {
 		return e
 	}
-	lease, err := ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseTimeToLiveResponse, error) {
+	lease, err := connection.Ask(ctx, s.route, func(ctx context.Context, c *clientv3.Client) (*clientv3.LeaseTimeToLiveResponse, error) {
 		return c.TimeToLive(ctx, clientv3.LeaseID(kv.Lease))
 	})
 	if err == nil {

@@ -91,8 +91,9 @@ func newStore[T any](c *Client, id membership.ClusterID, k kind[T]) Store[T] {
 	return Store[T]{c, k, prefix, err}
 }
 
-// each calls [Client.Anywhere] if the ID of the cluster is known.
-func (s Store[T]) each(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+// Anywhere implements [connection.Route]. It calls [Client.Anywhere] if the ID of the cluster is
+// known.
+func (s Store[T]) Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -111,27 +112,20 @@ func (s Store[T]) parse(kv *mvccpb.KeyValue) (T, error) {
 // Get returns the record of a name; ok is false if there is none. The error is a
 // [*Malformed] if the key holds something else.
 func (s Store[T]) Get(ctx context.Context, name string) (r T, ok bool, err error) {
-	var found []*mvccpb.KeyValue
-	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		resp, err := kv.Get(ctx, s.prefix+name)
-		if err == nil {
-			found = resp.Kvs
-		}
-		return err
+	found, err := connection.Ask(ctx, s, func(ctx context.Context, kv *clientv3.Client) (*clientv3.GetResponse, error) {
+		return kv.Get(ctx, s.prefix+name)
 	})
-	if err != nil || len(found) == 0 {
+	if err != nil || len(found.Kvs) == 0 {
 		return r, false, err
 	}
-	r, err = s.parse(found[0])
+	r, err = s.parse(found.Kvs[0])
 	return r, err == nil, err
 }
 
 // List returns all records, sorted by name, and the malformed ones.
 func (s Store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err error) {
-	var kvs []*mvccpb.KeyValue
-	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) (err error) {
-		kvs, err = under(ctx, kv, s.prefix)
-		return err
+	kvs, err := connection.Ask(ctx, s, func(ctx context.Context, kv *clientv3.Client) ([]*mvccpb.KeyValue, error) {
+		return under(ctx, kv, s.prefix)
 	})
 	for _, kv := range kvs {
 		r, err := s.parse(kv)
@@ -174,7 +168,7 @@ func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 			write = append(write, clientv3.OpDelete(s.prefix+of))
 		}
 	}
-	err = s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	err = s.Anywhere(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Txn(ctx).
 			If(unchanged...).
 			Then(write...).
@@ -206,10 +200,9 @@ func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 // Delete deletes the record of a name, whatever its value. It is not an error if
 // there is none. The error is a [*NotDeleted].
 func (s Store[T]) Delete(ctx context.Context, name string) error {
-	err := s.each(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	if err := s.Anywhere(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		return only(kv.Delete(ctx, s.prefix+name))
-	})
-	if err != nil {
+	}); err != nil {
 		return &NotDeleted{s.prefix + name, err}
 	}
 	return nil

@@ -249,3 +249,18 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// Route sends requests to one endpoint after the other until an endpoint gives
+// an answer that the others would not change. *cluster.Client is a Route.
+type Route interface {
+	Anywhere(ctx context.Context, f func(context.Context, *clientv3.Client) error) error
+}
+
+// Ask sends a request through a route and returns the answer.
+func Ask[T any](ctx context.Context, r Route, send func(context.Context, *clientv3.Client) (T, error)) (answer T, err error) {
+	err = r.Anywhere(ctx, func(ctx context.Context, c *clientv3.Client) (err error) {
+		answer, err = send(ctx, c)
+		return err
+	})
+	return answer, err
+}

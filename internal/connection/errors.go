@@ -156,11 +156,9 @@ func reason(err error) string {
 
 // kindOfAttempt classifies the error of an attempt to connect.
 func kindOfAttempt(err error) Kind {
-	var (
-		invalid x509.CertificateInvalidError
-		op      *net.OpError
-		timeout interface{ Timeout() bool }
-	)
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
+	op, failed := errors.AsType[*net.OpError](err)
+	timed, _ := errors.AsType[net.Error](err)
 	switch {
 	case errors.As(err, new(RedirectError)):
 		return Redirected
@@ -168,7 +166,7 @@ func kindOfAttempt(err error) Kind {
 		return DNS
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return UnknownCA
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+	case invalid.Reason == x509.Expired:
 		return Expired
 	case errors.As(err, new(x509.HostnameError)):
 		return HostMismatch
@@ -180,7 +178,7 @@ func kindOfAttempt(err error) Kind {
 		return Refused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return NoRoute
-	case errors.As(err, &op) && op.Op == "remote error":
+	case failed && op.Op == "remote error":
 		// This is a TLS alert. Its type is not exported, but its text is fixed.
 		switch op.Err.Error() {
 		case "tls: certificate required", "tls: bad certificate", "tls: unknown certificate authority",
@@ -190,7 +188,7 @@ func kindOfAttempt(err error) Kind {
 		}
 		return TLSOther
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
-		errors.As(err, &timeout) && timeout.Timeout():
+		timed != nil && timed.Timeout():
 		return Timeout
 	case errors.Is(err, errNotHTTP2), errors.Is(err, errClosed):
 		return NotEtcd

@@ -156,16 +156,11 @@ func (k keysV3) remove(ctx context.Context, token string) (deleted bool, err err
 // no answer in time, a broken connection or a change of leader, it may have
 // been.
 func refused(err error) bool {
-	var e rpctypes.EtcdError
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() {
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied,
-		codes.Unauthenticated, codes.ResourceExhausted, codes.Unimplemented:
-		return true
-	}
+	e, ok := errors.AsType[rpctypes.EtcdError](err)
 	// Errors such as a lost leader or a stopped server have the code
 	// Unavailable. The request may have been carried out.
-	return false
+	return ok && slices.Contains([]codes.Code{
+		codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied,
+		codes.Unauthenticated, codes.ResourceExhausted, codes.Unimplemented,
+	}, e.Code())
 }

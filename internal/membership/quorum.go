@@ -45,11 +45,13 @@ func (s Snapshot) answers(id MemberID) bool { return id != 0 && s.Answer(id).IsO
 func (s Snapshot) MajorityLeader() (leader MemberID, term uint64, ok bool) {
 	voters := s.Voters()
 	for _, m := range voters {
-		a := s.Answer(m.ID)
-		same := keep(voters, func(v Member) bool {
-			return s.answers(v.ID) && s.Answers[v.ID].Leader == a.Leader && s.Answers[v.ID].Term == a.Term
-		})
-		if l, listed := s.Member(a.Leader); len(same) >= Quorum(len(voters)) && listed && !l.Learner {
+		a, same := s.Answer(m.ID), 0
+		for _, v := range voters {
+			if b := s.Answer(v.ID); b.IsOf(v.ID, s.ClusterID) && b.Leader == a.Leader && b.Term == a.Term {
+				same++
+			}
+		}
+		if l, listed := s.Member(a.Leader); same >= Quorum(len(voters)) && listed && !l.Learner {
 			return a.Leader, a.Term, true
 		}
 	}

@@ -80,27 +80,24 @@ var floors = map[int]floor{5: {26, 32}, 6: {11, 11}}
 //
 // The rest of the cluster decides how far back a member may go, because the
 // member's own version is gone once the member is removed.
-func checkVersions(s Snapshot, effective, desired map[string]string) VersionStep {
-	if step, ok := s.downgrading(effective, desired); ok {
-		return step
-	}
+func checkVersions(s Snapshot, effective, desired map[string]string) (warning VersionStep) {
+	back := keep(s.Members, func(m Member) bool { return s.answers(m.ID) && s.Answer(m.ID).Downgrade != "" })
 	running := map[string]release{}
 	for _, m := range s.Members {
 		if v, ok := parseMinor(s.Answer(m.ID).Version); ok && s.answers(m.ID) {
 			running[m.Name] = v
 		}
 	}
-	if len(running) == 0 {
-		return VersionStep{}
-	}
-	var warning VersionStep
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		to, ok := parseMinor(desired[name])
-		if !ok || desired[name] == effective[name] {
-			continue
-		}
 		step := VersionStep{Name: name, From: effective[name], To: desired[name]}
-		step.judge(s, running, to)
+		to, ok := parseMinor(step.To)
+		switch {
+		case step.To == step.From:
+		case len(back) > 0: // while the cluster is being downgraded, no member is added
+			step.Code, step.Members, step.Between = UpgradeDuringDowngrade, IDs(back), s.Answer(back[len(back)-1].ID).Downgrade
+		case ok && len(running) > 0:
+			step.judge(s, running, to)
+		}
 		if step.Code.Refused() {
 			return step
 		}
@@ -149,18 +146,6 @@ func (t *VersionStep) judge(s Snapshot, running map[string]release, to release) 
 	case last == 5:
 		t.Code, t.Members = UpgradeLeavesV2, IDs(left)
 	}
-}
-
-// downgrading returns the first change that would add a member while the cluster
-// is being downgraded.
-func (s Snapshot) downgrading(effective, desired map[string]string) (VersionStep, bool) {
-	back := keep(s.Members, func(m Member) bool { return s.answers(m.ID) && s.Answer(m.ID).Downgrade != "" })
-	name, changes := find(slices.Sorted(maps.Keys(desired)), func(name string) bool { return desired[name] != effective[name] })
-	if !changes || len(back) == 0 {
-		return VersionStep{}, false
-	}
-	to := s.Answer(back[len(back)-1].ID).Downgrade
-	return VersionStep{Name: name, From: effective[name], To: desired[name], Code: UpgradeDuringDowngrade, Members: IDs(back), Between: to}, true
 }
 
 // parseMinor is [parseRelease] for a wanted version, which may also be written "3.6" or
