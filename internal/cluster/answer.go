@@ -20,11 +20,10 @@ import (
 // snapshotOf builds the snapshot from the list and the probes.
 func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot {
 	snap := membership.Snapshot{
-		ClusterID:    list.cluster,
-		Members:      slices.Clone(list.members),
-		Answers:      map[membership.MemberID]membership.Answer{},
-		Linearizable: list.quorum,
-		Others:       others(probes, list.cluster),
+		ClusterID: list.cluster,
+		Members:   slices.Clone(list.members),
+		Answers:   map[membership.MemberID]membership.Answer{},
+		Others:    others(probes, list.cluster),
 	}
 	for _, m := range list.members {
 		if a, asked := answerOf(m, list.cluster, probes, who); asked {

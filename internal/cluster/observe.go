@@ -134,7 +134,7 @@ func (c *Client) observed(ctx context.Context, probes []probe, want membership.C
 	c.remember(probes, before.memberList, who)
 
 	snap := snapshotOf(before.memberList, probes, who)
-	snap.Linearizable, snap.Dissent = false, before.against
+	snap.Dissent = before.against
 	if before.confirmed {
 		after, err := c.strongList(ctx, before.cluster)
 		snap.Linearizable = err == nil && sameMembers(before.members, after.members)

@@ -83,41 +83,37 @@ var recordKind = kind[Record]{
 
 // check returns an error if the provider cannot have written the record.
 func (r Record) check(owner string) error {
-	errs := []error{plain("the name", r.Name), plain("the machine", r.Machine)}
-	if err := connection.Plain(r.Owner); err != nil { // a name, possibly with a prefix
-		errs = append(errs, fmt.Errorf("the owner: %w", err))
+	bad := cmp.Or(plain("the name", r.Name), plain("the machine", r.Machine))
+	badOwner := connection.Plain(r.Owner) // a name, possibly with a prefix
+	_, badURLs := urlsFrom(r.PeerURLs)
+	switch added := r.State == Added || r.State == Removed; {
+	case bad != nil:
+		return bad
+	case badOwner != nil:
+		return fmt.Errorf("the owner: %w", badOwner)
+	case badURLs != nil:
+		return fmt.Errorf("its peer URLs: %w", badURLs)
+	case r.Owner != owner:
+		return fmt.Errorf("its owner is %s", connection.Quote(r.Owner))
+	case !added && r.State != Intended:
+		return fmt.Errorf("the state %s is unknown", connection.Quote(string(r.State)))
+	case !added && r.MemberID != "":
+		return errors.New("a member that is yet to be added has an ID")
+	case added && r.ID() == 0:
+		return fmt.Errorf("%s is not a member ID", connection.Quote(r.MemberID))
 	}
-	if _, err := urlsFrom(r.PeerURLs); err != nil {
-		errs = append(errs, fmt.Errorf("its peer URLs: %w", err))
-	}
-	if r.Owner != owner {
-		errs = append(errs, fmt.Errorf("its owner is %s", connection.Quote(r.Owner)))
-	}
-	switch r.State {
-	case Intended:
-		if r.MemberID != "" {
-			errs = append(errs, errors.New("a member that is yet to be added has an ID"))
-		}
-	case Added, Removed:
-		if r.ID() == 0 {
-			errs = append(errs, fmt.Errorf("%s is not a member ID", connection.Quote(r.MemberID)))
-		}
-	default:
-		errs = append(errs, fmt.Errorf("the state %s is unknown", connection.Quote(string(r.State))))
-	}
-	return cmp.Or(errs...)
+	return nil
 }
 
 // Owners returns the owners whose records say that they own the member with the ID. The
 // error is a [*Malformed] if a malformed record may say so.
-func Owners(ctx context.Context, records Store[Record], id membership.MemberID) ([]string, error) {
+func Owners(ctx context.Context, records Store[Record], id membership.MemberID) (out []string, err error) {
 	all, unread, err := records.List(ctx)
 	for _, bad := range unread {
 		if bad.MayClaim(id) {
 			return nil, bad
 		}
 	}
-	var out []string
 	for _, r := range all {
 		if r.ID() == id && r.State == Added {
 			out = append(out, r.Owner)

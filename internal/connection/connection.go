@@ -110,10 +110,9 @@ func (u *Unreachable) Error() string {
 }
 
 // Unwrap returns the errors, so that errors.Is and errors.As examine them.
-func (u *Unreachable) Unwrap() []error {
-	out := make([]error, len(u.Answers))
-	for i, a := range u.Answers {
-		out[i] = a.Err
+func (u *Unreachable) Unwrap() (out []error) {
+	for _, a := range u.Answers {
+		out = append(out, a.Err)
 	}
 	return out
 }

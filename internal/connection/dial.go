@@ -55,8 +55,8 @@ type dialer struct {
 	waiting  atomic.Int32
 	answered atomic.Bool
 	// certificate is the end of the validity of the certificate that the server last
-	// presented, in seconds since 1970, 0 without one.
-	certificate atomic.Int64
+	// presented, a [time.Time].
+	certificate atomic.Value
 }
 
 func newDialer(s Settings, endpoint string) *dialer {
@@ -65,7 +65,7 @@ func newDialer(s Settings, endpoint string) *dialer {
 		config := cmp.Or(s.TLS, &tls.Config{MinVersion: tls.VersionTLS12}).Clone()
 		config.VerifyConnection = func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) > 0 {
-				d.certificate.Store(state.PeerCertificates[0].NotAfter.Unix())
+				d.certificate.Store(state.PeerCertificates[0].NotAfter.UTC())
 			}
 			return nil
 		}
@@ -76,10 +76,8 @@ func newDialer(s Settings, endpoint string) *dialer {
 
 // CertificateEnd returns the end of the validity of the certificate that the server
 // presented, zero without one.
-func (d *dialer) CertificateEnd() (end time.Time) {
-	if at := d.certificate.Load(); at > 0 {
-		end = time.Unix(at, 0).UTC()
-	}
+func (d *dialer) CertificateEnd() time.Time {
+	end, _ := d.certificate.Load().(time.Time)
 	return end
 }
 

@@ -276,9 +276,6 @@ func loginError(err error, heard bool) error {
 
 // isEnded reports whether a call returned because its context ended.
 func isEnded(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	s, ok := status.FromError(err)
-	return ok && (s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded)
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ended || status.Code(err) == codes.Canceled || status.Code(err) == codes.DeadlineExceeded
 }

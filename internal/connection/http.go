@@ -124,32 +124,28 @@ func (p *Pool) Metrics(ctx context.Context, s Settings, endpoint string) (body [
 	if err != nil {
 		return nil, at, err
 	}
-	call, cancel := context.WithTimeout(ctx, s.RequestLimit())
-	defer cancel()
-	fail := func(err error) ([]byte, time.Time, error) {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return nil, at, ctx.Err()
+	err = c.do(ctx, c.requestTimeout, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint+"/metrics", nil)
+		if err != nil {
+			return AttemptError(c.endpoint, err)
 		}
-		return nil, at, AttemptError(c.endpoint, err)
-	}
-	req, err := http.NewRequestWithContext(call, http.MethodGet, c.endpoint+"/metrics", nil)
-	if err != nil {
-		return fail(err)
-	}
-	resp, err := c.web.RoundTrip(req)
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	switch {
-	case err != nil:
-		return fail(err)
-	case resp.StatusCode != http.StatusOK:
-		return nil, at, &Error{Endpoint: c.endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET /metrics: HTTP status %s", resp.Status)}
-	}
-	at, _ = http.ParseTime(resp.Header.Get("Date")) // zero without one
-	return body, at, nil
+		resp, err := c.web.RoundTrip(req)
+		if err != nil {
+			return AttemptError(c.endpoint, err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+		switch {
+		case err != nil:
+			return AttemptError(c.endpoint, err)
+		case resp.StatusCode != http.StatusOK:
+			return &Error{Endpoint: c.endpoint, Kind: NotEtcd, Err: fmt.Errorf("GET /metrics: HTTP status %s", resp.Status)}
+		}
+		body = text
+		at, _ = http.ParseTime(resp.Header.Get("Date")) // zero without one
+		return nil
+	})
+	return body, at, err
 }
 
 // MaxKeys is the maximum number of keys that are read below one prefix.

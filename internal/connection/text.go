@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -35,18 +36,19 @@ func Cut(s string) string {
 	if len(s) <= shown {
 		return s
 	}
-	n := shown
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.ToValidUTF8(s[:shown], "")
 }
 
 // Plain returns an error if a text that came over the wire must not be shown
 // unchanged: it is longer than 1024 bytes or contains unprintable characters.
-func Plain(s string) error {
-	if len(s) > long {
-		return fmt.Errorf("it is longer than %d bytes", long)
+func Plain(s string) error { return plain(s, long) }
+
+// PlainName is like [Plain] for a name or a version, with a limit of 253 bytes.
+func PlainName(s string) error { return plain(s, name) }
+
+func plain(s string, limit int) error {
+	if len(s) > limit {
+		return fmt.Errorf("it is longer than %d bytes", limit)
 	}
 	for i, r := range s {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -54,14 +56,6 @@ func Plain(s string) error {
 		}
 	}
 	return nil
-}
-
-// PlainName is like [Plain] for a name or a version, with a limit of 253 bytes.
-func PlainName(s string) error {
-	if len(s) > name {
-		return fmt.Errorf("it is longer than %d bytes", name)
-	}
-	return Plain(s)
 }
 
 // Secret is a text that must not be printed. All formatting yields "***", or ""

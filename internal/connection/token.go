@@ -22,7 +22,7 @@ type sharedToken struct {
 	// authentication is disabled.
 	authenticate func(ctx context.Context) (string, error)
 	renewal      shared[string]
-	token        atomic.Pointer[string]
+	token        atomic.Value // a string
 }
 
 // current returns the token, "" before the first renewal and without t.
@@ -30,10 +30,8 @@ func (t *sharedToken) current() string {
 	if t == nil {
 		return ""
 	}
-	if token := t.token.Load(); token != nil {
-		return *token
-	}
-	return ""
+	token, _ := t.token.Load().(string)
+	return token
 }
 
 // renew replaces the token, unless another call has replaced it since used was
@@ -46,7 +44,7 @@ func (t *sharedToken) renew(ctx context.Context, used string) error {
 		}
 		token, err := t.authenticate(ctx)
 		if err == nil {
-			t.token.Store(&token)
+			t.token.Store(token)
 		}
 		return token, err
 	})

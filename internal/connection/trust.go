@@ -108,15 +108,8 @@ func (s Settings) hasCertificate() bool {
 // resource, name the host, or the http URL.
 func (s Settings) names(host string) bool {
 	is := func(u string) bool { return u == host || hostnameOf(u) == host }
-	if !s.Learned && slices.ContainsFunc(s.Endpoints, is) || slices.ContainsFunc(s.Named, is) {
-		return true
-	}
-	for from, to := range s.AddressMap {
-		if is(from) || is(to) {
-			return true
-		}
-	}
-	return false
+	others := slices.Concat(s.Named, slices.Collect(maps.Keys(s.AddressMap)), slices.Collect(maps.Values(s.AddressMap)))
+	return !s.Learned && slices.ContainsFunc(s.Endpoints, is) || slices.ContainsFunc(others, is)
 }
 
 // InTheClear returns the endpoints, and the URLs of the address map, at which the

@@ -4,6 +4,7 @@
 package discovery
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -101,12 +102,9 @@ const maxRegistered = 8
 // ignores registrations that cannot be parsed, as members do.
 func parseMember(id, value string) (Member, bool) {
 	memberID, err := membership.ParseMemberID(id)
-	if err != nil {
-		return Member{}, false
-	}
 	m := Member{ID: memberID}
 	pairs := strings.SplitN(strings.TrimSpace(value), ",", maxRegistered+1)
-	if len(pairs) > maxRegistered {
+	if err != nil || len(pairs) > maxRegistered {
 		return Member{}, false
 	}
 	for _, pair := range pairs {
@@ -195,12 +193,9 @@ func origin(raw string) string {
 
 // SameServiceURL reports whether two URLs of services are equivalent.
 func SameServiceURL(a, b string) bool {
-	x, err1 := parseHTTP(a)
+	x, err := parseHTTP(a)
 	y, err2 := parseHTTP(b)
-	if err1 != nil || err2 != nil {
-		return a == b
-	}
-	return x.String() == y.String()
+	return a == b || cmp.Or(err, err2) == nil && *x == *y
 }
 
 // parseHTTP parses a URL of scheme, host and path, and normalises it. The path

@@ -173,16 +173,10 @@ func (p planned) livingVoter(id MemberID) bool {
 
 // brokenBy returns a ruling about the members of entries.
 func brokenBy(code Code, f Facts, entries ...Entry) Ruling {
-	r := Ruling{Code: code, Facts: f, Entry: entries[0]}
-	for _, e := range entries {
-		r.Facts.Names = append(r.Facts.Names, e.Name)
-		if e.ID != 0 {
-			r.Facts.Others = union(r.Facts.Others, []MemberID{e.ID})
-		}
-	}
-	slices.Sort(r.Facts.Names)
-	r.Facts.Names = slices.Compact(r.Facts.Names)
-	return r
+	f.Names = slices.Compact(slices.Sorted(slices.Values(each(entries, func(e Entry) string { return e.Name }))))
+	known := keep(entries, func(e Entry) bool { return e.ID != 0 })
+	f.Others = union(each(known, func(e Entry) MemberID { return e.ID }))
+	return Ruling{code, f, entries[0]}
 }
 
 // breaks returns the ruling of a decision about one member.

@@ -75,13 +75,16 @@ func find[E any](list []E, is func(E) bool) (found E, ok bool) {
 	return found, false
 }
 
-// IDs returns the IDs of members.
-func IDs(members []Member) (out []MemberID) {
-	for _, m := range members {
-		out = append(out, m.ID)
+// each returns what of returns for each of a list, or nil for an empty one.
+func each[E, T any](list []E, of func(E) T) (out []T) {
+	for _, e := range list {
+		out = append(out, of(e))
 	}
 	return out
 }
+
+// IDs returns the IDs of members.
+func IDs(members []Member) []MemberID { return each(members, func(m Member) MemberID { return m.ID }) }
 
 // ComputeMemberID returns the ID that etcd gives a member: the first eight bytes
 // of SHA-1 over its peer URLs (sorted as strings and joined), then the cluster

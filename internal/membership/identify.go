@@ -163,7 +163,10 @@ func (s Snapshot) identifyOwned(m Member, r IdentifyRequest) Identity {
 // name.
 func (s Snapshot) identifyOther(m Member, r IdentifyRequest) Identity {
 	initial := r.Bootstrap == InitialMember && !m.Learner
-	named := m.Name == r.Name || m.Name == "" && s.isInitial()
+	// The cluster ID follows from the IDs of the initial members, and no bootstrap gives the ID of
+	// a member that is added later. In a cluster that etcd 3.5 restored, initial members that have
+	// not started have no names.
+	named := m.Name == r.Name || m.Name == "" && s.ClusterID == ComputeClusterID(IDs(s.Members))
 	switch {
 	case initial && named && !r.Ownership.Removed && !slices.Contains(r.Owned, m.ID):
 		return Identity{Step: StepAdopt, ID: m.ID}
@@ -175,14 +178,6 @@ func (s Snapshot) identifyOther(m Member, r IdentifyRequest) Identity {
 		return Identity{Step: StepTakeOver, ID: m.ID}
 	}
 	return m.refused(AddedElsewhere, m.Name)
-}
-
-// isInitial reports whether the members are those that formed the cluster. The
-// cluster ID follows from the IDs of the initial members, and no bootstrap gives
-// the ID of a member that is added later. In a cluster that etcd 3.5 restored,
-// initial members that have not started have no names.
-func (s Snapshot) isInitial() bool {
-	return s.ClusterID == ComputeClusterID(IDs(s.Members))
 }
 
 // CheckName refuses a member of ours whose process has published another name

@@ -143,9 +143,7 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 			p.Reason, p.Others, p.Votes = reason, others, votes
 		}
 	}
-	for _, n := range due {
-		p.Pending = append(p.Pending, n.Name)
-	}
+	p.Pending = append(p.Pending, each(due, Node.name)...)
 	for _, list := range [][]string{p.TakenBack, p.Pending, p.Others, p.Deviating, p.FirstVersion} {
 		slices.Sort(list)
 	}
@@ -166,6 +164,8 @@ func (p *NodesPlan) rebuild(n Node, want NodeValues, health NodesHealth) {
 	p.Reason, p.Others = NodesNext, nil
 	p.DeadLearners = health.labels(n, func(e NodeHealth) bool { return e.Member != 0 && !e.Voter && !e.Alive && e.Status != NodeAdded })
 }
+
+func (n Node) name() string { return n.Name }
 
 // neverCameUp reports whether the first node of a name has never had a member.
 func (n Node) neverCameUp(e NodeHealth) bool {
@@ -239,14 +239,9 @@ func (e NodeHealth) isOf(n Node) bool { return e.Node != "" && e.Name == n.Name 
 
 // labels returns the names of the members but that of the node for which is returns true,
 // or their IDs.
-func (h NodesHealth) labels(n Node, is func(NodeHealth) bool) (out []string) {
-	for _, e := range h.Members {
-		if !e.isOf(n) && is(e) {
-			out = append(out, cmp.Or(e.Name, e.Member.String()))
-		}
-	}
-	slices.Sort(out)
-	return out
+func (h NodesHealth) labels(n Node, is func(NodeHealth) bool) []string {
+	others := keep(h.Members, func(e NodeHealth) bool { return !e.isOf(n) && is(e) })
+	return slices.Sorted(slices.Values(each(others, func(e NodeHealth) string { return cmp.Or(e.Name, e.Member.String()) })))
 }
 
 // checkVersion applies the rules of [UpgradeCode] to the versions that the refresh

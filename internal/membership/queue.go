@@ -140,12 +140,7 @@ func (q queue) leaves(e NodeHealth) bool {
 }
 
 // names returns the names of the nodes but n for which is returns true.
-func (q queue) names(n Node, is func(Node) bool) (out []string) {
-	for _, o := range q.nodes {
-		if o.ID != n.ID && is(o) {
-			out = append(out, o.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
+func (q queue) names(n Node, is func(Node) bool) []string {
+	others := keep(q.nodes, func(o Node) bool { return o.ID != n.ID && is(o) })
+	return slices.Sorted(slices.Values(each(others, Node.name)))
 }

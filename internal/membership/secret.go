@@ -32,12 +32,12 @@ func Shown(value string) (shown string, ok bool) {
 	if strings.ContainsAny(value, "\n\r") || utf8.RuneCountInString(value) > longestShown || pem.MatchString(value) {
 		return "", false
 	}
-	if strings.Contains(value, "://") {
-		value, _, cut := strings.Cut(Masked(value), "?")
-		if cut {
-			value += "?***"
-		}
+	if !strings.Contains(value, "://") {
 		return value, true
+	}
+	value, _, cut := strings.Cut(Masked(value), "?")
+	if cut {
+		value += "?***"
 	}
 	return value, true
 }

@@ -72,10 +72,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 		req:     r,
 	}
 	defer j.release()
-	if err := j.list(ctx); err != nil {
-		return Joined{}, err
-	}
-	if err := j.wait(ctx); err != nil {
+	if err := j.reach(ctx); err != nil {
 		return Joined{Member: j.member, Outcome: Outcome{Snapshot: j.snap}}, err
 	}
 	e.Process.settled.Delete(r.Owner)
@@ -134,20 +131,6 @@ type join struct {
 	progress uint64                // the highest index that it applied
 	moved    time.Time             // when progress last changed, or the learner started
 	heard    time.Time             // when the member last answered, or the wait began
-}
-
-// list returns when the member is in the list and its ID recorded. It keeps
-// the lock if the join still has a change to make.
-func (j *join) list(ctx context.Context) error {
-	err := j.repeat(ctx, j.action, j.name, func() error { return j.underLock(ctx, j.snap.ClusterID, j.look) })
-	if err != nil {
-		return j.ended(ctx, err)
-	}
-	j.reached = Added
-	if !j.member.Learner || j.req.Goal == Added {
-		j.release()
-	}
-	return nil
 }
 
 // ended returns the error of a join: if its time ran out, how far it got, and under an

@@ -14,14 +14,20 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// wait brings an added member to the goal.
-func (j *join) wait(ctx context.Context) error {
-	j.moved = j.Clock.Now()
-	waiting := ctx
-	if j.hold != nil {
-		waiting = j.hold.ctx
+// reach brings the member to the goal. First the member must be in the list, and its ID on
+// record. After that the lock is kept if the join still has a change to make.
+func (j *join) reach(ctx context.Context) error {
+	err := j.repeat(ctx, j.action, j.name, func() error { return j.underLock(ctx, j.snap.ClusterID, j.look) })
+	if err != nil {
+		return j.ended(ctx, err)
 	}
-	err := j.repeat(waiting, j.action, j.name, func() error {
+	waiting := j.hold.ctx
+	if !j.member.Learner || j.req.Goal == Added {
+		j.release()
+		waiting = ctx
+	}
+	j.reached, j.moved = Added, j.Clock.Now()
+	err = j.repeat(waiting, j.action, j.name, func() error {
 		stage := j.reached
 		err := j.advance(waiting)
 		if err == nil || waiting.Err() != nil || classify(err).next == stop {
