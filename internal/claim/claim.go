@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -161,4 +162,73 @@ type Store interface {
 func under(prefix, key string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(key, strings.TrimSuffix(prefix, "/")+"/")
 	return name, ok && name != "" && !strings.Contains(name, "/")
+}
+
+// watchRetry is the pause before another watch at the same endpoint.
+const watchRetry = 250 * time.Millisecond
+
+// everywhere keeps f running at each endpoint, and returns nil when ctx ends.
+// It returns early with an error that compacted accepts: no watch can go on.
+func everywhere(ctx context.Context, s connection.Settings, compacted func(error) bool, f func(ctx context.Context, endpoint string) error) error {
+	watches, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var wg sync.WaitGroup
+	for _, endpoint := range s.Endpoints {
+		wg.Go(func() {
+			for watches.Err() == nil {
+				if err := f(watches, endpoint); compacted(err) {
+					end(err)
+					return
+				}
+				_ = s.Time().Sleep(watches, watchRetry)
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(watches)
+}
+
+// relay merges the events of several watches. It emits each event once and in
+// order. Every watch delivers all events in order, so the watch that delivers
+// an event first has delivered all events before it.
+type relay struct {
+	mu sync.Mutex
+	// next is the revision at which a new watch begins. It is the last revision again,
+	// because another watch may have delivered only a part of it.
+	next int64
+	// seen is the last revision of each key that was emitted.
+	seen map[string]int64
+	emit func(Event)
+}
+
+func newRelay(after int64, emit func(Event)) *relay {
+	return &relay{next: after + 1, seen: map[string]int64{}, emit: emit}
+}
+
+// pass emits an event unless it was emitted before. event may ask a server: the
+// other watches do not wait for the answer.
+func (r *relay) pass(revision int64, key string, event func() Event) {
+	r.mu.Lock()
+	isNew := revision > r.seen[key]
+	r.mu.Unlock()
+	if !isNew {
+		return
+	}
+	e := event()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if revision > r.seen[key] {
+		r.seen[key], r.next = revision, revision
+		r.emit(e)
+	}
+}
+
+// from returns the revision at which a new watch begins.
+func (r *relay) from() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next
 }

@@ -270,3 +270,52 @@ func (s *V3) entry(ctx context.Context, kv *mvccpb.KeyValue) *Entry {
 	}
 	return e
 }
+
+// Watch implements [Store].
+func (s *V3) Watch(ctx context.Context, prefix string, revision int64, emit func(Event)) error {
+	r := newRelay(revision, emit)
+	compacted := func(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }
+	return everywhere(ctx, s.settings, compacted, func(ctx context.Context, endpoint string) error {
+		c, err := s.pool.Client(ctx, s.settings, endpoint)
+		if err != nil {
+			return err
+		}
+		return c.DoLong(ctx, 0, func(ctx context.Context) error {
+			stream, cancel := context.WithCancel(ctx)
+			defer cancel()
+			answers := c.Watch(clientv3.WithRequireLeader(stream), prefix+"/",
+				clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(r.from()))
+			for answer := range answers {
+				if err := answer.Err(); err != nil {
+					return err
+				}
+				for _, e := range answer.Events {
+					if name, ok := under(prefix, string(e.Kv.Key)); ok {
+						r.pass(e.Kv.ModRevision, name, func() Event { return s.event(ctx, name, e) })
+					}
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// event translates an event of a key into an event of the claim.
+func (s *V3) event(ctx context.Context, name string, e *clientv3.Event) Event {
+	out := Event{Name: name, Value: string(e.Kv.Value), Kind: Beaten}
+	switch {
+	case e.IsCreate():
+		out.Kind = Started
+	case e.Type == clientv3.EventTypeDelete:
+		// If the lease cannot be read, the worse case is assumed.
+		out.Kind = Missed
+		last := s.entry(ctx, e.PrevKv)
+		if last != nil {
+			out.Value = last.Value
+		}
+		if last != nil && (last.Forever || last.Left > 0) {
+			out.Kind = Stopped
+		}
+	}
+	return out
+}
