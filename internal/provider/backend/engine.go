@@ -60,7 +60,7 @@ func (b *Backend) Where(learned []string) *Cluster { return b.cluster(b.Settings
 func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	return b.clusters.GetOrMake(fmt.Sprint(settings.Learned, settings.Endpoints), func() *Cluster {
 		port := cluster.New(settings, b.Pool)
-		return &Cluster{backend: b, settings: settings, views: views{flights: map[string]*look{}}, Engine: &reconfigure.Engine{
+		return &Cluster{backend: b, settings: settings, Engine: &reconfigure.Engine{
 			Cluster: port, Process: &b.state, Clock: settings.Time(), Locker: b.lockOf(port, settings), Self: b.Run.Self().Who, Lost: b.Lost, InUse: b.InUse,
 			Changed: func() { b.changes.Add(1) },
 		}}

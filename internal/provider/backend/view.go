@@ -11,6 +11,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/log"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // freshness is how long one observation of the cluster serves the refresh of
@@ -25,19 +26,14 @@ type viewKey struct {
 	trust string
 }
 
-// look is an observation of the cluster, in progress or complete. An
-// observation in progress continues as long as a caller waits for it.
+// look is an observation of the cluster.
 type look struct {
 	viewKey
-	// changes is the number of changes at its start.
+	// changes is the number of changes at its start, at the time of its end.
 	changes uint64
-	waiting int
-	cancel  context.CancelFunc
-	// over is closed at the end, when the fields below are set.
-	over chan struct{}
-	at   time.Time
-	snap membership.Snapshot
-	err  error
+	at      time.Time
+	snap    membership.Snapshot
+	err     error
 }
 
 // serves reports whether the observation can replace another one.
@@ -54,57 +50,51 @@ func (l *look) serves(key viewKey) bool {
 	}
 }
 
-// views are the latest observations of a cluster, the latest first, and those in progress.
+// views are the latest observations of a cluster, the latest first.
 type views struct {
 	viewing sync.Mutex
 	latest  []*look
-	flights map[string]*look // by trust
+	turns   syncmap.Map[string, chan struct{}] // of the callers that may observe, by trust
 }
 
 // CachedSnapshot returns an observation of the cluster. It may be up to two seconds old,
 // so that the refresh of any number of resources needs only one, but it began
 // after the end of every change made by this process. want is the expected
 // cluster, 0 if there is none. The error is that of the observation or of ctx.
-// A caller that gives up returns at once, and the others keep their
-// observation. CachedSnapshot is for display and for plans; code that changes the cluster
-// observes it directly ([cluster.Cluster.Observe]).
+// One caller observes, and the others wait for it, each as long as its ctx allows. If the
+// one gives up, the next observes. CachedSnapshot is for display and for plans; code that
+// changes the cluster observes it directly ([cluster.Cluster.Observe]).
 func (c *Cluster) CachedSnapshot(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	// A change that ends after this point does not invalidate this observation.
 	changes := c.backend.changes.Load()
 	key := viewKey{want, c.settings.Trust(ctx)}
-	for {
-		c.viewing.Lock()
-		if v := c.viewed(key, changes); v != nil {
-			c.viewing.Unlock()
-			log.Debug(ctx, log.Membership, "observation used", "age", c.Clock.Now().Sub(v.at))
-			return v.snap, v.err
-		}
-		f := c.flights[key.trust]
-		if f == nil {
-			f = c.look(ctx, key)
-		}
-		f.waiting++
-		c.viewing.Unlock()
-
-		var err error
-		select {
-		case <-f.over:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		c.viewing.Lock()
-		if f.waiting--; f.waiting == 0 {
-			f.cancel()
-		}
-		c.viewing.Unlock()
-		if err != nil {
-			return membership.Snapshot{}, err
-		}
+	turn := c.turns.GetOrMake(key.trust, func() chan struct{} { return make(chan struct{}, 1) })
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return membership.Snapshot{}, ctx.Err()
 	}
+	if l := c.viewed(key, changes); l != nil {
+		log.Debug(ctx, log.Membership, "observation used", "age", c.Clock.Now().Sub(l.at))
+		return l.snap, l.err
+	}
+	l := &look{viewKey: key, changes: c.backend.changes.Load()}
+	log.Debug(ctx, log.Membership, "observing the cluster", "endpoints", c.settings.Endpoints)
+	l.snap, l.err = c.Cluster.Observe(ctx, want)
+	log.Debug(ctx, log.Membership, "observed the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
+	c.viewing.Lock()
+	defer c.viewing.Unlock()
+	if l.at = c.Clock.Now(); ctx.Err() == nil { // otherwise the error is that of this caller
+		c.latest = append([]*look{l}, slices.DeleteFunc(c.latest, func(was *look) bool { return was.viewKey == key })...)
+	}
+	return l.snap, l.err
 }
 
 // viewed returns a valid observation, nil if there is none.
 func (c *Cluster) viewed(key viewKey, changes uint64) *look {
+	c.viewing.Lock()
+	defer c.viewing.Unlock()
 	now := c.Clock.Now()
 	for _, l := range c.latest {
 		if l.changes >= changes && now.Sub(l.at) <= freshness && l.serves(key) {
@@ -112,26 +102,4 @@ func (c *Cluster) viewed(key viewKey, changes uint64) *look {
 		}
 	}
 	return nil
-}
-
-// look starts an observation. The observation keeps the values of ctx but does not
-// end with it. It ends early when the last caller that waits for it has given up.
-func (c *Cluster) look(ctx context.Context, key viewKey) *look {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	l := &look{viewKey: key, changes: c.backend.changes.Load(), cancel: cancel, over: make(chan struct{})}
-	c.flights[key.trust] = l
-	go func() {
-		defer close(l.over)
-		log.Debug(ctx, log.Membership, "observing the cluster", "endpoints", c.settings.Endpoints)
-		l.snap, l.err = c.Cluster.Observe(ctx, key.want)
-		log.Debug(ctx, log.Membership, "observed the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
-		c.viewing.Lock()
-		defer c.viewing.Unlock()
-		delete(c.flights, key.trust)
-		if ctx.Err() == nil { // otherwise it was cancelled and has no result
-			l.at = c.Clock.Now()
-			c.latest = append([]*look{l}, slices.DeleteFunc(c.latest, func(was *look) bool { return was.viewKey == key })...)
-		}
-	}()
-	return l
 }
