@@ -18,9 +18,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 const (
@@ -307,21 +305,4 @@ func TestRestoreTexts(t *testing.T) {
 		)
 	}
 	mustBeTexts(t, "restore.txt", unnamed(all...))
-}
-
-// Test that each problem of an option says what is expected.
-func TestUserDataTexts(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	for _, problem := range constants(t, "../userdata/*.go", "Problem") {
-		plain := UserDataOption(&userdata.OptionError{Path: "tls.key", Problem: userdata.Problem(problem)}).Detail
-		if strings.HasSuffix(plain, "tls.key .") {
-			t.Errorf("%s has no words", problem)
-		}
-		b.WriteString(problem + ": " + plain + "\n")
-	}
-	b.WriteString(UserDataOption(&userdata.OptionError{
-		Path: "datadir", Problem: userdata.UnknownOption, Allowed: []string{"etcd", "data_dir"},
-	}).Error() + "\n")
-	must.BeGolden(t, "testdata/userdata.txt", b.String())
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
 // PeerURL returns the error for an invalid peer URL.
@@ -159,41 +158,4 @@ func PasswordInTheClear(plain []string) Message {
 	return New("The password is sent in clear text",
 		"A password is configured, and these endpoints are http: %s. Any host between this machine and the cluster can read the password.\n\n"+
 			"Serve clients with TLS, and use https endpoints. A tunnel to this machine (address_map to 127.0.0.1) is not reported.", plain)
-}
-
-// UserDataOption returns the error for an invalid option of cloud_config or
-// ignition. It omits what may be secret.
-func UserDataOption(e *userdata.OptionError) Message {
-	value, allowed := "", ""
-	if e.Value != "" {
-		value = sprintf(" The value is %q.", e.Value)
-	}
-	if len(e.Allowed) > 0 {
-		allowed = sprintf(" Allowed: %s.", e.Allowed)
-	}
-	return New("Invalid user data option", "Option %s %s.%s%s", e.Path, Verbatim(optionProblems[e.Problem]), Verbatim(value), Verbatim(allowed))
-}
-
-// optionProblems complete the sentence "Option tls.key ...".
-var optionProblems = map[userdata.Problem]string{
-	userdata.UnknownOption:    "does not exist",
-	userdata.MissingOption:    "is missing",
-	userdata.NotObject:        "must be an object",
-	userdata.NotText:          "must be a string",
-	userdata.NotBool:          "must be true or false",
-	userdata.NotHTTPS:         "must be an https:// URL without a user name",
-	userdata.NotSHA256:        "must be a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release",
-	userdata.NotPath:          "must be an absolute path of letters, digits and the characters _ . / : + @ -",
-	userdata.NotPEM:           "must be the text of a PEM file with certificates, or with one unencrypted private key, or an absolute path on the machine",
-	userdata.NotPair:          "does not fit: the private key is not the key of the certificate",
-	userdata.NeededForHTTPS:   "is missing. The member listens on https:// URLs, which need a certificate. Add the option, or give the member http:// URLs in members of the etcd_cluster",
-	userdata.UnusedForHTTP:    "has no use: the member listens on http:// URLs only. Remove the option, or give the member https:// URLs in members of the etcd_cluster",
-	userdata.NotFilesystem:    "must be a file system that the image can make",
-	userdata.NoVersion:        "is missing. The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster",
-	userdata.NotVersion:       "is missing, and version of the node is not that of an official release. Expected three numbers, such as 3.6.16",
-	userdata.EitherOr:         "must have one of the two ways to get etcd, not both",
-	userdata.NotVariable:      "must have variable names that begin with ETCD_",
-	userdata.ReservedVariable: "is not allowed: the node or another option sets this variable. Remove it from environment",
-	userdata.RemovedVariable:  "is ignored by etcd 3.7 and later. Change it while the members run 3.6, which knows both",
-	userdata.Taken:            "is a key that the user data has already, and not a list that can be appended to",
 }

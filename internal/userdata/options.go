@@ -65,31 +65,31 @@ var tlsFiles = []struct {
 // Unknown represents a value that is not known yet.
 type Unknown struct{}
 
-// Problem is a kind of problem with an option.
+// Problem is a kind of problem with an option. It completes the sentence "Option tls.key ...".
 type Problem string
 
 // The problems of options.
 const (
-	UnknownOption    Problem = "unknown_option"
-	MissingOption    Problem = "missing_option"
-	NotObject        Problem = "not_object"
-	NotText          Problem = "not_text"
-	NotBool          Problem = "not_bool"
-	NotHTTPS         Problem = "not_https"
-	NotSHA256        Problem = "not_sha256"
-	NotPath          Problem = "not_path"
-	NotPEM           Problem = "not_pem"
-	NotPair          Problem = "not_pair"
-	NotFilesystem    Problem = "not_filesystem"
-	NoVersion        Problem = "no_version"
-	NotVersion       Problem = "not_version"
-	EitherOr         Problem = "either_or"
-	NotVariable      Problem = "not_variable"
-	ReservedVariable Problem = "reserved_variable"
-	RemovedVariable  Problem = "removed_variable"
-	NeededForHTTPS   Problem = "needed_for_https"
-	UnusedForHTTP    Problem = "unused_for_http"
-	Taken            Problem = "taken"
+	UnknownOption    Problem = "does not exist"
+	MissingOption    Problem = "is missing"
+	NotObject        Problem = "must be an object"
+	NotText          Problem = "must be a string"
+	NotBool          Problem = "must be true or false"
+	NotHTTPS         Problem = "must be an https:// URL without a user name"
+	NotSHA256        Problem = "must be a SHA-256 of 64 lowercase hexadecimal digits, as in the SHA256SUMS file of the release"
+	NotPath          Problem = "must be an absolute path of letters, digits and the characters _ . / : + @ -"
+	NotPEM           Problem = "must be the text of a PEM file with certificates, or with one unencrypted private key, or an absolute path on the machine"
+	NotPair          Problem = "does not fit: the private key is not the key of the certificate"
+	NotFilesystem    Problem = "must be a file system that the image can make"
+	NoVersion        Problem = "is missing. The node has no version, so the official release to download is not known. Add the option, or set version of the etcd_cluster"
+	NotVersion       Problem = "is missing, and version of the node is not that of an official release. Expected three numbers, such as 3.6.16"
+	EitherOr         Problem = "must have one of the two ways to get etcd, not both"
+	NotVariable      Problem = "must have variable names that begin with ETCD_"
+	ReservedVariable Problem = "is not allowed: the node or another option sets this variable. Remove it from environment"
+	RemovedVariable  Problem = "is ignored by etcd 3.7 and later. Change it while the members run 3.6, which knows both"
+	NeededForHTTPS   Problem = "is missing. The member listens on https:// URLs, which need a certificate. Add the option, or give the member http:// URLs in members of the etcd_cluster"
+	UnusedForHTTP    Problem = "has no use: the member listens on http:// URLs only. Remove the option, or give the member https:// URLs in members of the etcd_cluster"
+	Taken            Problem = "is a key that the user data has already, and not a list that can be appended to"
 )
 
 // OptionError means that an option cannot be used. It never contains a value

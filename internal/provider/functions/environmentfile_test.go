@@ -15,6 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
@@ -35,6 +37,20 @@ func nasty() map[string]string {
 	return out
 }
 
+// written returns what environment_file returns.
+func written(t testing.TB, variables map[string]string) (string, error) {
+	t.Helper()
+	given, diags := types.MapValueFrom(t.Context(), types.StringType, variables)
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	got, err := run(t, environmentFile, given)
+	if err != nil {
+		return "", err
+	}
+	return got.(types.String).ValueString(), nil
+}
+
 // broken returns values that are not one line for every reader, or not text.
 func broken() []string {
 	return []string{
@@ -45,7 +61,7 @@ func broken() []string {
 
 func TestEnvironmentFileRefuses(t *testing.T) {
 	for _, value := range broken() {
-		text, err := formatEnvironment(map[string]string{"ETCD_A": value})
+		text, err := written(t, map[string]string{"ETCD_A": value})
 		if err == nil || text != "" || strings.Contains(err.Error(), value) {
 			t.Errorf("%q: %q, %v", value, text, err)
 		}
@@ -98,7 +114,7 @@ func assignments(lines []string) map[string]string {
 // shells. The values have every character that is escaped.
 func TestEnvironmentFileIsRead(t *testing.T) {
 	want := nasty()
-	text, err := formatEnvironment(want)
+	text, err := written(t, want)
 	must.Succeed(t, err)
 	path := filepath.Join(t.TempDir(), "etcd.env")
 	must.Write(t, path, text)
@@ -140,7 +156,7 @@ func FuzzEnvironmentFile(f *testing.F) {
 		f.Add("ETCD_A", value)
 	}
 	f.Fuzz(func(t *testing.T, name, value string) {
-		text, err := formatEnvironment(map[string]string{name: value})
+		text, err := written(t, map[string]string{name: value})
 		if err != nil {
 			odd := strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 			if text != "" || environment.IsName(name) && !odd && utf8.ValidString(value) {

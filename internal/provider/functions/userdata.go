@@ -6,7 +6,6 @@ package functions
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math/big"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -82,28 +81,26 @@ func (f userData) Run(ctx context.Context, req function.RunRequest, resp *functi
 	if resp.Error = req.Arguments.Get(ctx, &argument, &given); resp.Error != nil {
 		return
 	}
-	options, optionsKnown, err := parseOptions(given)
-	plain, isKnown := plainOf(argument).(map[string]any)
-	if version := plain["version"]; err == nil && isKnown && version != any(userdata.Unknown{}) {
-		text, _ := version.(string)
-		err = options.CheckVersion(text)
+	options, known, err := parseOptions(given)
+	n, versionKnown := nodeOf(argument)
+	if err == nil && versionKnown {
+		err = options.CheckVersion(n.Version)
 	}
 	if err != nil {
-		resp.Error = optionRefused(err)
+		resp.Error = refused(err)
 		return
 	}
-	if !optionsKnown || attribute.SomeUnknown(argument) {
+	if !known || attribute.SomeUnknown(argument) {
 		resp.Error = resp.Result.Set(ctx, types.StringUnknown())
 		return
 	}
-	n := nodeOf(plain)
 	if t := environment.Problem(n.Environment); t != nil {
-		resp.Error = badArgument(0, t.Detail)
+		resp.Error = badArgument(0, *t)
 		return
 	}
 	written, err := f.write(n, options)
 	if err != nil {
-		resp.Error = optionRefused(err)
+		resp.Error = refused(err)
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, written)
@@ -118,7 +115,7 @@ func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err erro
 	case map[string]any:
 		o, known, err = userdata.Parse(v)
 		if t := environment.Problem(o.Environment); err == nil && t != nil {
-			err = *t
+			err = badArgument(1, *t)
 		}
 		return o, known, err
 	}
@@ -135,38 +132,28 @@ func nodeTypes() map[string]attr.Type {
 	return of
 }
 
-func nodeOf(plain map[string]any) userdata.Node {
-	n := userdata.Node{Environment: map[string]string{}}
-	n.JoinScriptBase64Gzip, _ = plain["join_script_base64gzip"].(string)
-	variables, _ := plain["environment"].(map[string]any)
-	for name, value := range variables {
-		if text, ok := value.(string); ok {
-			n.Environment[name] = text
-		}
-	}
-	n.Version, _ = plain["version"].(string)
-	start, _ := plain["start"].(map[string]any)
-	if format, ok := start["format"].(int64); ok {
-		n.Format = int(format)
-	}
-	return n
+// nodeOf returns what is known of a node, and whether its version is.
+func nodeOf(o types.Object) (n userdata.Node, versionKnown bool) {
+	variables, _ := o.Attributes()["environment"].(types.Map)
+	script, _ := o.Attributes()["join_script_base64gzip"].(types.String)
+	version, _ := o.Attributes()["version"].(types.String)
+	start, _ := o.Attributes()["start"].(types.Object)
+	format, _ := start.Attributes()["format"].(types.Int64)
+	return userdata.Node{
+		Environment: attribute.TextsByKey(variables), JoinScriptBase64Gzip: script.ValueString(), Version: version.ValueString(), Format: int(format.ValueInt64()),
+	}, !o.IsUnknown() && !version.IsUnknown()
 }
 
-func optionRefused(err error) *function.FuncError {
-	var option *userdata.OptionError
-	var format userdata.FormatError
-	var worded text.Message
-	switch {
-	case errors.As(err, &option):
-		return badArgument(1, text.UserDataOption(option).Detail)
-	case errors.As(err, &format):
-		return badArgument(0, text.New("Unknown user data format",
-			"format of the node is %d, and this version of the provider does not know it. A later version has built the node. Use that version or a later one.", int(format)).Detail)
-	case errors.As(err, &worded):
-		return badArgument(1, worded.Detail)
-	default:
-		return function.NewFuncError(err.Error())
+// wrongOption returns the error for an option. It omits what may be secret.
+func wrongOption(e *userdata.OptionError) text.Message {
+	format, facts := "Option %s %s.", []any{e.Path, text.Verbatim(e.Problem)}
+	if e.Value != "" {
+		format, facts = format+" The value is %q.", append(facts, e.Value)
 	}
+	if len(e.Allowed) > 0 {
+		format, facts = format+" Allowed: %s.", append(facts, e.Allowed)
+	}
+	return text.New("Invalid user data option", format, facts...)
 }
 
 // plainOf returns a value as maps, lists, texts, numbers and booleans, nil for
@@ -189,39 +176,30 @@ func plainOf(v attr.Value) any {
 	case types.Int64:
 		return v.ValueInt64()
 	case types.Number:
-		return plainNumber(v.ValueBigFloat())
+		// All digits, as jsonencode has them: cloud-init reads 1e-07 as a text.
+		if i, accuracy := v.ValueBigFloat().Int64(); accuracy == big.Exact {
+			return i
+		}
+		return json.Number(v.ValueBigFloat().Text('f', -1))
 	case types.Object:
 		return plainMap(v.Attributes())
 	case types.Map:
 		return plainMap(v.Elements())
 	case interface{ Elements() []attr.Value }: // a list, set or tuple
-		return plainList(v.Elements())
+		out := make([]any, len(v.Elements()))
+		for i, element := range v.Elements() {
+			out[i] = plainOf(element)
+		}
+		return out
 	default:
 		return nil
 	}
-}
-
-// plainNumber returns all digits of a number, as jsonencode does: cloud-init
-// reads 1e-07 as a text.
-func plainNumber(f *big.Float) any {
-	if i, accuracy := f.Int64(); accuracy == big.Exact {
-		return i
-	}
-	return json.Number(f.Text('f', -1))
 }
 
 func plainMap(m map[string]attr.Value) map[string]any {
 	out := make(map[string]any, len(m))
 	for key, v := range m {
 		out[key] = plainOf(v)
-	}
-	return out
-}
-
-func plainList(l []attr.Value) []any {
-	out := make([]any, len(l))
-	for i, v := range l {
-		out[i] = plainOf(v)
 	}
 	return out
 }
