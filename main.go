@@ -17,6 +17,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
 // version is set by the linker.
@@ -46,8 +47,8 @@ func main() {
 			os.Exit(1)
 		})
 	}
-	etcd := provider.NewWithPool(version, pool)
-	serve := func() tfprotov6.ProviderServer { return provider.Server(etcd()) }
+	run := backend.NewRun()
+	serve := func() tfprotov6.ProviderServer { return provider.Server(provider.New(version, pool, run)) }
 	err := tf6server.Serve("registry.terraform.io/terraform-provider-etcd/etcd", serve, opts...)
 	close(served)
 	// The process keeps running for a short time after Serve, long enough to

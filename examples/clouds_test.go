@@ -48,7 +48,7 @@ func (c *cloud) command(env []string, arguments string, run func()) {
 	c.TB.Helper()
 	r := backend.NewRun()
 	r.Getenv = func(string) string { return "" }
-	p := founding{provider.Server(provider.NewForRun("test", &connection.Pool{World: c}, r)()), c}
+	p := founding{provider.Server(provider.New("test", &connection.Pool{World: c}, r)), c}
 	c.Env = append(slices.Clone(env), acctest.Serve(c.TB, map[string]tfprotov6.ProviderServer{"terraform-provider-etcd/etcd": p}))
 	c.Write("reader_override.tf", "module \"etcd\" {\n"+arguments+"\n}\n")
 	run()

@@ -310,7 +310,7 @@ func TestExamplesOfEverything(t *testing.T) {
 // schemasOfTheProvider are those that a CLI asks for.
 func schemasOfTheProvider(t testing.TB) *tfprotov6.GetProviderSchemaResponse {
 	t.Helper()
-	server := providerserver.NewProtocol6(provider.New("test")())()
+	server := providerserver.NewProtocol6(provider.New("test", nil, nil))()
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	must(t, err)
 	return schemas

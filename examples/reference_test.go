@@ -125,7 +125,7 @@ func TestActionsAndListsShown(t *testing.T) {
 func newerBlocks(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	schemas := schemasOfTheProvider(t)
-	identities, err := providerserver.NewProtocol6(provider.New("test")())().GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	identities, err := providerserver.NewProtocol6(provider.New("test", nil, nil))().GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
 	must(t, err)
 	known := map[string]map[string]bool{}
 	add := func(name string, s *tfprotov6.Schema) {

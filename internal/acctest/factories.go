@@ -26,6 +26,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
 // ProtoV6ProviderFactories serves the provider in the process of the test, for
@@ -40,7 +41,7 @@ func ProtoV6ProviderFactories(t testing.TB) map[string]func() (tfprotov6.Provide
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"etcd": func() (tfprotov6.ProviderServer, error) {
-			return provider.Server(provider.NewWithPool("test", pool)()), nil
+			return provider.Server(provider.New("test", pool, backend.NewRun())), nil
 		},
 	}
 }

@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -42,22 +43,17 @@ type reader struct {
 // settings reads every value that is known. It does not connect to a server.
 func (r *reader) settings(m model) connection.Settings {
 	s := connection.Settings{
-		DialTimeout:    r.duration(m.DialTimeout, "dial_timeout", envDialTimeout, connection.DefaultDialTimeout),
-		RequestTimeout: r.duration(m.RequestTimeout, "request_timeout", envCommandTimeout, connection.DefaultRequestTimeout),
+		DialTimeout:    r.duration(m.DialTimeout, "dial_timeout", "ETCDCTL_DIAL_TIMEOUT", connection.DefaultDialTimeout),
+		RequestTimeout: r.duration(m.RequestTimeout, "request_timeout", "ETCDCTL_COMMAND_TIMEOUT", connection.DefaultRequestTimeout),
 	}
 	s.Username, s.Password = r.credentials(m)
 	material, sources := r.tlsMaterial(m)
 	partly := m.tlsUnknown()
 	// If not all is known, assume TLS, so that nothing is refused too early.
 	secure := partly || material != connection.TLSMaterial{}
-	if err := r.loadTLS(&s, material, partly); err != nil {
-		if problem, ok := errors.AsType[*connection.TLSError](err); ok {
-			source, ok := sources[problem.Argument]
-			if !ok {
-				source = problem.Argument
-			}
-			r.fail(argumentPath(source), text.TLSMaterial(source, problem))
-		}
+	if problem, ok := errors.AsType[*connection.TLSError](r.loadTLS(&s, material, partly)); ok {
+		source := cmp.Or(sources[problem.Argument], problem.Argument)
+		r.fail(argumentPath(source), text.TLSMaterial(source, problem))
 	}
 	s.Endpoints = r.endpoints(m.Endpoints, secure)
 	s.AddressMap = r.addressMap(m.AddressMap, secure)
@@ -139,34 +135,24 @@ func (r *reader) endpoints(v types.List, secure bool) []string {
 			out = append(out, endpoint)
 		}
 	}
-	if list := r.getenv(envEndpoints); v.IsNull() && list != "" {
+	if list := r.getenv("ETCDCTL_ENDPOINTS"); v.IsNull() && list != "" {
 		for _, raw := range strings.Split(list, ",") {
-			add(path.Empty(), envEndpoints, raw)
+			add(path.Empty(), "ETCDCTL_ENDPOINTS", raw)
 		}
 	}
-	r.each(v, "endpoints", func(at path.Path, raw string) { add(at, at.String(), raw) })
-	return out
-}
-
-// each calls take with each known element of a list.
-func (r *reader) each(v types.List, argument string, take func(at path.Path, value string)) {
 	r.unknown = r.unknown || attribute.SomeUnknown(v)
 	for i, e := range v.Elements() {
 		if s, ok := e.(types.String); ok && !s.IsUnknown() {
-			take(path.Root(argument).AtListIndex(i), s.ValueString())
+			at := path.Root("endpoints").AtListIndex(i)
+			add(at, at.String(), s.ValueString())
 		}
 	}
+	return out
 }
 
 func (r *reader) addressMap(v types.Map, secure bool) map[string]string {
 	r.unknown = r.unknown || attribute.SomeUnknown(v)
-	known := map[string]string{}
-	for from, e := range v.Elements() {
-		if to, ok := e.(types.String); ok && !to.IsUnknown() {
-			known[from] = to.ValueString()
-		}
-	}
-	parsed, err := connection.ParseAddressMap(known, secure)
+	parsed, err := connection.ParseAddressMap(attribute.TextsByKey(v), secure)
 	if err != nil {
 		r.fail(path.Root("address_map"), text.URLIn("address_map", err))
 	}
@@ -244,10 +230,10 @@ func (r *reader) tlsMaterial(m model) (material connection.TLSMaterial, sources 
 		return r.getenv(variable)
 	}
 	if m.CACert.IsNull() {
-		material.CACert = environment("ca_cert", envCACert)
+		material.CACert = environment("ca_cert", "ETCDCTL_CACERT")
 	}
 	if m.Cert.IsNull() && m.Key.IsNull() {
-		material.Cert, material.Key = environment("cert", envCert), connection.Secret(environment("key", envKey))
+		material.Cert, material.Key = environment("cert", "ETCDCTL_CERT"), connection.Secret(environment("key", "ETCDCTL_KEY"))
 	}
 
 	switch value := r.getenv(envInsecure); {

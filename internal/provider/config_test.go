@@ -72,7 +72,7 @@ func TestUnknownSettings(t *testing.T) {
 			if _, r := read(t, b, nil); len(r.diags) > 0 || !r.unknown {
 				t.Errorf("unknown %v, %v", r.unknown, r.diags)
 			}
-			p := New("test")()
+			p := New("test", &connection.Pool{}, backend.NewRun())
 			var resp provider.ConfigureResponse
 			p.Configure(t.Context(), provider.ConfigureRequest{Config: config(t, b)}, &resp)
 			got, ok := resp.ResourceData.(*backend.Backend)
@@ -107,7 +107,7 @@ func TestValidateReadsNoFiles(t *testing.T) {
 // Once per process: Terraform configures a provider repeatedly.
 func TestWarnedOnce(t *testing.T) {
 	t.Setenv("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "true")
-	p := New("test")()
+	p := New("test", &connection.Pool{}, backend.NewRun())
 	for i, want := range []int{1, 0} {
 		var resp provider.ConfigureResponse
 		p.Configure(t.Context(), provider.ConfigureRequest{Config: config(t, block{})}, &resp)

@@ -56,12 +56,8 @@ func everyOptional(t *testing.T) map[string]*tfprotov6.SchemaAttribute {
 // defaultsOf returns the defaults in the schemas of the resources, by path.
 func defaultsOf(t *testing.T) map[string]string {
 	t.Helper()
-	p, ok := provider.New("test")().(*provider.Provider)
-	if !ok {
-		t.Fatal("the provider is of another type")
-	}
 	out := map[string]string{}
-	for _, construct := range p.Resources(t.Context()) {
+	for _, construct := range provider.New("test", nil, nil).Resources(t.Context()) {
 		var s fwresource.SchemaResponse
 		var m fwresource.MetadataResponse
 		construct().Schema(t.Context(), fwresource.SchemaRequest{}, &s)

@@ -22,6 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
 
 // kind is one type of the provider: how Terraform calls it, and its arguments.
@@ -56,7 +57,7 @@ func newSession(t *testing.T, schema *tfprotov6.Schema, config map[string]any) *
 	t.Helper()
 	pool := &connection.Pool{}
 	t.Cleanup(func() { _ = pool.Close() })
-	server, ok := provider.Server(provider.NewWithPool("test", pool)()).(served)
+	server, ok := provider.Server(provider.New("test", pool, backend.NewRun())).(served)
 	if !ok {
 		t.Fatal("the provider serves no lists or no actions")
 	}

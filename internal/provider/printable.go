@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
@@ -35,15 +34,9 @@ type served interface {
 // terraform-plugin-framework/internal/proto6server/serve.go:24 of v1.19.0.
 // There is no upstream issue for this. It keeps about 60 kB for each resource,
 // so each call gets a [callContext].
-func Server(p provider.Provider) tfprotov6.ProviderServer {
-	whole := providerserver.NewProtocol6(p)()
-	if all, ok := whole.(served); ok {
-		if own, ok := p.(*Provider); ok {
-			return &printable{all, own.table.Load}
-		}
-		return &printable{all, func() *backend.Table { return nil }}
-	}
-	return whole
+func Server(p *Provider) tfprotov6.ProviderServer {
+	all, _ := providerserver.NewProtocol6(p)().(served) // a test holds that it is
+	return &printable{all, p.table.Load}
 }
 
 // printable is the last step for every text on its way to a terminal or a log:
@@ -58,7 +51,7 @@ type printable struct {
 
 // note notes what a state has of a member or of an etcd_cluster.
 func (p *printable) note(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) {
-	if p.table == nil || p.table() == nil || req == nil || req.RawState == nil {
+	if p.table() == nil || req == nil || req.RawState == nil {
 		return
 	}
 	if e, ok := clustermember.NoteOf(ctx, req.TypeName, req.RawState); ok {

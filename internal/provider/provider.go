@@ -44,20 +44,9 @@ type Provider struct {
 	said sync.Map
 }
 
-// New returns a function that creates a provider of the given version, with a
-// connection pool of its own.
-func New(version string) func() provider.Provider {
-	return func() provider.Provider { return NewWithPool(version, &connection.Pool{})() }
-}
-
-// NewWithPool is [New] with a connection pool that the caller closes.
-func NewWithPool(version string, pool *connection.Pool) func() provider.Provider {
-	return NewForRun(version, pool, backend.NewRun())
-}
-
-// NewForRun is [NewWithPool] for a run that tests describe.
-func NewForRun(version string, pool *connection.Pool, run *backend.Run) func() provider.Provider {
-	return func() provider.Provider { return &Provider{version: version, pool: pool, run: run} }
+// New returns a provider of the given version. The caller closes the connection pool.
+func New(version string, pool *connection.Pool, run *backend.Run) *Provider {
+	return &Provider{version: version, pool: pool, run: run}
 }
 
 // Metadata implements provider.Provider.
@@ -157,19 +146,13 @@ type model struct {
 	MetricsURL            types.String `tfsdk:"metrics_url"`
 }
 
-// The environment variables are those of etcdctl, except the last one.
+// Environment variables: those of etcdctl, and what is stated for one run.
 const (
-	envEndpoints      = "ETCDCTL_ENDPOINTS"
-	envUser           = "ETCDCTL_USER"
-	envPassword       = "ETCDCTL_PASSWORD"
-	envCACert         = "ETCDCTL_CACERT"
-	envCert           = "ETCDCTL_CERT"
-	envKey            = "ETCDCTL_KEY"
-	envInsecure       = "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
-	envDialTimeout    = "ETCDCTL_DIAL_TIMEOUT"
-	envCommandTimeout = "ETCDCTL_COMMAND_TIMEOUT"
-	envClusterLost    = "ETCD_CLUSTER_LOST"
-	envURLsInUse      = "ETCD_PEER_URLS_IN_USE"
+	envUser        = "ETCDCTL_USER"
+	envPassword    = "ETCDCTL_PASSWORD"
+	envInsecure    = "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
+	envClusterLost = "ETCD_CLUSTER_LOST"
+	envURLsInUse   = "ETCD_PEER_URLS_IN_USE"
 )
 
 func attributes() map[string]schema.Attribute {
@@ -195,11 +178,8 @@ func attributes() map[string]schema.Attribute {
 		"dial_timeout": attribute.OptionalText("Timeout for establishing one connection. Default: `" + attribute.DurationText(connection.DefaultDialTimeout) + "`. Environment: `ETCDCTL_DIAL_TIMEOUT`."),
 		"request_timeout": attribute.OptionalText("Timeout for one request to one endpoint. Membership changes use at most `" + attribute.DurationText(reconfigure.ChangeLimit) +
 			"`. Default: `" + attribute.DurationText(connection.DefaultRequestTimeout) + "`. Environment: `ETCDCTL_COMMAND_TIMEOUT`."),
-		"address_map": schema.MapAttribute{
-			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
-				"TLS is still verified against the host of the advertised URL.",
-		},
+		"address_map": attribute.OptionalMap("Map from the client URL that a member advertises to the URL at which Terraform reaches it, one for each member, for clusters behind a bastion or a load balancer. " +
+			"TLS is still verified against the host of the advertised URL."),
 		"metrics_url": attribute.OptionalText("URL at which every member serves `/metrics`, if it is not its client URL: the value of `ETCD_LISTEN_METRICS_URLS` or `ETCD_LISTEN_CLIENT_HTTP_URLS`, such as `http://0.0.0.0:2381`. " +
 			"The host of the member takes the place of `0.0.0.0`. The provider sends it no password, and the client certificate only over `https`. What the leader sees of the other members is read there. " +
 			"Over `http` anyone on the network can forge it. Default: the client URL of the member."),

@@ -188,7 +188,7 @@ func newCLI(t *testing.T, path string) *cli {
 	c.bridge = newBridge(t, c.dir)
 	run := backend.NewRun()
 	run.Getenv = func(string) string { return "" }
-	etcd := &bridged{bridge: c.bridge, ProviderServer: provider.Server(provider.NewForRun("test", &connection.Pool{}, run)())}
+	etcd := &bridged{bridge: c.bridge, ProviderServer: provider.Server(provider.New("test", &connection.Pool{}, run))}
 	machine := &bridged{bridge: c.bridge, ProviderServer: driver.MachineProvider(nil)}
 	c.providers = []*bridged{etcd, machine}
 	c.dir.Env = append(c.dir.Env, acctest.Serve(t, map[string]tfprotov6.ProviderServer{sourceOf + "etcd": etcd, sourceOf + "machine": machine}))

@@ -155,7 +155,7 @@ func (w *world) start(run string) driver.Start {
 			Self:   func() claim.Holder { return claim.Holder{Who: name, PID: 1, Run: name} },
 		}
 		return &driver.Run{
-			Name: name, Server: provider.Server(provider.NewForRun("test", pool, r)()),
+			Name: name, Server: provider.Server(provider.New("test", pool, r)),
 			Close: func() { _ = pool.Close() },
 			Context: func(ctx context.Context, resource, method string) (context.Context, error) {
 				if w.called != nil {

@@ -22,7 +22,7 @@ import (
 type object = map[string]any
 
 func main() {
-	server := providerserver.NewProtocol6(provider.New("dev")())()
+	server := providerserver.NewProtocol6(provider.New("dev", nil, nil))()
 	out, err := schemas(context.Background(), server)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(out)
