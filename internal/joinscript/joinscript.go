@@ -13,7 +13,7 @@ package joinscript
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"io"
 	"strings"
@@ -37,25 +37,10 @@ const (
 	RestoreBumpVariable = "ETCD_JOIN_RESTORE_BUMP"
 )
 
-// The files of the script. They define functions, and main.sh runs.
-var (
-	//go:embed common.sh
-	common string
-	//go:embed rules/judge.sh
-	judge string
-	//go:embed discovery.sh
-	discovery string
-	//go:embed static.sh
-	static string
-	//go:embed restore.sh
-	restore string
-	//go:embed empty.sh
-	empty string
-	//go:embed start.sh
-	start string
-	//go:embed main.sh
-	run string
-)
+// files are the files of the script. They define functions, and main.sh runs.
+//
+//go:embed *.sh rules/judge.sh
+var files embed.FS
 
 // Variant is the script with only the files that one kind of configuration
 // needs, because the size of user data is limited.
@@ -72,12 +57,12 @@ type Variant struct {
 // none and each costs milliseconds.
 var (
 	// Discovery is for the members of a cluster with a discovery token.
-	Discovery = sync.OnceValue(func() Variant { return variant(discovery, empty) })
+	Discovery = sync.OnceValue(func() Variant { return variant("discovery.sh", "empty.sh") })
 	// Static has no discovery code. It is for a static bootstrap and for the
 	// members of an existing cluster.
-	Static = sync.OnceValue(func() Variant { return variant(static, empty) })
+	Static = sync.OnceValue(func() Variant { return variant("static.sh", "empty.sh") })
 	// Restore is [Static] for a static bootstrap that restores a snapshot.
-	Restore = sync.OnceValue(func() Variant { return variant(static, restore) })
+	Restore = sync.OnceValue(func() Variant { return variant("static.sh", "restore.sh") })
 )
 
 func variant(registry, snapshot string) Variant {
@@ -87,7 +72,12 @@ func variant(registry, snapshot string) Variant {
 
 // assemble returns the script with the files in which variants differ.
 func assemble(registry, snapshot string) string {
-	return common + judge + registry + snapshot + start + run
+	var script strings.Builder
+	for _, name := range []string{"common.sh", "rules/judge.sh", registry, snapshot, "start.sh", "main.sh"} {
+		text, _ := files.ReadFile(name) // it is embedded
+		script.Write(text)
+	}
+	return script.String()
 }
 
 // Encode returns the base64 of the gzip of a script. The result of one build is

@@ -135,7 +135,7 @@ func TestScriptIsSafeWithHostileValues(t *testing.T) {
 func TestShellcheck(t *testing.T) {
 	t.Parallel()
 	path := etcdtest.Need(t, "shellcheck")
-	for name, script := range map[string]string{"discovery": assemble(discovery, empty), "static": assemble(static, empty), "restore": assemble(static, restore)} {
+	for name, script := range map[string]string{"discovery": assemble("discovery.sh", "empty.sh"), "static": assemble("static.sh", "empty.sh"), "restore": assemble("static.sh", "restore.sh")} {
 		cmd := exec.CommandContext(t.Context(), path, "--norc", "--shell=sh", "--severity=style", "-")
 		cmd.Stdin = strings.NewReader(script)
 		if out, err := cmd.CombinedOutput(); err != nil {
