@@ -106,20 +106,14 @@ func Duration() validator.String {
 	})
 }
 
-// Timeouts is [timeouts.Attributes] with every duration checked by [Duration].
-// The check of the library accepts durations that are not positive.
-func Timeouts(ctx context.Context, o timeouts.Opts) schema.Attribute {
-	all, ok := timeouts.Attributes(ctx, o).(schema.SingleNestedAttribute)
-	if !ok {
-		panic("timeouts.Attributes returns no schema.SingleNestedAttribute any more")
+// Timeouts is [timeouts.Attributes] with every duration checked by [Duration], for operations
+// with their descriptions. The check of the library accepts durations that are not positive.
+func Timeouts(descriptions map[string]string) schema.SingleNestedAttribute {
+	all := map[string]schema.Attribute{}
+	for operation, description := range descriptions {
+		all[operation] = schema.StringAttribute{Optional: true, Description: description, Validators: []validator.String{Duration()}}
 	}
-	for name, a := range all.Attributes {
-		if s, ok := a.(schema.StringAttribute); ok {
-			s.Validators = []validator.String{Duration()}
-			all.Attributes[name] = s
-		}
-	}
-	return all
+	return schema.SingleNestedAttribute{Optional: true, Attributes: all, CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: TypesOf(all)}}}
 }
 
 // DurationText returns a duration in the form of the configuration: "10m", not

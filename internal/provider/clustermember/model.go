@@ -79,12 +79,10 @@ func (r role) model(ctx context.Context, from interface {
 	Get(context.Context, any) diag.Diagnostics
 }, diags *diag.Diagnostics) model {
 	if r == roleLearner {
-		var l learnerModel
-		diags.Append(from.Get(ctx, &l)...)
+		l := attribute.Read[learnerModel](ctx, from, diags)
 		return model{common: l.common, role: r, promote: l.Promote, failover: l.Failover}.complete()
 	}
-	var m memberModel
-	diags.Append(from.Get(ctx, &m)...)
+	m := attribute.Read[memberModel](ctx, from, diags)
 	return model{common: m.common, role: r, learnerID: m.LearnerID}.complete()
 }
 

@@ -24,9 +24,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
-// join is [reconfigure.Engine.Join] or a function that ends in it.
-type join func(*reconfigure.Engine, context.Context, reconfigure.JoinRequest) (reconfigure.Joined, error)
-
 // usable are the endpoints that can be used. One that a state has must not block the
 // removal of the member.
 func usable(endpoints []string) []string {
@@ -97,26 +94,43 @@ func (m model) ids() (membership.MemberID, membership.ClusterID, error) {
 	return id, at, errors.Join(err, err2)
 }
 
-// ensure joins or promotes the member and sets the fields of the model.
-func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, action reconfigure.Action, join join, req reconfigure.JoinRequest, diags *diag.Diagnostics) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	c, err := r.reach(ctx, *m, diags)
-	var joined reconfigure.Joined
+// act does something to the cluster of a member, and reports an error. It reports whether that
+// was done.
+func (r *Resource) act(ctx context.Context, m model, action reconfigure.Action, diags *diag.Diagnostics, do func(*backend.Cluster) error) bool {
+	c, err := r.reach(ctx, m, diags)
 	if err == nil {
-		joined, err = join(c.Engine, ctx, req)
-	}
-	if held, ok := errors.AsType[*reconfigure.HeldUp](err); ok {
-		report.Warn(diags, text.FailoverHeldUp(req.Name, held))
-		return
+		err = do(c)
 	}
 	if err != nil {
-		report.Error(diags, text.Explain(action, req.Name, err))
-		return
+		report.Error(diags, text.Explain(action, m.Name.ValueString(), err))
 	}
-	c.WarnUntrusted(joined.Snapshot, diags)
-	report.Done(diags, action, req.Name, joined.Outcome)
-	m.fromJoined(ctx, joined, diags)
+	return err == nil
+}
+
+// ensure joins or promotes the member and sets the fields of the model. In place of lost voters
+// it promotes a standby: if one must be removed first and nothing removes it, the standby stays
+// a learner with a warning, and the rest of the apply continues.
+func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, action reconfigure.Action, req reconfigure.JoinRequest, lost *lostVoters, diags *diag.Diagnostics) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r.act(ctx, *m, action, diags, func(c *backend.Cluster) (err error) {
+		var joined reconfigure.Joined
+		if lost == nil {
+			joined, err = c.Join(ctx, req)
+		} else {
+			joined, err = c.Failover(ctx, req, lost.Lost)
+		}
+		if held, ok := errors.AsType[*reconfigure.HeldUp](err); ok {
+			report.Warn(diags, text.FailoverHeldUp(req.Name, held))
+			return nil
+		}
+		if err == nil {
+			c.WarnUntrusted(joined.Snapshot, diags)
+			report.Done(diags, action, req.Name, joined.Outcome)
+			m.fromJoined(ctx, joined, diags)
+		}
+		return err
+	})
 }
 
 // refresh updates the model. present is false if a confirmed list does not have the
@@ -259,13 +273,4 @@ func (r *Resource) lost(ctx context.Context, m model, diags *diag.Diagnostics) (
 		}
 	})
 	return seen
-}
-
-// takeOver promotes the standby. If a lost voter must be removed first and nothing
-// removes it, the standby stays a learner with a warning, and the rest of the apply
-// continues.
-func takeOver(lost []membership.MemberID) join {
-	return func(e *reconfigure.Engine, ctx context.Context, req reconfigure.JoinRequest) (reconfigure.Joined, error) {
-		return e.Failover(ctx, req, lost)
-	}
 }

@@ -71,7 +71,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if m.nodeID() != "" {
 		join.Restart = timeout / 3 // the script on its machine joins as a new member
 	}
-	r.ensure(ctx, &m, timeout, reconfigure.ActionAdd, (*reconfigure.Engine).Join, join, diags)
+	r.ensure(ctx, &m, timeout, reconfigure.ActionAdd, join, nil, diags)
 	if diags.HasError() {
 		return
 	}
@@ -134,9 +134,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	case diags.HasError():
 		return
 	case learner && (r.role == roleVoter || m.promote.ValueBool()):
-		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, (*reconfigure.Engine).Join, join, diags)
+		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, join, nil, diags)
 	case learner && m.failover.ValueBool() && m.Role.IsUnknown():
-		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, takeOver(before.Failover.Lost), join, diags)
+		r.ensure(ctx, &m, timeout, reconfigure.ActionPromote, join, &before.Failover, diags)
 	}
 	m.keepUnknown(state)
 	if !diags.HasError() {
@@ -183,15 +183,11 @@ func (r *Resource) own(ctx context.Context, was string, m, state model, diags *d
 		return
 	}
 	id, at, _ := state.ids() // Update has read them
-	c, err := r.reach(ctx, m, diags)
-	if err == nil {
-		err = c.RecordOwner(ctx, reconfigure.OwnerRequest{
+	r.act(ctx, m, reconfigure.ActionRecord, diags, func(c *backend.Cluster) error {
+		return c.RecordOwner(ctx, reconfigure.OwnerRequest{
 			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(),
 		})
-	}
-	if err != nil {
-		report.Error(diags, text.Explain(reconfigure.ActionRecord, m.Name.ValueString(), err))
-	}
+	})
 }
 
 // readdress updates the member's peer URLs if they have changed.
@@ -203,13 +199,11 @@ func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.D
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	id, at, _ := state.ids() // Update has read them
-	c, err := r.reach(ctx, m, diags)
 	var updated reconfigure.Outcome
-	if err == nil {
+	if !r.act(ctx, m, reconfigure.ActionUpdate, diags, func(c *backend.Cluster) (err error) {
 		updated, err = c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: at, Name: name, PeerURLs: want})
-	}
-	if err != nil {
-		report.Error(diags, text.Explain(reconfigure.ActionUpdate, name, err))
+		return err
+	}) {
 		return
 	}
 	report.Done(diags, reconfigure.ActionUpdate, name, updated)

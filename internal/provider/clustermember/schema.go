@@ -5,9 +5,7 @@ package clustermember
 
 import (
 	"context"
-	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -31,42 +29,27 @@ import (
 )
 
 // Schema implements resource.Resource.
-func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{Attributes: identityAttributes(ctx)}
-	maps.Copy(resp.Schema.Attributes, computedAttributes())
+func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	all := commonAttributes()
 	if r.role == roleLearner {
-		resp.Schema.MarkdownDescription = "Adds a learner to a cluster: a member that receives all data and does not vote."
-		maps.Copy(resp.Schema.Attributes, learnerAttributes())
+		all["wait_until"] = waitUntil("`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
+			waitAnnounced, waitStarted, waitCaughtUp)
+		all["promote"] = attribute.DefaultFlag("Whether to promote the learner in place once it has caught up. A promotion cannot be undone: a change from `true` to `false` replaces the member.",
+			boolplanmodifier.RequiresReplaceIf(demotion, "true to false replaces a promoted learner", "true to false replaces a promoted learner"))
+		all["failover"] = attribute.DefaultFlag("Whether the learner is a standby. If a voting member is unreachable for Terraform and for the leader, the plan shows the promotion of the learner, and the apply " +
+			"promotes it. With three voting members the failed one must be removed first: also set `replace_unreachable_after` of the `etcd_cluster`.")
+		resp.Schema = schema.Schema{Attributes: all, MarkdownDescription: "Adds a learner to a cluster: a member that receives all data and does not vote."}
 		return
 	}
-	resp.Schema.MarkdownDescription = "Adds a voting member to a cluster when its machine runs, and removes it from the cluster before its machine is destroyed."
-	maps.Copy(resp.Schema.Attributes, memberAttributes())
-}
-
-// memberAttributes are the attributes that differ from etcd_learner.
-func memberAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"wait_until": waitUntil("`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
-			"With `announced` or `started` the member stays a learner, and the next apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting),
-		"learner_id": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{attribute.MemberID()}, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
-				"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
-			MarkdownDescription: "`id` of an [`etcd_learner`](learner.md) to adopt and promote, for a two-phase add: learner, machine, member. Another ID replaces the member. After the promotion " +
-				"you can destroy the `etcd_learner`, which does not change the cluster, and remove `learner_id`. Default: none.",
-		},
+	all["wait_until"] = waitUntil("`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
+		"With `announced` or `started` the member stays a learner, and the next apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting)
+	all["learner_id"] = schema.StringAttribute{
+		Optional: true, Validators: []validator.String{attribute.MemberID()}, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
+			"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
+		MarkdownDescription: "`id` of an [`etcd_learner`](learner.md) to adopt and promote, for a two-phase add: learner, machine, member. Another ID replaces the member. After the promotion " +
+			"you can destroy the `etcd_learner`, which does not change the cluster, and remove `learner_id`. Default: none.",
 	}
-}
-
-// learnerAttributes are the attributes that differ from etcd_member.
-func learnerAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"wait_until": waitUntil("`announced`: the learner is added, which is the first phase of a two-phase add. `started`: its process runs. `caught_up`: it has caught up with the leader. Default: `caught_up`.",
-			waitAnnounced, waitStarted, waitCaughtUp),
-		"promote": attribute.DefaultFlag("Whether to promote the learner in place once it has caught up. A promotion cannot be undone: a change from `true` to `false` replaces the member.",
-			boolplanmodifier.RequiresReplaceIf(demotion, "true to false replaces a promoted learner", "true to false replaces a promoted learner")),
-		"failover": attribute.DefaultFlag("Whether the learner is a standby. If a voting member is unreachable for Terraform and for the leader, the plan shows the promotion of the learner, and the apply " +
-			"promotes it. With three voting members the failed one must be removed first: also set `replace_unreachable_after` of the `etcd_cluster`."),
-	}
+	resp.Schema = schema.Schema{Attributes: all, MarkdownDescription: "Adds a voting member to a cluster when its machine runs, and removes it from the cluster before its machine is destroyed."}
 }
 
 func waitUntil(description string, stages ...string) schema.Attribute {
@@ -94,8 +77,10 @@ func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest,
 	}
 }
 
-// identityAttributes are the arguments that identify the member and its cluster.
-func identityAttributes(ctx context.Context) map[string]schema.Attribute {
+// commonAttributes are the attributes that members and learners share: those that identify
+// the member and its cluster, and those that the cluster sets.
+func commonAttributes() map[string]schema.Attribute {
+	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
 		"config": schema.ObjectAttribute{
 			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{"must be a node of an etcd_cluster"}}, PlanModifiers: []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherNode, "another node replaces it", "another node replaces it")},
@@ -116,19 +101,12 @@ func identityAttributes(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "ID of the machine that runs the member. Another machine replaces the member: it is removed before the machine is destroyed, and added again when the new one runs. Default: none, with a warning if `config` is set.",
 		},
 		"endpoints": attribute.OptionalEndpoints("Client URLs of the cluster, in addition to those of `config`. A change changes nothing in the cluster. Default: without `config`, the provider's `endpoints`."),
-		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
-			Create: true, Update: true, Delete: true,
-			CreateDescription: "Timeout for adding the member, more than zero. Default: `10m`.",
-			UpdateDescription: "Timeout for promoting the member or updating its peer URLs, more than zero. Default: `10m`.",
-			DeleteDescription: "Timeout for removing the member, more than zero. Default: `5m`.",
+		"timeouts": attribute.Timeouts(map[string]string{
+			"create": "Timeout for adding the member, more than zero. Default: `10m`.",
+			"update": "Timeout for promoting the member or updating its peer URLs, more than zero. Default: `10m`.",
+			"delete": "Timeout for removing the member, more than zero. Default: `5m`.",
 		}),
-	}
-}
 
-// computedAttributes are the attributes that the cluster sets.
-func computedAttributes() map[string]schema.Attribute {
-	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
-	return map[string]schema.Attribute{
 		"id":          schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the member in hexadecimal, as etcdctl prints it.", PlanModifiers: known},
 		"cluster_id":  schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the cluster in hexadecimal.", PlanModifiers: known},
 		"role":        schema.StringAttribute{Computed: true, MarkdownDescription: "`voter` or `learner`.", PlanModifiers: known},

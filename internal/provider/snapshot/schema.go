@@ -21,7 +21,7 @@ import (
 const description = "Saves a snapshot of the cluster's data to a file on the machine that runs Terraform."
 
 // Schema implements [resource.Resource].
-func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *snapshotResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: map[string]schema.Attribute{
 		"path": attribute.RequiredText("Path of the file. Its directory must exist. A relative path begins at the working directory of Terraform: prefer `\"${path.root}/etcd.db\"`. A change takes a new "+
 			"snapshot at the new path, and keeps the file at the old path unless `delete_file` is `true`.", stringvalidator.LengthAtLeast(1)),
@@ -35,10 +35,9 @@ func (r *snapshotResource) Schema(ctx context.Context, _ resource.SchemaRequest,
 		"overwrite":    attribute.DefaultFlag("Whether a file that the resource did not create can be replaced, when the resource is created or `path` changes. A symbolic link is replaced, not followed."),
 		"require_file": attribute.DefaultFlag("Whether a missing file is drift, so that the next apply takes a new snapshot. Keep it `false` in a pipeline that runs on a new disk each time."),
 		"delete_file":  attribute.DefaultFlag("Whether a destroy deletes the file, and a change of `path` deletes the previous one. A file that has changed since it was created is kept, with a warning."),
-		"timeouts": attribute.Timeouts(ctx, timeouts.Opts{
-			Create: true, Update: true,
-			CreateDescription: "Timeout for the first snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
-			UpdateDescription: "Timeout for a further snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
+		"timeouts": attribute.Timeouts(map[string]string{
+			"create": "Timeout for the first snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
+			"update": "Timeout for a further snapshot. Default: `" + attribute.DurationText(defaultTimeout) + "`.",
 		}),
 		"sha256":      attribute.ComputedText("SHA-256 of the whole file in hexadecimal, as `sha256sum` prints it. The hash that the server appends is that of the data alone. It is checked when the snapshot is taken."),
 		"size":        attribute.ComputedNumber("Size of the file in bytes. It includes the 32 bytes of the hash that the server appends."),
