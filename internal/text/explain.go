@@ -32,7 +32,7 @@ func Cause(err error) Verbatim {
 	if refusal, ok := errors.AsType[*reconfigure.Refusal](err); ok {
 		return Verbatim("\n\n" + reason(refusal.Action, refusal.Name, refusal.Decision, refusal.Snapshot))
 	}
-	return Verbatim(answers(err))
+	return Answers(err)
 }
 
 // Explain returns the error for a failed operation on a member.
@@ -92,13 +92,13 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 func noCluster(none *reconfigure.NoCluster) string {
 	switch {
 	case cluster.TurnedAway(none.Cause) || noLogin(none.Cause) != "":
-		return "No endpoint gave a member list. Nothing was changed." + remedyOf(none.Cause) + answers(none.Cause)
+		return "No endpoint gave a member list. Nothing was changed." + remedyOf(none.Cause) + string(Answers(none.Cause))
 	case none.Forming:
 		return "The cluster did not form in time: no endpoint gave a member list. All initial members must run, and find each other, before one of them answers. " +
-			"Check the logs of their processes, fix what they report, and apply again." + answers(none.Cause)
+			"Check the logs of their processes, fix what they report, and apply again." + string(Answers(none.Cause))
 	default:
 		return "There is no cluster to join: no endpoint gave a member list.\n\nFor a new cluster, use an etcd_cluster. Its initial members form the cluster. " +
-			"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + answers(none.Cause)
+			"For an existing cluster, check that its client URLs (port 2379) can be reached from here." + string(Answers(none.Cause))
 	}
 }
 

@@ -105,7 +105,6 @@ var facts = map[string]func(finding) any{
 
 	"subject": func(c finding) any { return Member(c.s, c.f.Subject) },
 	"Subject": func(c finding) any { return capital(Member(c.s, c.f.Subject)) },
-	"short":   func(c finding) any { return capital(short(c.s, c.f.Subject)) },
 	"urls":    func(c finding) any { return c.member().PeerURLs },
 	"bears":   func(c finding) any { return c.member().Name },
 	"answer":  func(c finding) any { return MemberAnswer(c.s, c.f.Subject) },
@@ -133,7 +132,6 @@ var facts = map[string]func(finding) any{
 	"why":        func(c finding) any { return c.why() },
 	"remedy":     func(c finding) any { return c.remedy() },
 	"removal":    func(c finding) any { return Verbatim(removal(c.s, c.f.Others)) },
-	"role":       func(c finding) any { return role(c.learns()) },
 	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
 	"views":      func(c finding) any { return views(c.s) },
 	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
