@@ -41,11 +41,7 @@ func endpointsOf(err error) []connection.Answer {
 
 // answerLines returns one line for each endpoint and its answer.
 func answerLines(err error) []string {
-	var out []string
-	for _, a := range endpointsOf(err) {
-		out = append(out, Clean(a.Endpoint)+": "+answer(a.Err))
-	}
-	return out
+	return each(endpointsOf(err), func(a connection.Answer) string { return Clean(a.Endpoint) + ": " + answer(a.Err) })
 }
 
 // Answered describes the answers of the endpoints, or err, within a sentence.

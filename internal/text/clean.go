@@ -95,11 +95,7 @@ func cut(s string, most int) string {
 // Lines returns a finished text in displayable form. It keeps line breaks,
 // which are our own, and leading spaces; otherwise see [Clean].
 func Lines(s string) string {
-	lines := strings.Split(membership.Redacted(s), "\n")
-	for i, line := range lines {
-		lines[i] = clean(line)
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(each(strings.Split(membership.Redacted(s), "\n"), clean), "\n")
 }
 
 // sentence returns the text of an error in displayable form, without its full stop.
@@ -128,11 +124,7 @@ func argument(arg any) any {
 	case string:
 		return outside(a)
 	case []string:
-		shown := make([]string, len(a))
-		for i, s := range a {
-			shown[i] = fmt.Sprint(outside(s))
-		}
-		return strings.Join(shown, ", ")
+		return strings.Join(each(a, func(s string) string { return fmt.Sprint(outside(s)) }), ", ")
 	case fmt.Stringer:
 		if v := reflect.ValueOf(arg); v.Kind() == reflect.String || v.Kind() == reflect.Struct {
 			return outside(a.String())
@@ -162,13 +154,4 @@ func (o outside) Format(f fmt.State, verb rune) {
 	default:
 		_, _ = fmt.Fprintf(f, format, clean(string(o)))
 	}
-}
-
-// cleaned is like [clean] for a list.
-func cleaned(texts []string) []string {
-	out := make([]string, len(texts))
-	for i, t := range texts {
-		out[i] = clean(t)
-	}
-	return out
 }

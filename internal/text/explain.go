@@ -68,7 +68,8 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &other):
-		return Message{summary, otherCluster(other) + lastResort(err)}
+		return New(summary, "The state has cluster %[1]s, and the endpoints answer for cluster %[2]s (%[3]s). Nothing was changed. Point endpoints at cluster %[1]s, then apply again.%[4]s",
+			other.Want, other.Got, other.Endpoints, Verbatim(lastResort(err)))
 	case errors.As(err, &url):
 		return New(summary, "In endpoints: %s Nothing was changed. Correct endpoints, then apply again.%s", Verbatim(urlDetail(url)), Verbatim(lastResort(err)))
 	case errors.As(err, &none):
@@ -118,26 +119,12 @@ func AdoptLearner(id membership.MemberID) Verbatim {
 	return Verbatim(sprintf("\n\nTo adopt and promote it, set this in the etcd_member, and apply:\n\n  learner_id = %q", id.String()))
 }
 
-func quoted(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = sprintf("%q", w)
-	}
-	return strings.Join(out, ", ")
-}
-
 // longer are the actions that do not read as "Cannot ... member".
 var longer = map[reconfigure.Action]string{reconfigure.ActionReach: "reach the cluster of", reconfigure.ActionRecord: "write the record of"}
 
 // summary returns the summary of a failed action.
 func summary(action reconfigure.Action, name string) string {
 	return "Cannot " + cmp.Or(longer[action], string(action)) + " member " + name
-}
-
-// otherCluster describes endpoints of another cluster than that in the state.
-func otherCluster(o *reconfigure.OtherCluster) string {
-	return sprintf("The state has cluster %s, and the endpoints answer for cluster %s (%s). Nothing was changed. "+
-		"Point endpoints at cluster %s, then apply again.", o.Want, o.Got, o.Endpoints, o.Want)
 }
 
 // BadID returns the error for a member in state whose IDs cannot be parsed.

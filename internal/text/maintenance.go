@@ -26,7 +26,9 @@ func Maintenance(action string, err error) Message {
 	held := lockHeld(err)
 	switch {
 	case errors.As(err, &kept):
-		t.Detail = snapshotNotReplaced(kept)
+		return New(t.Summary, "The file %s stays as it is. It has %s. The new snapshot has %s. A snapshot replaces the file only if it is of the same cluster, and of the same or a later revision.\n\n"+
+			"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, as after a restore, "+
+			"give the resource another path. The file at the present path is then kept.", kept.Path, Verbatim(backup(kept.Was.Cluster, kept.Was.Most)), Verbatim(backup(kept.Now.Cluster, kept.Now.Least)))
 	case errors.As(err, &unfinished) && len(unfinished.Done) == 0 && connection.KindOf(err) == connection.PermissionDenied:
 		t.Detail = deniedRoot(unfinished.Err)
 	case errors.As(err, &unfinished):
@@ -135,14 +137,6 @@ func Progress(p reconfigure.Step) string {
 	default:
 		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
 	}
-}
-
-// snapshotNotReplaced says why a new snapshot does not replace the file of an earlier
-// one, and what was found.
-func snapshotNotReplaced(k *reconfigure.BackupKept) string {
-	return sprintf("The file %s stays as it is. It has %s. The new snapshot has %s. A snapshot replaces the file only if it is of the same cluster, and of the same or a later revision.\n\n"+
-		"If the endpoints lead to another cluster than the one to save, correct them, then apply again. If the new data is the data to save from now on, as after a restore, "+
-		"give the resource another path. The file at the present path is then kept.", k.Path, Verbatim(backup(k.Was.Cluster, k.Was.Most)), Verbatim(backup(k.Now.Cluster, k.Now.Least)))
 }
 
 func backup(cluster membership.ClusterID, revision int64) string {

@@ -29,16 +29,26 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 
 // members lists several members, as in "a (1), b (2) and c (3)".
 func members(s membership.Snapshot, ids []membership.MemberID) string {
-	return listed(each(s, ids, Member))
+	return listed(eachOf(s, ids, Member))
 }
 
-// each calls show for each member.
-func each(s membership.Snapshot, ids []membership.MemberID, show func(membership.Snapshot, membership.MemberID) string) []string {
-	shown := make([]string, 0, len(ids))
-	for _, id := range ids {
-		shown = append(shown, show(s, id))
+// each calls show for each.
+func each[T any](all []T, show func(T) string) []string {
+	shown := make([]string, 0, len(all))
+	for _, one := range all {
+		shown = append(shown, show(one))
 	}
 	return shown
+}
+
+// eachOf calls show for each member.
+func eachOf(s membership.Snapshot, ids []membership.MemberID, show func(membership.Snapshot, membership.MemberID) string) []string {
+	return each(ids, func(id membership.MemberID) string { return show(s, id) })
+}
+
+// quoted lists texts in quotes, as in a configuration.
+func quoted(words []string) string {
+	return strings.Join(each(words, func(w string) string { return sprintf("%q", w) }), ", ")
 }
 
 // short returns the short form of a member that was already introduced.
@@ -56,7 +66,7 @@ func orOwn(name string, s membership.Snapshot, id membership.MemberID) string {
 }
 
 func shorts(s membership.Snapshot, ids []membership.MemberID) string {
-	return listed(each(s, ids, short))
+	return listed(eachOf(s, ids, short))
 }
 
 func listed(words []string) string {
@@ -97,7 +107,7 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 
 // memberAnswers returns one sentence for each member.
 func memberAnswers(s membership.Snapshot, ids []membership.MemberID) string {
-	return strings.Join(each(s, ids, MemberAnswer), " ")
+	return strings.Join(eachOf(s, ids, MemberAnswer), " ")
 }
 
 // because returns the endpoint and its answer, in parentheses.
@@ -129,7 +139,7 @@ func plural(n int, one, many string) string {
 // FailoverEvidence says which voters are lost, and what the promotion of the
 // standby waits for.
 func FailoverEvidence(s membership.Snapshot, f membership.Failover) string {
-	text := strings.Join(each(s, f.Lost, FailureEvidence), " ")
+	text := strings.Join(eachOf(s, f.Lost, FailureEvidence), " ")
 	if f.First {
 		text += sprintf(" The promotion waits until %s been removed from the cluster: by the same apply, if that replaces or removes it.",
 			shorts(s, f.Lost)+plural(len(f.Lost), " has", " have"))

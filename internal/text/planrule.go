@@ -260,7 +260,7 @@ var notGivenUp = wordings{
 // stating returns the voters to state as gone: those that are stated, and those of
 // which nothing is known.
 func stating(n *reconfigure.NotGivenUp) []string {
-	out := cleaned(slices.Concat(n.Request.Gone, n.Decision.Facts.Names))
+	out := each(slices.Concat(n.Request.Gone, n.Decision.Facts.Names), clean)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -270,9 +270,6 @@ func heard(e membership.Evidence) string {
 	if len(e.Heard) == 0 {
 		return "\n\nNo address of the cluster is known, so nothing was asked."
 	}
-	lines := make([]string, len(e.Heard))
-	for i, h := range e.Heard {
-		lines[i] = Clean(h.Endpoint) + ": " + cut(Clean(h.Detail), longestError)
-	}
+	lines := each(e.Heard, func(h membership.Heard) string { return Clean(h.Endpoint) + ": " + cut(Clean(h.Detail), longestError) })
 	return "\n\nThe addresses answered:\n  - " + strings.Join(lines, "\n  - ")
 }

@@ -146,13 +146,8 @@ func (c finding) leads() bool {
 	return c.f.Subject == leader && slices.Equal(c.f.Others, []membership.MemberID{leader})
 }
 
-func (c finding) unhealthy() (out []membership.MemberID) {
-	for _, id := range c.f.Others {
-		if !c.s.Alive(id) {
-			out = append(out, id)
-		}
-	}
-	return out
+func (c finding) unhealthy() []membership.MemberID {
+	return slices.DeleteFunc(slices.Clone(c.f.Others), c.s.Alive)
 }
 
 func (c finding) responding() string {
@@ -218,11 +213,9 @@ func (c finding) who() string {
 
 // turns lists the replacements that are not complete.
 func turns(open []membership.Turn) string {
-	var out []string
-	for _, t := range open {
-		out = append(out, sprintf("%s was removed at %s by %s, and its replacement is not a voting member yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By))
-	}
-	return strings.Join(out, " ")
+	return strings.Join(each(open, func(t membership.Turn) string {
+		return sprintf("%s was removed at %s by %s, and its replacement is not a voting member yet.", t.Name, t.Since.UTC().Format(time.RFC3339), t.By)
+	}), " ")
 }
 
 func turnsRemedy(open []membership.Turn) string {
@@ -244,15 +237,12 @@ func turnsRemedy(open []membership.Turn) string {
 
 // views says which leader each voter names.
 func views(s membership.Snapshot) string {
-	var out []string
-	for _, m := range s.Voters() {
+	return strings.Join(each(s.Voters(), func(m membership.Member) string {
 		if !s.Answer(m.ID).IsOf(m.ID, s.ClusterID) {
-			out = append(out, strings.TrimSuffix(MemberAnswer(s, m.ID), "."))
-			continue
+			return strings.TrimSuffix(MemberAnswer(s, m.ID), ".")
 		}
-		out = append(out, view(s, m.ID))
-	}
-	return strings.Join(out, "; ")
+		return view(s, m.ID)
+	}), "; ")
 }
 
 // view says which leader a member names.
@@ -269,10 +259,7 @@ func mixed(s membership.Snapshot, ids []membership.MemberID) string {
 	if len(ids) > 0 {
 		return memberAnswers(s, ids)
 	}
-	var others []string
-	for _, id := range slices.Sorted(maps.Keys(s.Others)) {
-		others = append(others, sprintf("%s answers for cluster %s", s.Others[id], id))
-	}
+	others := each(slices.Sorted(maps.Keys(s.Others)), func(id membership.ClusterID) string { return sprintf("%s answers for cluster %s", s.Others[id], id) })
 	return sprintf("The endpoints do not lead to one cluster: this one is %s, but %s.", s.ClusterID, strings.Join(others, ", and "))
 }
 

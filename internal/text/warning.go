@@ -191,9 +191,6 @@ var harm = map[string]string{
 // and the version that has none of them.
 func defects(version string, bypasses bool) map[string]any {
 	sources, fixed := membership.DefectsOf(version, bypasses)
-	var said []string
-	for _, source := range sources {
-		said = append(said, harm[source]+" ("+source+")")
-	}
+	said := each(sources, func(source string) string { return harm[source] + " (" + source + ")" })
 	return map[string]any{"defects": strings.Join(said, "; "), "fixed": fixed}
 }

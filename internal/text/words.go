@@ -116,7 +116,7 @@ var facts = map[string]func(finding) any{
 	"shorts":    func(c finding) any { return shorts(c.s, c.f.Others) },
 	"answers":   func(c finding) any { return memberAnswers(c.s, c.f.Others) },
 	"unhealthy": func(c finding) any { return memberAnswers(c.s, c.unhealthy()) },
-	"names":     func(c finding) any { return listed(cleaned(c.f.Names)) },
+	"names":     func(c finding) any { return listed(each(c.f.Names, clean)) },
 
 	"voters": func(c finding) any { return c.f.Voters },
 	"quorum": func(c finding) any { return c.f.Quorum },
