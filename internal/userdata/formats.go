@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	systemd "github.com/coreos/go-systemd/v22/unit"
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -151,7 +152,7 @@ func Ignition(n Node, o Options) (string, error) {
 	units := []any{map[string]any{"name": unitName, "enabled": true, "contents": m.unit}}
 	if d := o.dataDisk; d != nil {
 		storage["filesystems"] = []any{map[string]any{"device": d.device, "format": d.filesystem, "path": o.dataDir, "wipeFilesystem": false}}
-		units = append(units, map[string]any{"name": mountUnit(o.dataDir), "enabled": true, "contents": "[Unit]\nBefore=local-fs.target\n\n[Mount]\nWhat=" + d.device +
+		units = append(units, map[string]any{"name": systemd.UnitNamePathEscape(o.dataDir) + ".mount", "enabled": true, "contents": "[Unit]\nBefore=local-fs.target\n\n[Mount]\nWhat=" + d.device +
 			"\nWhere=" + o.dataDir + "\nType=" + d.filesystem + "\n\n[Install]\nRequiredBy=local-fs.target\n"})
 	}
 	ignition := map[string]any{"version": ignitionVersion}
@@ -176,23 +177,6 @@ func Ignition(n Node, o Options) (string, error) {
 		}}}) + "\n"
 	}
 	return text, nil
-}
-
-// mountUnit returns the name of the unit that mounts a directory
-// (systemd-escape --path).
-func mountUnit(dir string) string {
-	var name []byte
-	for i := 1; i < len(dir); i++ {
-		switch c := dir[i]; {
-		case c == '/':
-			name = append(name, '-')
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == ':', c == '.' && i > 1:
-			name = append(name, c)
-		default:
-			name = append(name, `\x`+strconv.FormatInt(int64(c), 16)...)
-		}
-	}
-	return string(name) + ".mount"
 }
 
 // compressed returns the base64 of the gzip of a text, without a time.
