@@ -233,46 +233,35 @@ func recordOf(ctx context.Context, m *model, least int, diags *diag.Diagnostics)
 // mayChange asks the discovery cluster whether a plan may change the token in that way:
 // only if its cluster is known not to have formed. doing is "replace" or "change".
 func (r *tokenResource) mayChange(ctx context.Context, doing string, was record, diags *diag.Diagnostics) bool {
-	if was.Complete {
-		report.Error(diags, bootstrapped(doing, was.Members))
-		return false
-	}
 	isService := was.Protocol == discovery.ByService
-	if r.Backend.Unknown && !isService {
+	var status discovery.Status
+	var err error
+	switch {
+	case was.Complete: // its discovery cluster may be gone
+	case !isService && r.Backend.Unknown:
 		report.Error(diags, mayHaveFormed(doing, "The configuration of the provider depends on values that are known after apply only, so the discovery cluster cannot be asked."))
 		return false
-	}
-	if !isService && len(r.Backend.Settings.Endpoints) == 0 {
+	case !isService && len(r.Backend.Settings.Endpoints) == 0:
 		report.Error(diags, mayHaveFormed(doing, noEndpoints.Detail))
 		return false
+	default:
+		status, err = r.registry(was.Location).Status(ctx, was.Token)
+		log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	}
-	status, err := r.registry(was.Location).Status(ctx, was.Token)
-	log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
-	return was.unformed(doing, status, err, bootstrapped(doing, names(status.Members)), diags)
+	return was.unformed(doing, status, err, diags)
 }
 
-// mayGo reports whether a token may be removed as part of a replacement, by the
-// discovery cluster's response. The plan for a complete token is refused, but a
-// tainted token reaches mayGo, because its plan looks like a first creation.
-func (r *tokenResource) mayGo(ctx context.Context, k kept, m *model, status discovery.Status, err error, diags *diag.Diagnostics) bool {
-	was := recordOf(ctx, m, k.least(m), diags)
-	if was.Complete {
-		report.Error(diags, bootstrapped("replace", was.Members))
-		return false
-	}
-	return was.unformed("replace", status, err, text.New("The discovery token is complete",
-		"Token %.8s was incomplete when this plan was made. Since then it is complete. Registered: %s. Their cluster has formed, so the token is not replaced, and nothing was changed. Plan again:\n\n  terraform plan",
-		was.Token, names(status.Members)), diags)
-}
-
-// unformed reports whether the discovery cluster's response shows that the
-// cluster has not formed. formed is the message if it has.
-func (r record) unformed(doing string, status discovery.Status, err error, formed text.Message, diags *diag.Diagnostics) bool {
-	switch discovery.Judge(status, err, r.Least) {
-	case discovery.Unformed:
+// unformed reports whether the discovery cluster's response shows that the cluster has not
+// formed. The plan for a complete token is refused, but a tainted token reaches its removal,
+// because its plan looks like a first creation.
+func (r record) unformed(doing string, status discovery.Status, err error, diags *diag.Diagnostics) bool {
+	switch judged := discovery.Judge(status, err, r.Least); {
+	case r.Complete:
+		report.Error(diags, bootstrapped(doing, r.Members))
+	case judged == discovery.Unformed:
 		return true
-	case discovery.Formed:
-		report.Error(diags, formed)
+	case judged == discovery.Formed:
+		report.Error(diags, bootstrapped(doing, names(status.Members)))
 	default:
 		report.Error(diags, mayHaveFormed(doing, whyUnknown(status, err, r.Least)))
 	}

@@ -202,7 +202,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if !state.is(discovery.ByService) || !k.Removal {
 		status, err = registry.Status(ctx, token)
 	}
-	if !k.Removal && !r.mayGo(ctx, k, &state, status, err, &resp.Diagnostics) {
+	if !k.Removal && !recordOf(ctx, &state, k.least(&state), &resp.Diagnostics).unformed("replace", status, err, &resp.Diagnostics) {
 		return
 	}
 	if !errors.As(err, new(*connection.Unreachable)) && !connection.IsDenied(err) {

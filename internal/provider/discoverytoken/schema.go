@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -92,14 +91,22 @@ var memberObject = schema.NestedAttributeObject{
 	},
 }
 
-// ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call
-// checks the values that are not known yet.
+// ValidateConfig implements [resource.ResourceWithValidateConfig]. It refuses arguments that
+// the protocol does not use. A later call checks the values that are not known yet.
 func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	config := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
+	if resp.Diagnostics.HasError() || config.Protocol.IsUnknown() {
 		return
 	}
-	validateProtocol(config, &resp.Diagnostics)
+	protocol := cmp.Or(config.Protocol.ValueString(), discovery.V3)
+	given := map[string]attr.Value{
+		"advertised_endpoints": config.AdvertisedEndpoints, "machine_access": config.MachineAccess, "prefix": config.Prefix, "service_url": config.ServiceURL,
+	}
+	for name, u := range unused {
+		if strings.Contains(u.protocols, protocol) && !given[name].IsNull() {
+			report.ErrorOn(&resp.Diagnostics, name, text.New("Argument without effect", "%s cannot be set with protocol = %q: %s.", name, protocol, u.why))
+		}
+	}
 }
 
 // inPrefix refuses a prefix that is not an absolute key.
@@ -140,20 +147,4 @@ var unused = map[string]struct{ why, protocols string }{
 	"prefix":               {"a service keeps its tokens where it likes", discovery.ByService},
 	"advertised_endpoints": {"machines use the URL that the service gives", discovery.ByService},
 	"machine_access":       {"members reach a v2 discovery cluster and a service without certificates and users of their own", discovery.V2 + discovery.ByService},
-}
-
-// validateProtocol refuses arguments that the protocol does not use.
-func validateProtocol(config model, diags *diag.Diagnostics) {
-	if config.Protocol.IsUnknown() {
-		return
-	}
-	protocol := cmp.Or(config.Protocol.ValueString(), discovery.V3)
-	given := map[string]attr.Value{
-		"advertised_endpoints": config.AdvertisedEndpoints, "machine_access": config.MachineAccess, "prefix": config.Prefix, "service_url": config.ServiceURL,
-	}
-	for name, u := range unused {
-		if strings.Contains(u.protocols, protocol) && !given[name].IsNull() {
-			report.ErrorOn(diags, name, text.New("Argument without effect", "%s cannot be set with protocol = %q: %s.", name, protocol, u.why))
-		}
-	}
 }
