@@ -48,7 +48,7 @@ func (r *reader) settings(m model) connection.Settings {
 	}
 	s.Username, s.Password = r.credentials(m)
 	material, sources := r.tlsMaterial(m)
-	partly := m.tlsUnknown()
+	partly := m.CACert.IsUnknown() || m.Cert.IsUnknown() || m.Key.IsUnknown() || m.InsecureSkipTLSVerify.IsUnknown()
 	// If not all is known, assume TLS, so that nothing is refused too early.
 	secure := partly || material != connection.TLSMaterial{}
 	if problem, ok := errors.AsType[*connection.TLSError](r.loadTLS(&s, material, partly)); ok {
@@ -291,11 +291,6 @@ func (r *reader) urlsInUse() []string {
 		}
 	}
 	return out
-}
-
-// tlsUnknown reports whether some of the TLS material is not known yet.
-func (m model) tlsUnknown() bool {
-	return m.CACert.IsUnknown() || m.Cert.IsUnknown() || m.Key.IsUnknown() || m.InsecureSkipTLSVerify.IsUnknown()
 }
 
 // skipVerify is the argument that disables the verification of servers.

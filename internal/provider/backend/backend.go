@@ -49,9 +49,9 @@ type Backend struct {
 	// Pool holds the connections that this process shares.
 	Pool *connection.Pool
 
-	// claims are the claims that this process holds for its user, by ID, across
-	// calls of Terraform; see [Backend.Hold].
-	claims syncmap.Map[string, *claim.Claim]
+	// Held are the claims that this process holds for its user, by ID, across
+	// calls of Terraform.
+	Held syncmap.Map[string, *claim.Claim]
 
 	// Table holds the entries of the current walk of Terraform.
 	Table Table
@@ -69,17 +69,6 @@ type Backend struct {
 // FirstTime reports true once for each key, so that a warning about a cluster
 // is not repeated for every resource.
 func (b *Backend) FirstTime(key string) bool { return b.Table.firstTime(key) }
-
-// Hold stores a claim until [Backend.Release] with the same ID.
-func (b *Backend) Hold(id string, c *claim.Claim) { b.claims.Set(id, c) }
-
-// Release returns the claim stored under an ID, nil if there is none. The
-// caller then owns it.
-func (b *Backend) Release(id string) *claim.Claim {
-	c, _ := b.claims.Get(id)
-	b.claims.Delete(id)
-	return c
-}
 
 // Resource is the part that every resource has, and with it the list of such resources.
 type Resource struct {

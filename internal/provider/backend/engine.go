@@ -61,8 +61,9 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 	return b.clusters.GetOrMake(fmt.Sprint(settings.Learned, settings.Endpoints), func() *Cluster {
 		port := cluster.New(settings, b.Pool)
 		return &Cluster{backend: b, settings: settings, Engine: &reconfigure.Engine{
-			Cluster: port, Process: &b.state, Clock: settings.Time(), Locker: b.lockOf(port, settings), Self: b.Run.Self().Who, Lost: b.Lost, InUse: b.InUse,
-			Changed: func() { b.changes.Add(1) },
+			Cluster: port, Process: &b.state, Clock: settings.Time(), Self: b.Run.Self().Who, Lost: b.Lost, InUse: b.InUse, Changed: func() { b.changes.Add(1) },
+			// It is stored in the cluster itself, next to the ownership records.
+			Locker: &claim.Lock{Store: claim.NewV3(port, settings, b.Pool), Self: b.Run.Self(), TTL: claim.LockTTL, Clock: settings.Time(), AtExit: b.Pool.BeforeClose},
 		}}
 	})
 }
@@ -90,15 +91,6 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 		return claim.NewV2(b.Settings, b.Pool)
 	}
 	return claim.NewV3(cluster.New(b.Settings, b.Pool), b.Settings, b.Pool)
-}
-
-// lockOf returns the lock on membership changes. The lock is stored in the
-// cluster itself, next to the ownership records.
-func (b *Backend) lockOf(route *cluster.Client, s connection.Settings) *claim.Lock {
-	return &claim.Lock{
-		Store: claim.NewV3(route, s, b.Pool), Self: b.Run.Self(),
-		TTL: claim.LockTTL, Clock: s.Time(), AtExit: b.Pool.BeforeClose,
-	}
 }
 
 // CheckLost is [reconfigure.CheckLost] for a member without an address to ask.

@@ -130,7 +130,7 @@ func TestBackendSharesNothingElse(t *testing.T) {
 	t.Parallel()
 	shared := map[string]string{
 		"Pool": "connections", "clusters": "connections", "byID": "connections", "changes": "connections",
-		"claims": "claims", "state": "claims", "Table": "entries",
+		"Held": "claims", "state": "claims", "Table": "entries",
 		"Unknown": "configuration", "Settings": "configuration", "Lost": "configuration", "InUse": "configuration", "Run": "configuration",
 	}
 	for f := range reflect.TypeFor[Backend]().Fields() {

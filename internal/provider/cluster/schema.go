@@ -90,7 +90,7 @@ func membersAttribute() schema.MapNestedAttribute {
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"address": attribute.OptionalText("IP address or host name without scheme and port, such as `10.0.1.10` or `fd00::a`. Short form for `peer_urls` with `https` and port 2380, and `client_urls` with `https` and port 2379. "+
 				"It cannot be combined with them. A change rebuilds the node.",
-				addressValidator(),
+				isAddress,
 				stringvalidator.ConflictsWith(path.MatchRelative().AtParent().AtName("peer_urls"), path.MatchRelative().AtParent().AtName("client_urls"))),
 			"peer_urls":   urls("URLs at which the other members reach the member. A change rebuilds the node."),
 			"client_urls": urls("URLs at which clients reach the member. A change rebuilds the node. Default: hosts of `peer_urls` with port 2379."),
@@ -103,16 +103,15 @@ func membersAttribute() schema.MapNestedAttribute {
 // a release has.
 var isVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 
-func addressValidator() validator.String {
-	return attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
-		_, err := membership.URLAt("https", value, membership.PeerPort)
-		if bad, ok := errors.AsType[*membership.URLError](err); ok {
-			return new(text.New("Invalid address", "%q is not the address at which others reach a member (%s). "+
-				"Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port.", bad.URL, bad.Problem))
-		}
-		return nil
-	})
-}
+// isAddress refuses a text that is not the address of a member.
+var isAddress = attribute.Checked("must be an IP address or a host name, without scheme and port", func(_, value string) *text.Message {
+	_, err := membership.URLAt("https", value, membership.PeerPort)
+	if bad, ok := errors.AsType[*membership.URLError](err); ok {
+		return new(text.New("Invalid address", "%q is not the address at which others reach a member (%s). "+
+			"Expected an IP address or a host name without scheme, port and brackets, such as 10.0.1.10 or fd00::a. Use peer_urls for another port.", bad.URL, bad.Problem))
+	}
+	return nil
+})
 
 // ValidateConfig implements [resource.ResourceWithValidateConfig]. A later call checks
 // the values that are not known yet.

@@ -179,7 +179,7 @@ func (h *ephemeralHeartbeat) Open(ctx context.Context, req ephemeral.OpenRequest
 			report.Error(&resp.Diagnostics, notStarted(m, err))
 			return
 		}
-		h.backend.Hold(now.ID, c)
+		h.backend.Held.Set(now.ID, c)
 	}
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
 	private.Keep(ctx, resp.Private, keptKey, now, &resp.Diagnostics)
@@ -208,10 +208,11 @@ const closeTimeout = 5 * time.Second
 // Close implements [ephemeral.EphemeralResourceWithClose].
 func (h *ephemeralHeartbeat) Close(ctx context.Context, req ephemeral.CloseRequest, resp *ephemeral.CloseResponse) {
 	was := private.Kept[kept](ctx, req.Private, keptKey, &resp.Diagnostics)
-	c := h.backend.Release(was.ID)
-	if c == nil {
+	c, held := h.backend.Held.Get(was.ID)
+	if !held {
 		return // there is no claim
 	}
+	h.backend.Held.Delete(was.ID)
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	err := c.Stop(ctx)
