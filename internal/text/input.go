@@ -120,10 +120,7 @@ func TLSMaterial(source string, err *connection.TLSError) Message {
 	if path, ok := membership.Shown(err.Path); ok && path != "" {
 		source = sprintf("%s (%s)", source, path)
 	}
-	t, ok := tlsProblems[err.Problem]
-	if !ok {
-		t = tlsProblems[connection.NoPEM]
-	}
+	t := tlsProblems[err.Problem]
 	return Message{t.Summary, filled(t.Detail, source, err.Err, err.When.UTC().Format(time.RFC1123))}
 }
 

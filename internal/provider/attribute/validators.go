@@ -147,39 +147,33 @@ func Endpoints() URLs {
 
 // ValidateList implements validator.List.
 func (u URLs) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
-	seen := map[string]bool{}
-	for i, e := range req.ConfigValue.Elements() {
-		u.check(req.Path, req.Path.AtListIndex(i), e, seen, &resp.Diagnostics)
-	}
+	u.check(req.Path, req.ConfigValue, func(i int, _ attr.Value) path.Path { return req.Path.AtListIndex(i) }, &resp.Diagnostics)
 }
 
 // ValidateSet implements validator.Set.
 func (u URLs) ValidateSet(_ context.Context, req validator.SetRequest, resp *validator.SetResponse) {
-	seen := map[string]bool{}
-	for _, e := range req.ConfigValue.Elements() {
-		u.check(req.Path, req.Path.AtSetValue(e), e, seen, &resp.Diagnostics)
-	}
+	u.check(req.Path, req.ConfigValue, func(_ int, e attr.Value) path.Path { return req.Path.AtSetValue(e) }, &resp.Diagnostics)
 }
 
-func (u URLs) check(argument, at path.Path, element attr.Value, seen map[string]bool, diags *diag.Diagnostics) {
-	value, ok := element.(types.String)
-	if !ok || value.IsUnknown() {
-		return
+func (u URLs) check(argument path.Path, urls collection, at func(int, attr.Value) path.Path, diags *diag.Diagnostics) {
+	seen := map[string]bool{}
+	for i, element := range urls.Elements() {
+		value, ok := element.(types.String)
+		if !ok || value.IsUnknown() {
+			continue
+		}
+		normal, err := u.normal(value.ValueString())
+		switch {
+		case value.IsNull():
+			report.ErrorAt(diags, at(i, element), text.New("Invalid URL in "+argument.String(),
+				"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument))
+		case err != nil:
+			report.ErrorAt(diags, at(i, element), text.URLIn(argument.String(), err))
+		case seen[normal] && !u.again:
+			report.ErrorAt(diags, at(i, element), text.New("Duplicate URL in "+argument.String(), "%s has %s twice. Give each URL once.", argument, normal))
+		}
+		seen[normal] = true
 	}
-	fail := func(t text.Message) { report.ErrorAt(diags, at, t) }
-	if value.IsNull() {
-		fail(text.New("Invalid URL in "+argument.String(),
-			"%s has an element that is null. Leave the element out, or give the URL that it stands for.", argument))
-		return
-	}
-	normal, err := u.normal(value.ValueString())
-	switch {
-	case err != nil:
-		fail(text.URLIn(argument.String(), err))
-	case seen[normal] && !u.again:
-		fail(text.New("Duplicate URL in "+argument.String(), "%s has %s twice. Give each URL once.", argument, normal))
-	}
-	seen[normal] = true
 }
 
 // SameURLs reports whether two sets hold the same URLs, in any spelling. Two

@@ -254,21 +254,19 @@ func (r *Resource) planPromotion(ctx context.Context, evidence string, resp *res
 // NoteOf returns what the state of a resource has of a member. Terraform reads the state
 // of each object before it plans the object, also of a tainted one without a refresh.
 func NoteOf(ctx context.Context, typ string, state *tfprotov6.RawState) (e membership.Entry, ok bool) {
-	for _, r := range []role{roleVoter, roleLearner} {
-		if typ != r.typeName("etcd") {
-			continue
-		}
-		var of resource.SchemaResponse
-		newResource(r).Schema(ctx, resource.SchemaRequest{}, &of)
-		raw, err := state.UnmarshalWithOpts(of.Schema.Type().TerraformType(ctx), tfprotov6.UnmarshalOpts{
-			ValueFromJSONOpts: tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true},
-		})
-		if err != nil {
-			return e, false // the framework reports it
-		}
-		var diags diag.Diagnostics
-		e = noteOf(r.model(ctx, tfsdk.State{Schema: of.Schema, Raw: raw}, &diags))
-		return e, !diags.HasError() && e.ID != 0 && e.Cluster != 0
+	r, ok := map[string]role{roleVoter.typeName("etcd"): roleVoter, roleLearner.typeName("etcd"): roleLearner}[typ]
+	if !ok {
+		return e, false
 	}
-	return e, false
+	var of resource.SchemaResponse
+	newResource(r).Schema(ctx, resource.SchemaRequest{}, &of)
+	raw, err := state.UnmarshalWithOpts(of.Schema.Type().TerraformType(ctx), tfprotov6.UnmarshalOpts{
+		ValueFromJSONOpts: tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true},
+	})
+	if err != nil {
+		return e, false // the framework reports it
+	}
+	var diags diag.Diagnostics
+	e = noteOf(r.model(ctx, tfsdk.State{Schema: of.Schema, Raw: raw}, &diags))
+	return e, !diags.HasError() && e.ID != 0 && e.Cluster != 0
 }

@@ -74,14 +74,10 @@ func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 // readableURL refuses a URL that a member could not take, without showing the token in it.
 var readableURL = attribute.Checked("must be a discovery URL", func(_, value string) *text.Message {
 	if _, err := discovery.ParseURL(value); err != nil {
-		return new(badURL(err))
+		return new(text.New("Invalid discovery URL", "url %v. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", err))
 	}
 	return nil
 })
-
-func badURL(err error) text.Message {
-	return text.New("Invalid discovery URL", "url %v. It is what members take as --discovery, such as \"http://10.0.0.1:2379/v2/keys/_etcd/registry/TOKEN\".", err)
-}
 
 // Read implements [datasource.DataSource]. Every failure is an error, because
 // there is no prior state to keep.
@@ -109,13 +105,9 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Registry {
 	settings := d.Backend.Settings
 	var at discovery.Location
-	var err error
 	switch {
 	case !m.URL.IsNull():
-		if at, err = discovery.ParseURL(m.URL.ValueString()); err != nil {
-			report.ErrorOn(diags, "url", badURL(err))
-			return nil
-		}
+		at, _ = discovery.ParseURL(m.URL.ValueString()) // validated already
 		settings = settings.Public(at.Base)
 		if at.Protocol == discovery.V2 {
 			settings.Endpoints = []string{at.Base}

@@ -60,9 +60,7 @@ func defineUserData(summary, about, extra, compress string) function.Definition 
 			"!> **Warning** A private key in `options` is part of the machine's user data, of the state, and of what the metadata service of the machine returns. Prefer a path.",
 		Parameters: []function.Parameter{
 			function.ObjectParameter{
-				Name:                "node",
-				AttributeTypes:      nodeTypes(),
-				AllowUnknownValues:  true,
+				Name: "node", AttributeTypes: nodeTypes, AllowUnknownValues: true,
 				MarkdownDescription: "Node of an [`etcd_cluster`](../resources/cluster.md), such as `etcd_cluster.this.node[\"a\"]`.",
 			},
 			function.DynamicParameter{
@@ -124,12 +122,9 @@ func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err erro
 
 // nodeTypes are the attributes of a node that user data depends on. Terraform
 // drops the others when it converts the argument.
-func nodeTypes() map[string]attr.Type {
-	of := map[string]attr.Type{"start": types.ObjectType{AttrTypes: map[string]attr.Type{"format": node.StartTypes["format"]}}}
-	for _, name := range []string{"environment", "join_script_base64gzip", "version"} {
-		of[name] = node.Types[name]
-	}
-	return of
+var nodeTypes = map[string]attr.Type{
+	"environment": node.Types["environment"], "join_script_base64gzip": node.Types["join_script_base64gzip"], "version": node.Types["version"],
+	"start": types.ObjectType{AttrTypes: map[string]attr.Type{"format": node.StartTypes["format"]}},
 }
 
 // nodeOf returns what is known of a node, and whether its version is.
