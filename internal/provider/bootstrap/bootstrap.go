@@ -82,21 +82,9 @@ func AdviseSize(n int, diags *diag.Diagnostics) {
 	}
 }
 
-// ComputedAttribute returns the attribute of etcd_discovery_token.
-func ComputedAttribute() schema.SingleNestedAttribute {
-	return schema.SingleNestedAttribute{
-		Computed: true, Attributes: describe(true),
-		MarkdownDescription: "The token as one object. Set `discovery` of the [`etcd_cluster`](cluster.md) to it.",
-	}
-}
-
-// InputAttribute returns the attribute of etcd_cluster.
-func InputAttribute() schema.SingleNestedAttribute {
-	return schema.SingleNestedAttribute{
-		Optional: true, Attributes: describe(false),
-		MarkdownDescription: "The `bootstrap` of an [`etcd_discovery_token`](discovery_token.md), if the addresses are known only after the machines boot. A later change has an effect on nodes that " +
-			"are built later. Default: none, for a static initial cluster.",
-	}
+// Attribute returns the attribute of etcd_discovery_token, which is computed, or of etcd_cluster.
+func Attribute(computed bool, description string) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{Computed: computed, Optional: !computed, Attributes: describe(computed), MarkdownDescription: description}
 }
 
 // describe returns the attributes of the object, either computed or optional.

@@ -45,9 +45,10 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Describes the nodes of an etcd cluster: how each member starts, and which node is rebuilt next.",
 		Attributes: map[string]schema.Attribute{
-			"members":   membersAttribute(),
-			"discovery": bootstrap.InputAttribute(),
-			"restore":   restoreAttribute(),
+			"members": membersAttribute(),
+			"discovery": bootstrap.Attribute(false, "The `bootstrap` of an [`etcd_discovery_token`](discovery_token.md), if the addresses are known only after the machines boot. A later change has an effect on nodes that "+
+				"are built later. Default: none, for a static initial cluster."),
+			"restore": restoreAttribute(),
 			"version": attribute.OptionalText("Version of etcd for all nodes, such as `3.6.16`. A change is applied to one node in each apply, and follows the upgrade rules of etcd. The first value must be "+
 				"the version that the members run. Default: none, and the image of the machines decides.",
 				stringvalidator.RegexMatches(isVersion, "must be three numbers, such as 3.6.16")),

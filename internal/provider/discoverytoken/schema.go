@@ -84,7 +84,7 @@ var tokenSchema = schema.Schema{
 			"and `service`: `ETCD_DISCOVERY` and `ETCD_DISCOVERY_FALLBACK`.", true),
 		"members":   attribute.ComputedObjects("Initial members that have registered, in order of registration. Never more than `size`.", memberObject.Attributes),
 		"complete":  attribute.ComputedFlag("Whether all initial members have registered, as of the last refresh. Once `true` it stays `true`, the token is retired, and the discovery cluster is not asked again."),
-		"bootstrap": bootstrap.ComputedAttribute(),
+		"bootstrap": bootstrap.Attribute(true, "The token as one object. Set `discovery` of the [`etcd_cluster`](cluster.md) to it."),
 	},
 }
 
