@@ -95,9 +95,7 @@ func argumentPath(source string) path.Path {
 // text returns the value of an argument. given is false if the argument is
 // null, so that the environment applies.
 func (r *reader) text(v types.String) (value string, given bool) {
-	if v.IsUnknown() {
-		r.unknown = true
-	}
+	r.unknown = r.unknown || v.IsUnknown()
 	return v.ValueString(), !v.IsNull()
 }
 

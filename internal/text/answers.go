@@ -206,8 +206,10 @@ func lockLost(l *reconfigure.LockLost) string {
 	switch {
 	case l.Checked && !l.Listed:
 		now = l.Name + " is not in the member list now."
+	case l.Checked && l.Member.Learner:
+		now = sprintf("According to the member list %s (%s) is a learner now.", l.Name, l.Member.ID)
 	case l.Checked:
-		now = sprintf("According to the member list %s (%s) is a %s now.", l.Name, l.Member.ID, role(l.Member.Learner))
+		now = sprintf("According to the member list %s (%s) is a voting member now.", l.Name, l.Member.ID)
 	}
 	return sprintf("This run lost the lock on membership changes: %s. It stopped before its next step. %s Apply again: it carries on from there.", sentence(l.Lost), now)
 }

@@ -44,13 +44,11 @@ func clean(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch {
-		case isCommand(s, i):
-			fmt.Fprintf(&b, `\x%02x`, r)
 		case r == '\n' || r == '\r' || r == '\t':
 			b.WriteByte(' ')
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"): // not UTF-8
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r):
+		case unicode.IsPrint(r) && !isCommand(s, i):
 			b.WriteRune(r)
 		case r < 0x100:
 			fmt.Fprintf(&b, `\x%02x`, r)

@@ -155,13 +155,6 @@ func (c finding) responding() string {
 	return sprintf("%d of %d voters %s", n, c.f.Voters, plural(n, "answers", "answer"))
 }
 
-func role(learner bool) string {
-	if learner {
-		return "learner"
-	}
-	return "voting member"
-}
-
 // back says which of the others must come back for a quorum.
 func (c finding) back() string {
 	back := shorts(c.s, c.f.Others)

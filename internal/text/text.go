@@ -9,7 +9,13 @@
 // resources. The package makes no decisions.
 package text
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
+)
 
 // guides is the URL of the published guides. The name of a guide follows.
 const guides = "https://registry.terraform.io/providers/terraform-provider-etcd/etcd/latest/docs/guides/"
@@ -37,3 +43,135 @@ func filled(format string, facts ...any) string {
 
 // Error implements error, for code that passes only errors.
 func (t Message) Error() string { return t.Summary + ": " + t.Detail }
+
+// words are one wording of a code: what was found, and what to do next. Names in braces
+// stand for facts, see [finding.facts]. {one|many} depends on how many others there are.
+type words struct {
+	when                 func(finding) bool // nil for always
+	summary, cause, next string
+}
+
+// wordings are the wordings of each code. The first applies whose condition holds.
+type wordings map[membership.Code][]words
+
+// finding is a code with its facts and their context.
+type finding struct {
+	action reconfigure.Action
+	name   string // the operator's name of the member
+	d      membership.Decision
+	f      membership.Facts
+	s      membership.Snapshot
+
+	held  bool           // a change was refused during an apply
+	again string         // ends the sentence that says what to do next
+	more  map[string]any // further facts
+}
+
+// nothingChanged stands between what was found and what to do next if an apply was
+// refused. A plan changes nothing, and does not say so.
+const nothingChanged = " Nothing was changed."
+
+// outcome says what has become of the member that a refused change is about.
+func (c finding) outcome() string {
+	added := c.action == reconfigure.ActionAdd || c.action == reconfigure.ActionPromote
+	switch m := c.member(); {
+	case !c.held:
+		return ""
+	case !added || m.ID == 0:
+		return nothingChanged
+	case m.Learner:
+		return " " + capital(short(c.s, m.ID)) + " stays a learner."
+	default:
+		return " " + capital(short(c.s, m.ID)) + " is a voting member already, and counts for the quorum."
+	}
+}
+
+// text returns the text of the finding in the first of the tables that has one.
+func (c finding) text(tables ...wordings) Message {
+	for _, table := range tables {
+		for _, w := range table[c.d.Code] {
+			if w.when == nil || w.when(c) {
+				return c.message(w)
+			}
+		}
+	}
+	return c.message(words{summary: "{doing}", cause: "Look at the cluster: {code}."})
+}
+
+func (c finding) message(w words) Message {
+	detail, next := strings.TrimSpace(c.fill(w.cause))+c.outcome(), c.fill(w.next)
+	if next != "" && !strings.HasPrefix(next, "\n") {
+		detail += " "
+	}
+	return Message{Summary: c.fill(w.summary), Detail: detail + next}
+}
+
+var inBraces = regexp.MustCompile(`\{[a-zA-Z]+\}|\{[^{}|]*\|[^{}|]*\}`)
+
+// fill puts the facts into a template. It cleans every text among them, but for an [Verbatim].
+func (c finding) fill(template string) string {
+	return inBraces.ReplaceAllStringFunc(template, func(field string) string {
+		field = field[1 : len(field)-1]
+		if one, many, ok := strings.Cut(field, "|"); ok {
+			return plural(max(len(c.f.Others), len(c.f.Names)), one, many)
+		}
+		if fact, ok := c.more[field]; ok {
+			return sprintf("%v", fact)
+		}
+		if fact, ok := facts[field]; ok {
+			return sprintf("%v", fact(c))
+		}
+		return "{" + field + "}"
+	})
+}
+
+// facts are what the names in braces stand for.
+var facts = map[string]func(finding) any{
+	"code":    func(c finding) any { return c.d.Code },
+	"name":    func(c finding) any { return c.name },
+	"who":     func(c finding) any { return c.who() },
+	"id":      func(c finding) any { return c.f.Subject },
+	"cluster": func(c finding) any { return c.s.ClusterID },
+	"detail":  func(c finding) any { return c.f.Detail },
+	"again":   func(c finding) any { return c.again },
+	"doing":   func(c finding) any { return c.doing() },
+
+	"subject": func(c finding) any { return Member(c.s, c.f.Subject) },
+	"Subject": func(c finding) any { return capital(Member(c.s, c.f.Subject)) },
+	"urls":    func(c finding) any { return c.member().PeerURLs },
+	"bears":   func(c finding) any { return c.member().Name },
+	"answer":  func(c finding) any { return MemberAnswer(c.s, c.f.Subject) },
+	"view":    func(c finding) any { return capital(view(c.s, c.f.Subject)) },
+	"vote":    func(c finding) any { return vote(c.s, c.f.Subject) },
+
+	"others":    func(c finding) any { return members(c.s, c.f.Others) },
+	"Others":    func(c finding) any { return capital(members(c.s, c.f.Others)) },
+	"shorts":    func(c finding) any { return shorts(c.s, c.f.Others) },
+	"answers":   func(c finding) any { return memberAnswers(c.s, c.f.Others) },
+	"unhealthy": func(c finding) any { return memberAnswers(c.s, c.unhealthy()) },
+	"names":     func(c finding) any { return listed(each(c.f.Names, clean)) },
+
+	"voters": func(c finding) any { return c.f.Voters },
+	"quorum": func(c finding) any { return c.f.Quorum },
+	"alive":  func(c finding) any { return c.f.Alive },
+	"spare":  func(c finding) any { return c.f.Voters - c.f.Quorum },
+	"fewer":  func(c finding) any { return c.f.Voters - 1 },
+	"lag":    func(c finding) any { lag, _, _ := c.s.Lag(c.f.Subject); return lag },
+	"most":   func(c finding) any { _, most, _ := c.s.Lag(c.f.Subject); return most },
+	"term":   func(c finding) any { _, term, _ := c.s.MajorityLeader(); return term },
+
+	"responding": func(c finding) any { return c.responding() },
+	"back":       func(c finding) any { return c.back() },
+	"why":        func(c finding) any { return c.why() },
+	"remedy":     func(c finding) any { return c.remedy() },
+	"removal":    func(c finding) any { return Verbatim(removal(c.s, c.f.Others)) },
+	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
+	"views":      func(c finding) any { return views(c.s) },
+	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
+	"problem":    func(c finding) any { return urlDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
+	"turns":      func(c finding) any { return turns(c.f.Turns) },
+	"finish":     func(c finding) any { return Verbatim(turnsRemedy(c.f.Turns)) },
+	"raised":     func(c finding) any { return raisedAlarm(c.f, c.s) },
+	"disarm":     func(c finding) any { return Verbatim(c.disarm()) },
+	"way":        func(c finding) any { return c.accessRemedy() },
+}

@@ -83,16 +83,15 @@ func raisedAlarm(f membership.Facts, s membership.Snapshot) string {
 	return sprintf("%s raised the alarm %s%s.", capital(members(s, f.Others)), f.Detail, means)
 }
 
+// alarmRemedies say how the cause of an alarm is removed.
+var alarmRemedies = map[string]string{
+	membership.AlarmNoSpace: "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes.",
+	membership.AlarmCorrupt: "First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member.",
+}
+
 // alarmRemedy says what to do about an alarm. last is the final step, or "".
 func alarmRemedy(kind, last string) string {
-	first := "First remove its cause."
-	switch kind {
-	case membership.AlarmNoSpace:
-		first = "First make space: compact (etcdctl compaction REVISION), then defragment every member (the action etcd_defragment); or start the members with a larger --quota-backend-bytes."
-	case membership.AlarmCorrupt:
-		first = "First find out whose data differs from the others' (etcdctl endpoint hashkv --cluster), and replace or remove that member."
-	}
-	return first + " Then disarm" + disarm(last)
+	return cmp.Or(alarmRemedies[kind], "First remove its cause.") + " Then disarm" + disarm(last)
 }
 
 // disarm returns the end of a sentence that begins with "Disarm", with the command.

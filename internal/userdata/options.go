@@ -165,11 +165,7 @@ func hasUnknown(v any) bool {
 	case []any:
 		return slices.ContainsFunc(v, hasUnknown)
 	case map[string]any:
-		for _, element := range v {
-			if hasUnknown(element) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasUnknown)
 	}
 	return false
 }

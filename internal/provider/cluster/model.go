@@ -163,11 +163,7 @@ func clientURLs(n node.Node) []string {
 }
 
 func listOf(texts []string) types.List {
-	values := make([]attr.Value, len(texts))
-	for i, s := range texts {
-		values[i] = types.StringValue(s)
-	}
-	return types.ListValueMust(types.StringType, values)
+	return types.ListValueMust(types.StringType, attribute.SetOf(texts).Elements())
 }
 
 // mapOf returns texts as a map, and null for nil.

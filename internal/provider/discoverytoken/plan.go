@@ -245,7 +245,7 @@ func (r *tokenResource) mayChange(ctx context.Context, doing string, was record,
 		report.Error(diags, mayHaveFormed(doing, noEndpoints.Detail))
 		return false
 	default:
-		status, err = r.registry(was.Location).Status(ctx, was.Token)
+		status, err = discovery.Open(r.Backend.Settings, r.Backend.Pool, was.Location).Status(ctx, was.Token)
 		log.Debug(ctx, log.Discovery, "checked whether the token may be replaced", "doing", doing, "registered", len(status.Members), "size", status.Size, "error", err)
 	}
 	return was.unformed(doing, status, err, diags)

@@ -42,11 +42,6 @@ func NewResource() resource.Resource {
 	return &tokenResource{backend.Resource{Type: typeSuffix}}
 }
 
-// registry returns the discovery cluster or service of a token, unconnected.
-func (r *tokenResource) registry(at discovery.Location) discovery.Registry {
-	return discovery.Open(r.Backend.Settings, r.Backend.Pool, at)
-}
-
 // Create implements [resource.Resource]. If it is not known whether the token
 // was written, it still goes into the state, with a warning: an error would
 // leave no state, and the next apply would create a second token.
@@ -77,7 +72,7 @@ func (r *tokenResource) write(ctx context.Context, plan *model, k kept, to priva
 			return
 		}
 	}
-	at, err := r.registry(plan.location()).Create(ctx, token, plan.size())
+	at, err := discovery.Open(r.Backend.Settings, r.Backend.Pool, plan.location()).Create(ctx, token, plan.size())
 	k.Unsure, k.Unwritten = errors.As(err, new(*discovery.UnsureError)), false
 	var others *discovery.OthersError
 	switch {
@@ -120,7 +115,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		return
 	}
 	token := state.Token.ValueString()
-	status, err := r.registry(state.location()).Status(ctx, token)
+	status, err := discovery.Open(r.Backend.Settings, r.Backend.Pool, state.location()).Status(ctx, token)
 	imported := state.Size.IsNull() // the state holds only the values of an import ID
 	bad, isBad := errors.AsType[*discovery.BadSizeError](err)
 	switch {
@@ -194,7 +189,7 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	registry, token := r.registry(state.location()), state.Token.ValueString()
+	registry, token := discovery.Open(r.Backend.Settings, r.Backend.Pool, state.location()), state.Token.ValueString()
 
 	// The members do not matter if nothing is removed and nothing is refused.
 	var status discovery.Status

@@ -121,8 +121,7 @@ var initialCluster = pure{
 			"that is not allowed in such a list, for a member without a URL, for a URL that a peer cannot dial, and for a URL that two members share. The spelling of the URLs is " +
 			"kept, because etcd computes the IDs of initial members from it. A trailing slash, which etcd refuses, is removed.",
 		Parameters: []function.Parameter{function.MapParameter{
-			Name:                "members",
-			ElementType:         peerURLs,
+			Name: "members", ElementType: peerURLs,
 			MarkdownDescription: "Peer URLs by name of the member. Each value is a set or a list, also of a single URL: `{ a = [\"https://10.0.1.10:2380\"] }`.",
 		}},
 		Return: function.StringReturn{},
@@ -149,8 +148,7 @@ var parseInitialCluster = pure{
 		MarkdownDescription: "Returns the peer URLs in a text such as `ETCD_INITIAL_CLUSTER` by the name of the member. `initial_cluster` and `etcdctl member add` write such texts. It fails for " +
 			"an entry that is not `name=url`, for a URL that a peer cannot dial, and for a URL that occurs twice.",
 		Parameters: []function.Parameter{function.StringParameter{
-			Name:                "text",
-			MarkdownDescription: "`name=url` pairs, separated by commas. A member with several URLs has one pair for each.",
+			Name: "text", MarkdownDescription: "`name=url` pairs, separated by commas. A member with several URLs has one pair for each.",
 		}},
 		Return: function.MapReturn{ElementType: peerURLs},
 	},
@@ -184,8 +182,7 @@ var memberID = pure{
 		Parameters: []function.Parameter{
 			function.SetParameter{Name: "peer_urls", ElementType: types.StringType, MarkdownDescription: "Peer URLs that the member advertises."},
 			function.StringParameter{
-				Name:                "token",
-				MarkdownDescription: "Value of `ETCD_INITIAL_CLUSTER_TOKEN` of the initial members (etcd's default is `etcd-cluster`), or the discovery token or v2 discovery URL.",
+				Name: "token", MarkdownDescription: "Value of `ETCD_INITIAL_CLUSTER_TOKEN` of the initial members (etcd's default is `etcd-cluster`), or the discovery token or v2 discovery URL.",
 			},
 		},
 		Return: function.StringReturn{},
@@ -213,8 +210,7 @@ var environmentFile = pure{
 			"given values from it. Values are quoted only if they need it, so that `docker run --env-file` reads the others too. A variable with the value null is left out. " +
 			"Values with control characters or line breaks (U+0085, U+2028 and U+2029 included) are refused. Allowed in names: letters, digits and `_`.",
 		Parameters: []function.Parameter{function.MapParameter{
-			Name:                "variables",
-			ElementType:         types.StringType,
+			Name: "variables", ElementType: types.StringType,
 			MarkdownDescription: "Values by name, such as the `environment` of a node of an [`etcd_cluster`](../resources/cluster.md).",
 		}},
 		Return: function.StringReturn{},
