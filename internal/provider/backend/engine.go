@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -31,7 +30,10 @@ type Cluster struct {
 	backend *Backend
 	// settings are the connection settings of the cluster.
 	settings connection.Settings
-	views
+	// latest holds the latest observation, for each set of hosts that are trusted because of the
+	// resource that is observed ([connection.Settings.Trust]). A caller takes it out while it
+	// uses or renews it.
+	latest syncmap.Map[string, chan *look]
 }
 
 // HasUser reports whether the provider logs in as a user of the cluster, which then has
@@ -249,17 +251,10 @@ func (c *Cluster) FirstTime(key string) bool { return c.backend.FirstTime(key) }
 // many resources. It is far shorter than the time that a person needs to act.
 const freshness = 2 * time.Second
 
-// viewKey distinguishes observations by the expected cluster, and by the hosts
-// that are trusted because of the resource that is observed
-// ([connection.Settings.Trust]).
-type viewKey struct {
-	want  membership.ClusterID
-	trust string
-}
-
 // look is an observation of the cluster.
 type look struct {
-	viewKey
+	// want is the expected cluster.
+	want membership.ClusterID
 	// changes is the number of changes at its start, at the time of its end.
 	changes uint64
 	at      time.Time
@@ -267,25 +262,21 @@ type look struct {
 	err     error
 }
 
-// serves reports whether the observation can replace another one.
-func (l *look) serves(key viewKey) bool {
+// serves reports whether the observation can be used for another expected cluster, after that
+// many changes.
+func (l *look) serves(want membership.ClusterID, changes uint64, now time.Time) bool {
 	switch {
-	case l.viewKey == key:
-		return true
-	case l.trust != key.trust || l.err != nil:
+	case l == nil || l.changes < changes || now.Sub(l.at) > freshness:
 		return false
-	case key.want == 0: // with a single cluster, it does not matter which is expected
+	case l.want == want:
+		return true
+	case l.err != nil:
+		return false
+	case want == 0: // with a single cluster, it does not matter which is expected
 		return len(l.snap.Others) == 0
 	default:
-		return l.snap.ClusterID == key.want
+		return l.snap.ClusterID == want
 	}
-}
-
-// views are the latest observations of a cluster, the latest first.
-type views struct {
-	viewing sync.Mutex
-	latest  []*look
-	turns   syncmap.Map[string, chan struct{}] // of the callers that may observe, by trust
 }
 
 // CachedSnapshot returns an observation of the cluster. It may be up to two seconds old,
@@ -298,39 +289,28 @@ type views struct {
 func (c *Cluster) CachedSnapshot(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
 	// A change that ends after this point does not invalidate this observation.
 	changes := c.backend.changes.Load()
-	key := viewKey{want, c.settings.Trust(ctx)}
-	turn := c.turns.GetOrMake(key.trust, func() chan struct{} { return make(chan struct{}, 1) })
+	latest := c.latest.GetOrMake(c.settings.Trust(ctx), func() chan *look {
+		first := make(chan *look, 1)
+		first <- nil
+		return first
+	})
+	var l *look
 	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
+	case l = <-latest:
+		defer func() { latest <- l }()
 	case <-ctx.Done():
 		return membership.Snapshot{}, ctx.Err()
 	}
-	if l := c.viewed(key, changes); l != nil {
-		log.Debug(ctx, log.Membership, "observation used", "age", c.Clock.Now().Sub(l.at))
+	if now := c.Clock.Now(); l.serves(want, changes, now) {
+		log.Debug(ctx, log.Membership, "observation used", "age", now.Sub(l.at))
 		return l.snap, l.err
 	}
-	l := &look{viewKey: key, changes: c.backend.changes.Load()}
+	next := &look{want: want, changes: c.backend.changes.Load()}
 	log.Debug(ctx, log.Membership, "observing the cluster", "endpoints", c.settings.Endpoints)
-	l.snap, l.err = c.Cluster.Observe(ctx, want)
-	log.Debug(ctx, log.Membership, "observed the cluster", "cluster", l.snap.ClusterID, "members", len(l.snap.Members), "error", l.err)
-	c.viewing.Lock()
-	defer c.viewing.Unlock()
-	if l.at = c.Clock.Now(); ctx.Err() == nil { // otherwise the error is that of this caller
-		c.latest = append([]*look{l}, slices.DeleteFunc(c.latest, func(was *look) bool { return was.viewKey == key })...)
+	next.snap, next.err = c.Cluster.Observe(ctx, want)
+	log.Debug(ctx, log.Membership, "observed the cluster", "cluster", next.snap.ClusterID, "members", len(next.snap.Members), "error", next.err)
+	if next.at = c.Clock.Now(); ctx.Err() == nil { // otherwise the error is that of this caller
+		l = next
 	}
-	return l.snap, l.err
-}
-
-// viewed returns a valid observation, nil if there is none.
-func (c *Cluster) viewed(key viewKey, changes uint64) *look {
-	c.viewing.Lock()
-	defer c.viewing.Unlock()
-	now := c.Clock.Now()
-	for _, l := range c.latest {
-		if l.changes >= changes && now.Sub(l.at) <= freshness && l.serves(key) {
-			return l
-		}
-	}
-	return nil
+	return next.snap, next.err
 }

@@ -62,7 +62,7 @@ func TestViewsDoNotShareTrust(t *testing.T) {
 					}
 				}
 			}
-			if n := len(at.latest); n != 3 {
+			if n := len(at.latest.All()); n != 3 {
 				t.Errorf("%d looks, want one for each trust", n)
 			}
 		})
