@@ -11,14 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
-	"github.com/hashicorp/terraform-plugin-framework/provider"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -28,17 +20,17 @@ import (
 // That the driver plans and does what the CLIs do is proven by TestCLIsAgree in
 // internal/simulated. The tests here are of what its sequences do not reach.
 
-// world is a provider, and notes what its resources are asked for.
+// world is a provider of the resource thing, and notes what is asked of it. A thing has the
+// schema of a machine: another image replaces it, another name updates it in place.
 type world struct {
-	provider.Provider
+	tfprotov6.ProviderServer
 	calls []string
 	fail  map[string]string // an error, by what is called
-	lie   string            // planned text that the apply does not keep
+	lie   string            // a name that was not planned
 	asked func(method string) error
 }
 
-func (w *world) call(what string, name types.String) error {
-	what += " " + name.ValueString()
+func (w *world) call(what string) error {
 	w.calls = append(w.calls, what)
 	if text := w.fail[what]; text != "" {
 		return errors.New(text)
@@ -47,83 +39,51 @@ func (w *world) call(what string, name types.String) error {
 }
 
 func (w *world) start(context.Context) (*Run, error) {
-	return &Run{Server: providerserver.NewProtocol6(w)(), Context: func(ctx context.Context, _, method string) (context.Context, error) {
+	return &Run{Server: w, Context: func(ctx context.Context, _, method string) (context.Context, error) {
 		return ctx, w.asked(method)
 	}}, nil
 }
 
-func (*world) Metadata(context.Context, provider.MetadataRequest, *provider.MetadataResponse)    {}
-func (*world) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse)          {}
-func (*world) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
-func (*world) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
-func (w *world) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{func() resource.Resource { return thing{w} }}
+// Create, Destroy and Exists implement [Machines].
+func (w *world) Create(_ context.Context, values map[string]string) (string, error) {
+	return values["image"], w.call("create " + values["image"])
+}
+func (w *world) Destroy(_ context.Context, id string) error { return w.call("delete " + id) }
+func (w *world) Exists(context.Context, string) bool        { return true }
+
+func (w *world) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	return &tfprotov6.GetProviderSchemaResponse{
+		Provider: &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}, ResourceSchemas: map[string]*tfprotov6.Schema{"thing": machineSchema},
+	}, nil
 }
 
-// thing is a resource: name replaces it, text is updated in place.
-type thing struct{ w *world }
-
-type model struct {
-	ID   types.String `tfsdk:"id"`
-	Name types.String `tfsdk:"name"`
-	Text types.String `tfsdk:"text"`
-}
-
-func (thing) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = "x_thing"
-}
-
-func (thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
-		"id":   schema.StringAttribute{Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()}},
-		"name": schema.StringAttribute{Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}},
-		"text": schema.StringAttribute{Optional: true},
-	}}
-}
-
-func (t thing) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	m.ID = types.StringValue("id-of-" + m.Name.ValueString())
-	if err := t.w.call("create", m.Name); err != nil {
-		resp.Diagnostics.AddError(err.Error(), "")
-		return
+func (w *world) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	prior, planned := machine(req.PriorState), machine(req.PlannedState)
+	if !prior.IsNull() && !planned.IsNull() {
+		_ = w.call("update " + Attribute(planned, "image"))
 	}
-	if t.w.lie != "" {
-		m.Text = types.StringValue(t.w.lie)
+	resp, err := w.ProviderServer.ApplyResourceChange(ctx, req)
+	if made := parts(machine(resp.NewState)); w.lie != "" && len(made) > 0 {
+		made["name"] = tftypes.NewValue(tftypes.String, w.lie)
+		resp.NewState = dynamic(join(planned.Type(), made))
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
-	if text := t.w.fail["start "+m.Name.ValueString()]; text != "" {
-		resp.Diagnostics.AddError(text, "")
+	if text := w.fail["start "+Attribute(planned, "image")]; text != "" {
+		resp.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: text}}
 	}
-}
-
-func (thing) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
-
-func (t thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	_ = t.w.call("update", m.Name)
-	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
-}
-
-func (t thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	var m model
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	if err := t.w.call("delete", m.Name); err != nil {
-		resp.Diagnostics.AddError(err.Error(), "")
-	}
+	return resp, err
 }
 
 // three are a, and b, which depends on it. c is alone.
 func three(t testing.TB) (*world, *Workspace) {
-	s := New(t, nil, newThing("b", "b1", Ref{"x_thing.a", "id"}), newThing("a", "a1", nil), newThing("c", "c1", nil))
+	s := New(t, nil, newThing("b", "b1", Ref{"thing.a", "id"}), newThing("a", "a1", nil), newThing("c", "c1", nil))
 	s.Parallelism = 1
-	return &world{asked: func(string) error { return nil }}, s
+	w := &world{asked: func(string) error { return nil }}
+	w.ProviderServer = MachineProvider(w)
+	return w, s
 }
 
 func newThing(address, name string, text any) Resource {
-	return Resource{Type: "x_thing", Name: address, Values: Values{"name": name, "text": text}}
+	return Resource{Type: "thing", Name: address, Values: Values{"image": name, "name": text}}
 }
 
 // up applies, and returns the actions of the plan.
@@ -157,10 +117,10 @@ func TestOrder(t *testing.T) {
 		"the dependency": {"a2", "b1", 1, Ref{}, "create a2, update b1, delete a1"},
 		"the dependent":  {"a2", "b2", 0, Ref{}, "create a2, create b2, delete b1, delete a1"},
 		"is removed":     {"a2", "", 1, Ref{}, "delete b1, create a2, delete a1"},
-		"an update":      {"a1", "b1", -1, Ref{"x_thing.a", ""}, "delete b1, update a1, create b1"},
-		"its text":       {"a1", "b1", -1, Ref{"x_thing.a", "text"}, "delete b1, update a1, create b1"},
-		"its name":       {"a1", "b1", -1, Ref{"x_thing.a", "name"}, "update a1"},
-		"another":        {"a1", "b1", -1, Ref{"x_thing.c", ""}, "update a1"},
+		"an update":      {"a1", "b1", -1, Ref{"thing.a", ""}, "delete b1, update a1, create b1"},
+		"its name":       {"a1", "b1", -1, Ref{"thing.a", "name"}, "delete b1, update a1, create b1"},
+		"its image":      {"a1", "b1", -1, Ref{"thing.a", "image"}, "update a1"},
+		"another":        {"a1", "b1", -1, Ref{"thing.c", ""}, "update a1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, s := three(t)
@@ -171,8 +131,8 @@ func TestOrder(t *testing.T) {
 				s.Resources[0].ReplacedBy = []Ref{test.by}
 			}
 			up(t, w, s)
-			s.Resources[1].Values = Values{"name": test.a, "text": "new"}
-			s.Resources[0].Values["name"] = test.b
+			s.Resources[1].Values = Values{"image": test.a, "name": "new"}
+			s.Resources[0].Values["image"] = test.b
 			if test.b == "" {
 				s.Resources = s.Resources[1:]
 			}
@@ -193,23 +153,23 @@ func TestFailure(t *testing.T) {
 		want(t, "errors", r.Err(), text)
 		w.fail = nil
 	}
-	fails("create a1", "x_thing.a: no")
-	want(t, "state", s.Addresses(), "[x_thing.c]")
-	fails("start a1", "x_thing.a: no") // what was created in part is tainted
-	want(t, "actions", up(t, w, s), "create x_thing.b, replace x_thing.a")
-	s.Resources[2].Values = Values{"name": "c2"}
-	fails("delete c1", "x_thing.c: no") // what was not destroyed stays
-	want(t, "name", Attribute(s.State("x_thing.c").Value, "name"), "c1")
+	fails("create a1", "thing.a: no")
+	want(t, "state", s.Addresses(), "[thing.c]")
+	fails("start a1", "thing.a: no") // what was created in part is tainted
+	want(t, "actions", up(t, w, s), "create thing.b, replace thing.a")
+	s.Resources[2].Values = Values{"image": "c2"}
+	fails("delete c1", "thing.c: no") // what was not destroyed stays
+	want(t, "name", Attribute(s.State("thing.c").Value, "image"), "c1")
 
 	// What create_before_destroy leaves is in the state, and the next apply destroys it.
 	s.Resources = s.Resources[2:]
 	s.Resources[0].CreateBeforeDestroy = true
-	fails("create c2", "x_thing.c: no")
-	want(t, "state", s.Addresses(), "[x_thing.c]")
-	fails("delete c1", "x_thing.c (deposed): no")
-	want(t, "state", s.Addresses(), "[x_thing.c x_thing.c (deposed)]")
-	want(t, "actions", up(t, w, s), "delete x_thing.c (deposed)")
-	want(t, "name", Attribute(s.State("x_thing.c").Value, "name"), "c2")
+	fails("create c2", "thing.c: no")
+	want(t, "state", s.Addresses(), "[thing.c]")
+	fails("delete c1", "thing.c (deposed): no")
+	want(t, "state", s.Addresses(), "[thing.c thing.c (deposed)]")
+	want(t, "actions", up(t, w, s), "delete thing.c (deposed)")
+	want(t, "name", Attribute(s.State("thing.c").Value, "image"), "c2")
 }
 
 // recorder is a test that a finding does not fail.
@@ -227,10 +187,10 @@ func TestFinding(t *testing.T) {
 	w, s := three(found)
 	w.lie = "not planned"
 	_, r := s.Up(t.Context(), w.start)
-	want(t, "findings", slices.Sorted(slices.Values(found.found)), `[x_thing.a: Provider produced inconsistent result after apply: .text was planned as tftypes.String<null>, and is tftypes.String<"not planned"> `+
-		`x_thing.c: Provider produced inconsistent result after apply: .text was planned as tftypes.String<null>, and is tftypes.String<"not planned">]`)
-	want(t, "errors", strings.Count(fmt.Sprint(r.Err()), "x_thing"), "2")
-	want(t, "tainted", s.State("x_thing.a").Tainted, "true")
+	want(t, "findings", slices.Sorted(slices.Values(found.found)), `[thing.a: Provider produced inconsistent result after apply: .name was planned as tftypes.String<null>, and is tftypes.String<"not planned"> `+
+		`thing.c: Provider produced inconsistent result after apply: .name was planned as tftypes.String<null>, and is tftypes.String<"not planned">]`)
+	want(t, "errors", strings.Count(fmt.Sprint(r.Err()), "thing"), "2")
+	want(t, "tainted", s.State("thing.a").Tainted, "true")
 }
 
 // An ordinary plan, which a provider may refuse, comes before a destruction. Core
@@ -248,9 +208,9 @@ func TestDestroy(t *testing.T) {
 		return nil
 	}
 	_, r := s.Up(t.Context(), w.start, Destroy)
-	want(t, "errors", r.Err(), "x_thing.a: refused")
+	want(t, "errors", r.Err(), "thing.a: refused")
 	want(t, "calls", calls, "[validate upgrade read validate plan]")
-	want(t, "state", s.Addresses(), "[x_thing.a]")
+	want(t, "state", s.Addresses(), "[thing.a]")
 	calls, refused = nil, nil
 	up(t, w, s, Destroy)
 	want(t, "calls", calls, "[validate upgrade read validate plan upgrade plan upgrade apply]")
