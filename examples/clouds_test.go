@@ -26,6 +26,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
@@ -136,7 +137,7 @@ func (c *cloud) run(version string) {
 	for _, p := range c.members {
 		p.PowerOff()
 		p.Version = etcdsim.Version(version)
-		must(c.TB, p.Start())
+		must.Succeed(c.TB, p.Start())
 	}
 }
 
@@ -145,8 +146,8 @@ func (c *cloud) run(version string) {
 func certificates(t *testing.T) (env string) {
 	t.Helper()
 	pki := etcdtest.NewPKI(t)
-	values, err := json.Marshal(map[string]string{"tls_self_signed_cert.cert_pem": read(t, pki.CAFile), "cert_pem": read(t, pki.Server.CertFile), "private_key_pem": read(t, pki.Server.KeyFile)})
-	must(t, err)
+	values, err := json.Marshal(map[string]string{"tls_self_signed_cert.cert_pem": must.Read(t, pki.CAFile), "cert_pem": must.Read(t, pki.Server.CertFile), "private_key_pem": must.Read(t, pki.Server.KeyFile)})
+	must.Succeed(t, err)
 	return valuesVariable + "=" + string(values)
 }
 
@@ -224,7 +225,7 @@ func TestGettingStarted(t *testing.T) {
 			nodes[name] = ports[name]
 		}
 		text, err := json.Marshal(nodes)
-		must(t, err)
+		must.Succeed(t, err)
 		w.Write("reader_override.tf", fmt.Sprintf("module \"etcd\" {\nbin = %q\netcd_version = %q\nnodes = %s\n}\n", filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), etcdtest.Release(t, version), text))
 	}
 	call(etcdtest.V36, "a", "b", "c")
@@ -264,10 +265,10 @@ func freePair(t *testing.T) int {
 		one, err1 := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		two, err2 := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+1))
 		if err1 == nil {
-			must(t, one.Close())
+			must.Succeed(t, one.Close())
 		}
 		if err2 == nil {
-			must(t, two.Close())
+			must.Succeed(t, two.Close())
 		}
 		if err1 == nil && err2 == nil {
 			return port

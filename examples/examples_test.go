@@ -23,6 +23,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -101,7 +102,7 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("only the examples %q", dirs)
 	}
 	binaries, env := standIns(t)
-	index := read(t, "README.md")
+	index := must.Read(t, "README.md")
 	for _, dir := range dirs {
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
@@ -188,17 +189,17 @@ func TestRealProviders(t *testing.T) {
 func copied(t *testing.T, o acctest.WorkspaceOptions, dir string) *acctest.Workspace {
 	t.Helper()
 	w := acctest.NewWorkspace(t, o)
-	must(t, os.CopyFS(w.Dir, os.DirFS(".")))
+	must.Succeed(t, os.CopyFS(w.Dir, os.DirFS(".")))
 	w.Dir = filepath.Join(w.Dir, dir)
 	files, err := filepath.Glob(filepath.Join(w.Dir, "*"))
-	must(t, err)
+	must.Succeed(t, err)
 	for _, file := range files {
 		if name := filepath.Base(file); filepath.Ext(name) == ".tf" || name == "boot.sh" {
-			text := read(t, file)
+			text := must.Read(t, file)
 			if strings.Contains(text, `" up`) {
 				t.Errorf("%s runs machine.sh up", file)
 			}
-			write(t, file, private.ReplaceAllString(text, "127.0.$1"))
+			must.Write(t, file, private.ReplaceAllString(text, "127.0.$1"))
 		}
 	}
 	return w
@@ -242,14 +243,14 @@ func runningCluster(t *testing.T, w *acctest.Workspace) {
 func etcdctl(t *testing.T, b *etcdtest.Cluster, args ...string) string {
 	t.Helper()
 	out, err := b.Etcdctl(args...)
-	must(t, err)
+	must.Succeed(t, err)
 	return out
 }
 
 func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(values)
-	must(t, err)
+	must.Succeed(t, err)
 	w.Write("terraform.tfvars.json", string(text))
 }
 
@@ -258,32 +259,20 @@ func setVariables(t *testing.T, w *acctest.Workspace, values map[string]any) {
 func copyPKI(t *testing.T, dir string) {
 	t.Helper()
 	pki := etcdtest.NewPKI(t)
-	must(t, os.MkdirAll(dir, 0o755))
+	must.Succeed(t, os.MkdirAll(dir, 0o755))
 	files := map[string]string{"ca.pem": pki.CAFile}
 	for _, name := range []string{"root", "patroni"} {
 		cert := pki.Client(name)
 		files[name+".pem"], files[name+"-key.pem"] = cert.CertFile, cert.KeyFile
 	}
 	for file, from := range files {
-		write(t, filepath.Join(dir, file), read(t, from))
+		must.Write(t, filepath.Join(dir, file), must.Read(t, from))
 	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	must(t, err)
-	return string(text)
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func remove(t *testing.T, w *acctest.Workspace, name string) {
 	t.Helper()
-	must(t, os.RemoveAll(filepath.Join(w.Dir, name)))
+	must.Succeed(t, os.RemoveAll(filepath.Join(w.Dir, name)))
 }
 
 // TestExamplesOfEverything finds what the provider offers and no example
@@ -302,7 +291,7 @@ func TestExamplesOfEverything(t *testing.T) {
 			t.Errorf("the provider offers nothing for %s", file)
 		}
 		for _, name := range names {
-			read(t, strings.ReplaceAll(file, "%", name))
+			must.Read(t, strings.ReplaceAll(file, "%", name))
 		}
 	}
 }
@@ -312,7 +301,7 @@ func schemasOfTheProvider(t testing.TB) *tfprotov6.GetProviderSchemaResponse {
 	t.Helper()
 	server := providerserver.NewProtocol6(provider.New("test", nil, nil))()
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	must(t, err)
+	must.Succeed(t, err)
 	return schemas
 }
 
@@ -332,14 +321,6 @@ func exampleDirs(t *testing.T) []string {
 		}
 		return nil
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	return slices.Sorted(maps.Keys(found))
-}
-
-// must fails the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 var (
@@ -104,11 +105,11 @@ func TestGuides(t *testing.T) {
 	w.Write("main.tf", declare(""))
 	w.Init()
 	pages, err := filepath.Glob("../docs/guides/*.md")
-	must(t, err)
+	must.Succeed(t, err)
 	validated := 0
 	for _, page := range append(pages, "../README.md", "../docs/index.md") {
 		text, err := os.ReadFile(page)
-		must(t, err)
+		must.Succeed(t, err)
 		for i, found := range block.FindAllStringSubmatch(string(text), -1) {
 			code := found[1]
 			where := fmt.Sprintf("%s, block %d", filepath.Base(page), i+1)
@@ -155,13 +156,13 @@ func TestQuotedTexts(t *testing.T) {
 		}
 		for _, file := range files {
 			if !strings.HasSuffix(file, "_test.go") {
-				own.WriteString(read(t, file))
+				own.WriteString(must.Read(t, file))
 			}
 		}
 	}
 	var etcds []string
 	for _, v := range []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37} {
-		etcds = append(etcds, read(t, etcdtest.Binary(t, v)))
+		etcds = append(etcds, must.Read(t, etcdtest.Binary(t, v)))
 	}
 	verb := regexp.MustCompile("^Cannot (add|remove|promote|configure|list|save) ?(member|members|a snapshot)?")
 	printed := func(part string, versions int) bool {
@@ -178,12 +179,12 @@ func TestQuotedTexts(t *testing.T) {
 	}
 
 	pages, err := filepath.Glob("../docs/guides/*.md")
-	must(t, err)
+	must.Succeed(t, err)
 	quoted := regexp.MustCompile("`([^`]+)`")
 	seen := map[string]int{}
 	for _, page := range pages {
 		section := ""
-		for line := range strings.Lines(read(t, page)) {
+		for line := range strings.Lines(must.Read(t, page)) {
 			if heading, is := strings.CutPrefix(line, "## "); is {
 				section = strings.TrimSpace(heading)
 			}
@@ -226,7 +227,7 @@ type finding struct {
 func validate(t *testing.T, w *acctest.Workspace) []finding {
 	t.Helper()
 	var said struct{ Diagnostics []finding }
-	must(t, json.Unmarshal(w.Run("validate", "-json").Stdout, &said))
+	must.Succeed(t, json.Unmarshal(w.Run("validate", "-json").Stdout, &said))
 	var errs []finding
 	for _, d := range said.Diagnostics {
 		if d.Severity == "error" {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 var (
@@ -41,7 +42,7 @@ var example = regexp.MustCompile("(?m)^ *```(terraform|console|shell|sh|yaml)$")
 // show something, and the front pages lead to every guide.
 func TestLinks(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "*.md"))
-	must(t, err)
+	must.Succeed(t, err)
 	for _, dir := range []string{"../docs", "."} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(path) == ".md" {
@@ -49,11 +50,11 @@ func TestLinks(t *testing.T) {
 			}
 			return err
 		})
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	leads := map[string]bool{}
 	for _, page := range pages {
-		text := read(t, page)
+		text := must.Read(t, page)
 		if strings.HasPrefix(page, "../docs") && !example.MatchString(text) {
 			t.Errorf("%s has no example", page)
 		}
@@ -140,7 +141,7 @@ var shown = regexp.MustCompile("(?s)<!-- A test runs this block as it stands her
 // shrinks and is destroyed. After each step the plan is empty. An override file has other
 // ports, and what the reader changes.
 func TestReadme(t *testing.T) {
-	found := shown.FindStringSubmatch(read(t, "../README.md"))
+	found := shown.FindStringSubmatch(must.Read(t, "../README.md"))
 	older, newer := etcdtest.Release(t, etcdtest.V36), etcdtest.Release(t, etcdtest.V37)
 	if found == nil || !strings.Contains(found[1], fmt.Sprintf("= %q", older)) || !strings.Contains(found[1], `{ image = "one" }`) {
 		t.Fatalf("README.md has no block that matches %s, with the version %s and an image: %q", shown, older, found)
@@ -182,9 +183,9 @@ func newReader(t *testing.T, configuration, cli string) *reader {
 	// The reader's directory is below examples, and the programs are in bin.
 	root := w.Dir
 	w.Dir = filepath.Join(root, "examples", "mine")
-	must(t, os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")))
-	must(t, os.Mkdir(w.Dir, 0o755))
-	must(t, os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")))
+	must.Succeed(t, os.CopyFS(filepath.Dir(w.Dir), os.DirFS(".")))
+	must.Succeed(t, os.Mkdir(w.Dir, 0o755))
+	must.Succeed(t, os.Symlink(filepath.Dir(etcdtest.Binary(t, etcdtest.V36)), filepath.Join(root, "bin")))
 	w.Write("main.tf", configuration)
 	r := &reader{w, map[string]string{}}
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -248,9 +249,9 @@ func TestUsersOfTheRegistry(t *testing.T) {
 		}
 	}
 	real, err := filepath.Abs(etcdtest.EtcdctlBinary(t, etcdtest.V36))
-	must(t, err)
-	write(t, ctl, "#!/bin/sh\necho \"$*\" >>'"+log+"'\nexec '"+real+"' \"$@\"\n")
-	must(t, os.Chmod(ctl, 0o700))
+	must.Succeed(t, err)
+	must.Write(t, ctl, "#!/bin/sh\necho \"$*\" >>'"+log+"'\nexec '"+real+"' \"$@\"\n")
+	must.Succeed(t, os.Chmod(ctl, 0o700))
 	call("sh", "registry/secure.sh")
 	call("sh", "registry/cluster.sh", "allow", "cluster-one", "TOKEN")
 	const registered = "/_etcd/registry/TOKEN/members/1"
@@ -271,7 +272,7 @@ func TestUsersOfTheRegistry(t *testing.T) {
 		t.Errorf("the removed user reads\n%s", out)
 	}
 
-	_, section, _ := strings.Cut(read(t, "../templates/guides/certificates.md"), "\n## Machines and the discovery cluster\n")
+	_, section, _ := strings.Cut(must.Read(t, "../templates/guides/certificates.md"), "\n## Machines and the discovery cluster\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var want, got []string
 	for line := range strings.Lines(section) {
@@ -279,7 +280,7 @@ func TestUsersOfTheRegistry(t *testing.T) {
 			want = append(want, command)
 		}
 	}
-	for _, call := range regexp.MustCompile(`(?m)^--user=root:all (\S+ .*)$`).FindAllStringSubmatch(read(t, log), -1) {
+	for _, call := range regexp.MustCompile(`(?m)^--user=root:all (\S+ .*)$`).FindAllStringSubmatch(must.Read(t, log), -1) {
 		if command := strings.ReplaceAll(call[1], " --interactive=false", ""); !strings.HasSuffix(command, " list") {
 			got = append(got, command)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 )
 
@@ -54,7 +55,7 @@ func TestReferencePages(t *testing.T) {
 			t.Fatalf("%s: %d pages, %v", kind, len(pages), err)
 		}
 		for _, page := range pages {
-			text := read(t, page)
+			text := must.Read(t, page)
 			var got, want []string
 			for _, s := range section.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 				got = append(got, s[1])
@@ -93,13 +94,13 @@ func TestActionsAndListsShown(t *testing.T) {
 			var blocks []string
 			switch name := filepath.Base(path); {
 			case filepath.Ext(name) == ".md":
-				for _, found := range block.FindAllStringSubmatch(read(t, path), -1) {
+				for _, found := range block.FindAllStringSubmatch(must.Read(t, path), -1) {
 					if strings.Contains(found[1], `action "`) || strings.Contains(found[1], `list "`) || strings.Contains(found[1], "identity = {") {
 						blocks = append(blocks, found[1])
 					}
 				}
 			case strings.HasSuffix(name, ".tfquery.hcl") || name == "import-by-identity.tf":
-				blocks = append(blocks, read(t, path))
+				blocks = append(blocks, must.Read(t, path))
 			}
 			for _, text := range blocks {
 				for name, given := range newerIn(t, path, text) {
@@ -111,7 +112,7 @@ func TestActionsAndListsShown(t *testing.T) {
 			}
 			return nil
 		})
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	for name := range known {
 		if !shown[name] {
@@ -126,7 +127,7 @@ func newerBlocks(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	schemas := schemasOfTheProvider(t)
 	identities, err := providerserver.NewProtocol6(provider.New("test", nil, nil))().GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
-	must(t, err)
+	must.Succeed(t, err)
 	known := map[string]map[string]bool{}
 	add := func(name string, s *tfprotov6.Schema) {
 		known[name] = map[string]bool{}
@@ -201,7 +202,7 @@ func newerIn(t *testing.T, path, text string) map[string][]string {
 // of it: the template encodes what it inserts.
 func TestTemplateOfIgnition(t *testing.T) {
 	t.Parallel()
-	text := read(t, "ignition/etcd.bu.tftpl")
+	text := must.Read(t, "ignition/etcd.bu.tftpl")
 	inserted := regexp.MustCompile(`[$%]\{.*`).FindAllString(text, -1)
 	if want := []string{"${jsonencode(member_env)}", "${join_script_base64gzip}"}; !slices.Equal(inserted, want) {
 		t.Errorf("the template inserts %q, want %q", inserted, want)
@@ -234,7 +235,7 @@ func TestTemplateOfIgnition(t *testing.T) {
 			Storage struct{ Files []struct{ Path string } }
 			Systemd struct{ Units []struct{ Name string } }
 		}
-		must(t, json.Unmarshal(ignition, &made))
+		must.Succeed(t, json.Unmarshal(ignition, &made))
 		if f, u := made.Storage.Files, made.Systemd.Units; len(f) != 2 || f[0].Path != "/etc/etcd/member.env" || f[1].Path != "/usr/local/bin/etcd-join" || len(u) != 1 || u[0].Name != "etcd.service" {
 			t.Errorf("with %q: %+v", environment, made)
 		}

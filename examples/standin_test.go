@@ -16,9 +16,13 @@ import (
 	"strings"
 	"testing"
 
+	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // schemasVariable tells a process that it is a stand-in: a provider that has the
@@ -31,89 +35,54 @@ const schemasVariable = "EXAMPLES_SCHEMAS"
 // attribute with a dot between.
 const valuesVariable = "EXAMPLES_VALUES"
 
-// A schema is kept as the CLI prints it ("providers schema -json"), without
-// descriptions.
-type (
-	jsonSchema struct {
-		Version int64     `json:"version"`
-		Block   jsonBlock `json:"block"`
-	}
-	jsonBlock struct {
-		Attributes map[string]jsonAttribute   `json:"attributes"`
-		BlockTypes map[string]jsonNestedBlock `json:"block_types"`
-	}
-	jsonNestedBlock struct {
-		NestingMode string    `json:"nesting_mode"`
-		Block       jsonBlock `json:"block"`
-		MinItems    int64     `json:"min_items"`
-		MaxItems    int64     `json:"max_items"`
-	}
-	jsonAttribute struct {
-		tfprotov6.SchemaAttribute
-		Type       json.RawMessage
-		NestedType *jsonNestedType `json:"nested_type"`
-		WriteOnly  bool            `json:"write_only"`
-	}
-	jsonNestedType struct {
-		Attributes  map[string]jsonAttribute `json:"attributes"`
-		NestingMode string                   `json:"nesting_mode"`
-	}
-	jsonProvider struct {
-		Provider  jsonSchema            `json:"provider"`
-		Resources map[string]jsonSchema `json:"resource_schemas"`
-		Data      map[string]jsonSchema `json:"data_source_schemas"`
-	}
-	jsonSchemas struct {
-		Providers map[string]jsonProvider `json:"provider_schemas"`
-	}
-)
+// nesting are the modes of blocks and of objects, which have the same numbers.
+var nesting = map[tfjson.SchemaNestingMode]int32{"single": 1, "list": 2, "set": 3, "map": 4}
 
-func (s jsonSchema) schema() *tfprotov6.Schema {
-	return &tfprotov6.Schema{Version: s.Version, Block: s.Block.schema()}
+// schemaOf returns a schema that is kept as the CLI prints it ("providers schema -json"),
+// without descriptions.
+func schemaOf(s *tfjson.Schema) *tfprotov6.Schema {
+	return &tfprotov6.Schema{Version: int64(s.Version), Block: blockOf(s.Block)} //nolint:gosec // it is small
 }
 
-// nesting are the modes of blocks and of objects, which have the same numbers.
-var nesting = map[string]int32{"single": 1, "list": 2, "set": 3, "map": 4}
-
-func (b jsonBlock) schema() *tfprotov6.SchemaBlock {
-	out := &tfprotov6.SchemaBlock{Attributes: schemaOf(b.Attributes)}
-	for _, name := range slices.Sorted(maps.Keys(b.BlockTypes)) {
-		n := b.BlockTypes[name]
+func blockOf(b *tfjson.SchemaBlock) *tfprotov6.SchemaBlock {
+	out := &tfprotov6.SchemaBlock{Attributes: attributesOf(b.Attributes)}
+	for _, name := range slices.Sorted(maps.Keys(b.NestedBlocks)) {
+		n := b.NestedBlocks[name]
 		mode := tfprotov6.SchemaNestedBlockNestingMode(nesting[n.NestingMode])
-		out.BlockTypes = append(out.BlockTypes, &tfprotov6.SchemaNestedBlock{TypeName: name, Block: n.Block.schema(), Nesting: mode, MinItems: n.MinItems, MaxItems: n.MaxItems})
+		//nolint:gosec // the numbers are small
+		out.BlockTypes = append(out.BlockTypes, &tfprotov6.SchemaNestedBlock{TypeName: name, Block: blockOf(n.Block), Nesting: mode, MinItems: int64(n.MinItems), MaxItems: int64(n.MaxItems)})
 	}
 	return out
 }
 
-func schemaOf(attributes map[string]jsonAttribute) []*tfprotov6.SchemaAttribute {
-	var out []*tfprotov6.SchemaAttribute
+func attributesOf(attributes map[string]*tfjson.SchemaAttribute) (out []*tfprotov6.SchemaAttribute) {
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		a := attributes[name]
-		s := a.SchemaAttribute
-		s.Name, s.WriteOnly = name, a.WriteOnly
-		if a.NestedType == nil {
-			var err error
-			if s.Type, err = tftypes.ParseJSONType(a.Type); err != nil { //nolint:staticcheck // it is for what a CLI prints
-				panic(err)
-			}
+		s := &tfprotov6.SchemaAttribute{Name: name, Required: a.Required, Optional: a.Optional, Computed: a.Computed, Sensitive: a.Sensitive, WriteOnly: a.WriteOnly}
+		if n := a.AttributeNestedType; n != nil {
+			s.NestedType = &tfprotov6.SchemaObject{Attributes: attributesOf(n.Attributes), Nesting: tfprotov6.SchemaObjectNestingMode(nesting[n.NestingMode])}
 		} else {
-			s.NestedType = &tfprotov6.SchemaObject{Attributes: schemaOf(a.NestedType.Attributes), Nesting: tfprotov6.SchemaObjectNestingMode(nesting[a.NestedType.NestingMode])}
+			text, err1 := json.Marshal(a.AttributeType)
+			typ, err2 := tftypes.ParseJSONType(text) //nolint:staticcheck // it is for what a CLI prints
+			if s.Type = typ; err1 != nil || err2 != nil {
+				panic(errors.Join(err1, err2))
+			}
 		}
-		out = append(out, &s)
+		out = append(out, s)
 	}
 	return out
 }
 
 // fill returns a value with another one for each attribute that is computed and
 // not given.
-func (b jsonBlock) fill(v tftypes.Value, missing func(name string, t tftypes.Type) any) (tftypes.Value, error) {
+func fill(b *tfjson.SchemaBlock, v tftypes.Value, missing func(name string, t tftypes.Type) any) (tftypes.Value, error) {
 	return tftypes.Transform(v, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		steps := path.Steps()
 		if len(steps) == 0 || !v.IsNull() {
 			return v, nil
 		}
 		name, ok := steps[len(steps)-1].(tftypes.AttributeName)
-		if !ok || !b.computed(steps) {
+		if !ok || !computed(b, steps) {
 			return v, nil
 		}
 		return tftypes.NewValue(v.Type(), missing(string(name), v.Type())), nil
@@ -121,34 +90,38 @@ func (b jsonBlock) fill(v tftypes.Value, missing func(name string, t tftypes.Typ
 }
 
 // computed reports whether the attribute at a path is.
-func (b jsonBlock) computed(steps []tftypes.AttributePathStep) (is bool) {
+func computed(b *tfjson.SchemaBlock, steps []tftypes.AttributePathStep) (is bool) {
 	attributes := b.Attributes
 	for _, step := range steps {
 		name, ok := step.(tftypes.AttributeName)
 		if !ok {
 			continue // an element of a collection of objects
 		}
-		if nested, ok := b.BlockTypes[string(name)]; ok {
+		if nested, ok := b.NestedBlocks[string(name)]; ok {
 			b, attributes = nested.Block, nested.Block.Attributes
 			continue
 		}
 		a := attributes[string(name)]
-		is, b, attributes = a.Computed, jsonBlock{}, nil
-		if a.NestedType != nil {
-			attributes = a.NestedType.Attributes
+		if a == nil {
+			return false // it is a part of an attribute
+		}
+		is, b, attributes = a.Computed, &tfjson.SchemaBlock{}, nil
+		if a.AttributeNestedType != nil {
+			attributes = a.AttributeNestedType.Attributes
 		}
 	}
 	return is
 }
 
-// standIn implements what plans and applies ask of a provider.
+// standIn implements what plans and applies ask of a provider. The provider of machines
+// answers what has no other answer here.
 type standIn struct {
 	tfprotov6.ProviderServer
-	of     jsonProvider
+	of     *tfjson.ProviderSchema
 	values map[string]string
 }
 
-func schemasIn(file string) (all jsonSchemas, err error) {
+func schemasIn(file string) (all tfjson.ProviderSchemas, err error) {
 	text, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(text, &all)
@@ -169,42 +142,22 @@ func serveStandIn(dir string) error {
 			return err
 		}
 	}
-	for address, of := range all.Providers {
-		return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{of: of, values: values} })
+	for address, of := range all.Schemas {
+		return tf6server.Serve(address, func() tfprotov6.ProviderServer { return standIn{driver.MachineProvider(nil), of, values} })
 	}
 	return errors.New("no provider")
 }
 
-func schemas(of map[string]jsonSchema) map[string]*tfprotov6.Schema {
+func schemas(of map[string]*tfjson.Schema) map[string]*tfprotov6.Schema {
 	out := map[string]*tfprotov6.Schema{}
 	for name, s := range of {
-		out[name] = s.schema()
+		out[name] = schemaOf(s)
 	}
 	return out
 }
 
-func (s standIn) GetMetadata(context.Context, *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
-	return &tfprotov6.GetMetadataResponse{}, nil
-}
-
 func (s standIn) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
-	return &tfprotov6.GetProviderSchemaResponse{Provider: s.of.Provider.schema(), ResourceSchemas: schemas(s.of.Resources), DataSourceSchemas: schemas(s.of.Data)}, nil
-}
-
-func (s standIn) GetResourceIdentitySchemas(context.Context, *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
-	return &tfprotov6.GetResourceIdentitySchemasResponse{}, nil
-}
-
-func (s standIn) ValidateProviderConfig(_ context.Context, r *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
-	return &tfprotov6.ValidateProviderConfigResponse{PreparedConfig: r.Config}, nil
-}
-
-func (s standIn) ConfigureProvider(context.Context, *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
-	return &tfprotov6.ConfigureProviderResponse{}, nil
-}
-
-func (s standIn) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	return &tfprotov6.ValidateResourceConfigResponse{}, nil
+	return &tfprotov6.GetProviderSchemaResponse{Provider: schemaOf(s.of.ConfigSchema), ResourceSchemas: schemas(s.of.ResourceSchemas), DataSourceSchemas: schemas(s.of.DataSourceSchemas)}, nil
 }
 
 func (s standIn) ValidateDataResourceConfig(context.Context, *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
@@ -217,7 +170,7 @@ func (s standIn) PlanResourceChange(_ context.Context, r *tfprotov6.PlanResource
 		return &tfprotov6.PlanResourceChangeResponse{PlannedState: r.ProposedNewState}, err
 	}
 	unknown := func(string, tftypes.Type) any { return tftypes.UnknownValue }
-	planned, err := filled(s.of.Resources[r.TypeName], r.ProposedNewState, unknown)
+	planned, err := filled(s.of.ResourceSchemas[r.TypeName], r.ProposedNewState, unknown)
 	return &tfprotov6.PlanResourceChangeResponse{PlannedState: planned}, err
 }
 
@@ -229,17 +182,17 @@ func (s standIn) ReadDataSource(_ context.Context, r *tfprotov6.ReadDataSourceRe
 		}
 		return nil
 	}
-	state, err := filled(s.of.Data[r.TypeName], r.Config, named)
+	state, err := filled(s.of.DataSourceSchemas[r.TypeName], r.Config, named)
 	return &tfprotov6.ReadDataSourceResponse{State: state}, err
 }
 
-func filled(s jsonSchema, in *tfprotov6.DynamicValue, missing func(string, tftypes.Type) any) (*tfprotov6.DynamicValue, error) {
-	t := s.schema().ValueType()
+func filled(s *tfjson.Schema, in *tfprotov6.DynamicValue, missing func(string, tftypes.Type) any) (*tfprotov6.DynamicValue, error) {
+	t := schemaOf(s).ValueType()
 	v, err := in.Unmarshal(t)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = s.Block.fill(v, missing); err != nil {
+	if v, err = fill(s.Block, v, missing); err != nil {
 		return nil, err
 	}
 	out, err := tfprotov6.NewDynamicValue(t, v)
@@ -248,7 +201,7 @@ func filled(s jsonSchema, in *tfprotov6.DynamicValue, missing func(string, tftyp
 
 // ApplyResourceChange makes up what is not known.
 func (s standIn) ApplyResourceChange(_ context.Context, r *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	t := s.of.Resources[r.TypeName].schema().ValueType()
+	t := schemaOf(s.of.ResourceSchemas[r.TypeName]).ValueType()
 	v, err := r.PlannedState.Unmarshal(t)
 	if err != nil {
 		return nil, err
@@ -293,7 +246,7 @@ func (s standIn) ReadResource(_ context.Context, r *tfprotov6.ReadResourceReques
 
 // UpgradeResourceState has one version of each schema.
 func (s standIn) UpgradeResourceState(_ context.Context, r *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	t := s.of.Resources[r.TypeName].schema().ValueType()
+	t := schemaOf(s.of.ResourceSchemas[r.TypeName]).ValueType()
 	v, err := r.RawState.Unmarshal(t)
 	if err != nil {
 		return nil, err
@@ -302,19 +255,14 @@ func (s standIn) UpgradeResourceState(_ context.Context, r *tfprotov6.UpgradeRes
 	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &state}, err
 }
 
-// StopProvider is called at an interruption.
-func (s standIn) StopProvider(context.Context, *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
-	return &tfprotov6.StopProviderResponse{}, nil
-}
-
 // standIns returns the stand-ins for acctest.WorkspaceOptions, and what tells
 // their processes so. A file of schemas in testdata is NAME-VERSION.json.
 func standIns(t *testing.T) (binaries map[string]string, env string) {
 	t.Helper()
 	own, err := os.Executable()
-	must(t, err)
+	must.Succeed(t, err)
 	dir, err := filepath.Abs("testdata")
-	must(t, err)
+	must.Succeed(t, err)
 	files, err := filepath.Glob("testdata/*-*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no schemas in testdata: %v", err)
@@ -326,7 +274,7 @@ func standIns(t *testing.T) (binaries map[string]string, env string) {
 			t.Fatal(file, err)
 		}
 		_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
-		for address := range all.Providers {
+		for address := range all.Schemas {
 			_, source, _ := strings.Cut(address, "/")
 			binaries[source+"/"+version] = own
 		}
