@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
+
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/claim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -26,8 +28,6 @@ const (
 	infra2
 	infra3
 )
-
-func others(ids ...membership.MemberID) membership.Facts { return membership.Facts{Others: ids} }
 
 // answering returns the error for endpoints that answered each in its way.
 func answering(kinds ...connection.Kind) error {
@@ -43,53 +43,19 @@ func answering(kinds ...connection.Kind) error {
 	return gone
 }
 
+// TestAdvice runs the stanzas of testdata/advice.txt: a code and its facts, and what is seen of
+// each member. -rewrite rewrites the file.
 func TestAdvice(t *testing.T) {
-	s := seen(ok, ok, silent)
-	s.Others = map[membership.ClusterID][]string{0x2b: {"http://x:2379", "http://y:2379"}, 0x2c: {"http://z:2379"}}
-	survivor := seen(silent, func(_ *membership.Member, a *membership.Answer) {
-		a.Leader, a.ReadOK, a.Applied, a.DBSize = 0, false, 42, 3<<20
-	}, silent)
-	var all []named
-	for _, c := range []struct {
-		s    membership.Snapshot
-		code membership.Code
-		f    membership.Facts
-	}{
-		{s, membership.QuorumLost, membership.Facts{Votes: membership.Votes{Voters: 1, Quorum: 1}, Others: []membership.MemberID{infra3}}},
-		{s, membership.QuorumLost, membership.Facts{Votes: membership.Votes{Voters: 3, Quorum: 2}, Others: []membership.MemberID{infra2, infra3}}},
-		{s, membership.NoLeader, membership.Facts{Votes: membership.Votes{Voters: 3, Quorum: 2}}},
-		{s, membership.MixedClusters, others()},
-		{s, membership.ListMoved, others()},
-		{s, membership.NotProbed, others(infra3)},
-		{s, membership.NotProbed, others()},
-		{s, membership.MemberDown, others(infra3)},
-		{s, membership.SilentHere, others(infra3)},
-		{seen(ok, silent, unstarted), membership.MemberUnstarted, others(infra3)},
-		{seen(ok, ok, unstarted), membership.MemberUnstarted, others(infra3)},
-		{s, membership.MemberDown, others(9)},
-		{seen(ahead, ok, ok), membership.LearnerStands, membership.Facts{Subject: infra3}},
-		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1, infra3}, Detail: "NOSPACE"}},
-		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "CORRUPT"}},
-		{s, membership.AlarmRaised, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "OTHER"}},
-		{s, membership.ToleranceZero, membership.Facts{Votes: membership.Votes{Voters: 3, Quorum: 2, Alive: 2}}},
-		{s, membership.EvenVoters, membership.Facts{Votes: membership.Votes{Voters: 4, Quorum: 3}}},
-		{seen(ok, version("3.5.19"), ok), membership.MixedVersions, others(infra1, infra2, infra3)},
-		{s, membership.KnownBadRelease, membership.Facts{Others: []membership.MemberID{infra1, infra2}, Detail: "etcd-io/etcd#19557"}},
-		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.2"}},
-		{s, membership.KnownDefects, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.6.0"}},
-		{s, membership.KnownBypasses, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.6.0"}},
-		{s, membership.CertificateEnds, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "2026-12-26T23:59:59Z"}},
-		{s, membership.KnownBypasses, membership.Facts{Others: []membership.MemberID{infra1}, Detail: "3.5.35"}},
-		{survivor, membership.SurvivorLeft, membership.Facts{Subject: infra2}},
-		{s, "some other thing", others()},
-	} {
-		all = append(all, named{string(c.code), Message{"Advice", Advice(membership.Warning{Code: c.code, Facts: c.f}, c.s)}})
-	}
-	for name, err := range map[string]error{"unreachable": answering(connection.Refused, connection.NoRoute), "unreadable": errors.New("out of luck")} {
-		all = append(all, named{name, Message{"Advice", Answered(err) + "."}})
-	}
-	slices.SortStableFunc(all[len(all)-2:], func(a, b named) int { return strings.Compare(a.name, b.name) })
-	mustBeTexts(t, "advice.txt", all)
+	datadriven.RunTest(t, "testdata/advice.txt", func(t *testing.T, td *datadriven.TestData) string {
+		d := stanza{t, td}
+		code, s := membership.Code(d.arg("code", "")), d.snapshot()
+		text := Message{"Advice", ""}
+		if text.Detail = Advice(membership.Warning{Code: code, Facts: d.facts()}, s); d.Cmd == "maintain" {
+			text = Maintenance("do it", &reconfigure.Refusal{Decision: membership.Decision{Code: code, Facts: d.facts()}, Snapshot: s})
+		}
+		mustFollowPattern(t, text)
+		return text.Summary + "\n\n" + text.Detail + "\n"
+	})
 }
 
 // Every defect of every release says what it may do.
@@ -122,25 +88,11 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestMaintenance(t *testing.T) {
-	s := seen(ahead, ok, silent)
-	lost := seen(silent, ok, silent)
+	s := seen(t, "index=5500", "ok", "silent")
+	lost := seen(t, "silent", "ok", "silent")
 	lost.Linearizable = false
 	var all []named
 	add := func(name string, err error) { all = append(all, named{name, Maintenance("do it", err)}) }
-	for _, c := range []struct {
-		code membership.Code
-		f    membership.Facts
-	}{
-		{membership.NotMember, membership.Facts{Subject: 9}},
-		{membership.LearnerUnserved, membership.Facts{Subject: infra2}},
-		{membership.NotAlive, membership.Facts{Subject: infra3}},
-		{membership.Lagging, membership.Facts{Subject: infra2}},
-		{membership.OthersNotActive, membership.Facts{Subject: infra1, Others: []membership.MemberID{infra3}}},
-		{membership.Interrupts, membership.Facts{Subject: infra1, Votes: membership.Votes{Voters: 2, Quorum: 2, Alive: 1}}},
-		{membership.ListMoved, membership.Facts{}},
-	} {
-		add(string(c.code), &reconfigure.Refusal{Decision: membership.Decision{Code: c.code, Facts: c.f}, Snapshot: s})
-	}
 	add("of a survivor", &reconfigure.Refusal{Action: reconfigure.ActionSave, Decision: lost.Gate(0), Snapshot: lost, Timeout: true})
 	stopped := func(action reconfigure.Action, err error, done, left []membership.MemberID) error {
 		return &reconfigure.Unfinished{Action: action, Member: infra2, Done: done, Remaining: left, Snapshot: s, Err: err}
@@ -160,7 +112,7 @@ func TestMaintenance(t *testing.T) {
 	add("permission", cluster.ErrPermission)
 	add("interrupted", context.Canceled)
 	add("other", errors.New("some other thing"))
-	two := seen(ok, ok)
+	two := seen(t, "ok", "ok")
 	two.Members[1].Name = "infra1"
 	all = append(all,
 		named{"no such member", NotOne("Invalid to", "x", nil, s)},
@@ -217,6 +169,8 @@ func TestHeartbeatAndRecordTexts(t *testing.T) {
 		{"no v2", failed(fmt.Errorf("%w", connection.ErrNoV2))},
 		{"denied", failed(&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.PermissionDenied, Err: errors.New("etcdserver: permission denied")})},
 		{"unreachable", failed(both)},
+		{"unreachable, in advice", Message{"Advice", Answered(both) + "."}},
+		{"unreadable, in advice", Message{"Advice", Answered(errors.New("out of luck")) + "."}},
 		{"one endpoint", failed(&connection.Error{Endpoint: "http://10.0.0.1:2379", Kind: connection.Refused, Err: syscall.ECONNREFUSED})},
 		{"any other error", failed(errors.New("etcdserver: something new"))},
 		{"malformed", Explain("add", "d", fmt.Errorf("reading: %w", &bad))},
@@ -273,7 +227,7 @@ func TestPlanRules(t *testing.T) {
 		case membership.EveryVoterRemoved:
 			f.Others = []membership.MemberID{infra1, infra2}
 		}
-		text := PlanRule(membership.Ruling{Code: code, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(ok, silent))
+		text := PlanRule(membership.Ruling{Code: code, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(t, "ok", "silent"))
 		if !strings.Contains(text.Detail, "infra1") {
 			t.Errorf("%s: %q", code, text.Detail)
 		}
