@@ -41,7 +41,7 @@ var nesting = map[tfjson.SchemaNestingMode]int32{"single": 1, "list": 2, "set": 
 // schemaOf returns a schema that is kept as the CLI prints it ("providers schema -json"),
 // without descriptions.
 func schemaOf(s *tfjson.Schema) *tfprotov6.Schema {
-	return &tfprotov6.Schema{Version: int64(s.Version), Block: blockOf(s.Block)} //nolint:gosec // it is small
+	return &tfprotov6.Schema{Version: int64(s.Version), Block: blockOf(s.Block)}
 }
 
 func blockOf(b *tfjson.SchemaBlock) *tfprotov6.SchemaBlock {
@@ -49,7 +49,6 @@ func blockOf(b *tfjson.SchemaBlock) *tfprotov6.SchemaBlock {
 	for _, name := range slices.Sorted(maps.Keys(b.NestedBlocks)) {
 		n := b.NestedBlocks[name]
 		mode := tfprotov6.SchemaNestedBlockNestingMode(nesting[n.NestingMode])
-		//nolint:gosec // the numbers are small
 		out.BlockTypes = append(out.BlockTypes, &tfprotov6.SchemaNestedBlock{TypeName: name, Block: blockOf(n.Block), Nesting: mode, MinItems: int64(n.MinItems), MaxItems: int64(n.MaxItems)})
 	}
 	return out

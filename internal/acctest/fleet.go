@@ -25,20 +25,9 @@ import (
 var FleetText string
 
 // discoveryText is how a cluster forms by a token in another etcd.
-const discoveryText = `provider "etcd" {
-  alias     = "discovery"
-  endpoints = [%q]
-}
-
-resource "etcd_discovery_token" "this" {
-  provider = etcd.discovery
-  size     = 3
-}
-
-locals {
-  discovery = etcd_discovery_token.this.bootstrap
-}
-`
+//
+//go:embed testdata/discovery.tf
+var discoveryText string
 
 // Node is one member in the configuration; see testdata/fleet.tf.
 type Node struct {

@@ -6,6 +6,7 @@ package acctest
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,19 +72,9 @@ func NewWorkspace(tb testing.TB, o WorkspaceOptions) *Workspace {
 // processes of a test: every process that works below the test's directory (the
 // CLI, its providers, machines), repeatedly because supervisors start new ones. If
 // there is no /proc, it stops the machines with their own script.
-const guardScript = `trap '' HUP INT TERM; cat >/dev/null
-round=0
-while [ "$round" -lt 600 ]; do
-	round=$((round + 1))
-	left=$(find /proc/[0-9]*/cwd -prune -lname "$1/*" 2>/dev/null)
-	[ -n "$left" ] || break
-	for cwd in $left; do
-		process=${cwd%/cwd}
-		kill -KILL "${process#/proc/}" 2>/dev/null
-	done
-	sleep 0.1
-done
-for dir in "$1"/machines/*/; do [ -d "$dir" ] && sh "$2" down "$dir" & done; wait`
+//
+//go:embed testdata/guard.sh
+var guardScript string
 
 // guard starts a process that ends all processes of the test when the test or
 // this process ends for any reason: a provider outlives a killed CLI, and a

@@ -12,29 +12,11 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMetrics(t *testing.T) {
-	body := []byte(`# HELP etcd_network_active_peers The current number of active peer connections.
-# TYPE etcd_network_active_peers gauge
-etcd_network_active_peers{Local="a1",Remote="b2"} 1
-etcd_network_active_peers{Local="a1",Remote="c3"} 0
-etcd_network_active_peers{Local="a1",Remote="b3"} 2
-etcd_network_active_peers{Local="d4",Remote="e5"} 1
-etcd_network_active_peers{Local="x",Remote="e5"} 1
-etcd_network_known_peers{Local="a1",Remote="f6"} 1
-etcd_network_peer_received_bytes_total{From="0"} 7
-etcd_network_peer_received_bytes_total{From="b2"} 1.5e+06
-etcd_network_peer_sent_bytes_total{To="b2"} 20
-etcd_network_peer_sent_failures_total{To="b2"} 3
-etcd_network_peer_sent_failures_total{To="c3"} 4
-etcd_network_peer_sent_failures_total{To="x"} 5
-etcd_network_peer_received_failures_total{From="b2"} 9
-etcd_network_snapshot_send_inflights_total{To="b2"} 1
-etcd_network_snapshot_send_inflights_total{To="c3"} 0
-etcd_server_is_leader 1
-process_start_time_seconds 1.79e+09
-`)
+	body := []byte(must.Read(t, "testdata/metrics.txt"))
 	type ids = map[membership.MemberID]bool
 	want := Metrics{
 		Start: "1.79e+09", leads: true, Connected: ids{0xb2: true, 0xb3: true, 0xc3: false}, Sending: ids{0xb2: true, 0xc3: false},

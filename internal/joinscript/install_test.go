@@ -23,8 +23,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
-// program simulates etcd as far as the script uses it.
-func program(version string) string {
+// fakeEtcd simulates etcd as far as the script uses it.
+func fakeEtcd(version string) string {
 	return "#!/bin/sh\ncase ${1:-} in --version) echo 'etcd Version: " + version + "' ;; --help) cat \"${0%/*}/help\" ;; *) echo \"$ETCD_NAME, $ETCD_INITIAL_CLUSTER_STATE\" ;; esac\n"
 }
 
@@ -60,7 +60,7 @@ func TestInstall(t *testing.T) {
 		t.Skip("the archives of the test are for amd64 and arm64")
 	}
 	pki := etcdtest.NewPKI(t)
-	all := map[string]string{"etcd": program("3.6.0"), "etcdctl": "ctl", "etcdutl": "utl", "README.md": "read me"}
+	all := map[string]string{"etcd": fakeEtcd("3.6.0"), "etcdctl": "ctl", "etcdutl": "utl", "README.md": "read me"}
 	good, sum := archive(t, all)
 	old, oldSum := archive(t, map[string]string{"etcd": all["etcd"], "etcdctl": "ctl"})
 	broken, brokenSum := archive(t, map[string]string{"etcd": "#!/bin/sh\nexit 1\n", "etcdctl": "ctl"})

@@ -5,6 +5,7 @@ package joinscript
 
 import (
 	"bytes"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -128,18 +129,22 @@ type result struct {
 // necessary (TEST_PATIENCE), because a server may be slow on a busy machine. If a peer
 // hangs, it waits only as long as the script specifies.
 var hurried = map[string]string{
-	"date": `#!/bin/sh
-looks=0
-[ ! -e "${0%/*}/looks" ] || read -r looks <"${0%/*}/looks"
-echo $((looks + 1)) >"${0%/*}/looks"
-case $TEST_NOW in *[!0-9]*) echo "$TEST_NOW" ;; *) echo $((TEST_NOW + ${TEST_STEP:-50} * looks)) ;; esac
-`,
+	"date":  program("date"),
 	"sleep": "#!/bin/sh\n",
 	"etcd":  "#!/bin/sh\necho etcd Version: 3.5.0\n",
-	"curl": `#!/bin/sh
-PATH=${PATH#*:}
-exec curl "$@" ${TEST_PATIENCE:+--connect-timeout $TEST_PATIENCE --max-time $TEST_PATIENCE}
-`,
+	"curl":  program("curl"),
+}
+
+//go:embed testdata/programs
+var programs embed.FS
+
+// program is a program that stands in for another one.
+func program(name string) string {
+	text, err := programs.ReadFile("testdata/programs/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // tools creates a directory of programs.

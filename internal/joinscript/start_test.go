@@ -139,24 +139,7 @@ func randomState(random *rand.Rand) row {
 const firstLog = "0000000000000000-0000000000000000.wal"
 
 // fakeUtl simulates etcdutl as far as the script uses it, and marks what it was asked for.
-const fakeUtl = `#!/bin/sh
-case $2 in
-status) echo '{"hash":1,"revision":7,"totalKey":3,"totalSize":9,"version":"3.6.0"}' ;;
-restore)
-	case "$*" in *"--bump-revision 1000 --mark-compacted"*) : >"${0%/*}/bumped" ;; esac
-	[ ! -e "${0%/*}/once" ] || : >"${0%/*}/twice"
-	: >"${0%/*}/once"
-	while [ $# -gt 0 ]; do
-		case $1 in --data-dir) data=$2 ;; --wal-dir) wal=$2 ;; esac
-		file=$1
-		shift
-	done
-	mkdir -p "$data/member/snap" "$wal"
-	cat "$file" >"$data/member/snap/db"
-	echo log >"$wal/` + firstLog + `"
-	;;
-esac
-`
+var fakeUtl = program("etcdutl")
 
 // failing is an etcdutl whose restore fails.
 func failing(says string) string {
@@ -227,18 +210,7 @@ func snapshots(t *testing.T) string {
 
 // killer kills all processes of the script directly before or after its nth
 // call of one of these programs. Only these programs change the disk.
-const killer = `#!/bin/sh
-calls=0
-[ ! -e "$TEST_CALLS" ] || read -r calls <"$TEST_CALLS"
-calls=$((calls + 1))
-echo "$calls" >"$TEST_CALLS"
-case $0 in */etcdutl) program=$0.real ;; */sync) program=: ;; *) program=${0##*/} PATH=${PATH#*:} ;; esac
-[ "$calls" != "$TEST_BEFORE" ] || kill -9 0
-"$program" "$@"
-code=$?
-[ "$calls" != "$TEST_AFTER" ] || kill -9 0
-exit "$code"
-`
+var killer = program("killer")
 
 // Test that after an interruption no member starts on a partial restore, and
 // that the next run of the script completes it. (Every second call; with
@@ -257,7 +229,7 @@ func TestRestoreKilledAtEveryCall(t *testing.T) {
 		path := tools(t, programs)
 		s := newScene(t, sh, nil, "", rowOf("|initial window restore peers="))
 		s.prepare(s.rows[0])
-		s.env["ETCD_JOIN_BIN"] = tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": program("3.6.0")})
+		s.env["ETCD_JOIN_BIN"] = tools(t, map[string]string{"etcdutl": killer, "etcdutl.real": fakeUtl, "etcd": fakeEtcd("3.6.0")})
 		run := func(dir string, env ...string) (killed bool, code int, stderr string) {
 			_ = os.Remove(filepath.Join(path, "looks"))
 			cmd := sh.command(t, []string{path}, slices.Concat(s.environment(), []string{"ETCD_DATA_DIR=" + dir, "TEST_CALLS=" + filepath.Join(t.TempDir(), "calls")}, env))

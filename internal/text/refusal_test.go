@@ -23,7 +23,7 @@ func seen(t *testing.T, members ...string) membership.Snapshot {
 	t.Helper()
 	s := membership.Snapshot{ClusterID: 0xc1, Linearizable: true, Answers: map[membership.MemberID]membership.Answer{}}
 	for i, words := range members {
-		id := infra1 + membership.MemberID(i) //nolint:gosec // never negative
+		id := infra1 + membership.MemberID(i)
 		host := fmt.Sprintf("https://10.0.1.%d", 11+i)
 		m := membership.Member{ID: id, Name: fmt.Sprintf("infra%d", i+1), PeerURLs: []string{host + ":2380"}, ClientURLs: []string{host + ":2379"}}
 		a := membership.Answer{
@@ -126,7 +126,7 @@ func (d stanza) ids(key string) (ids []membership.MemberID) {
 func (d stanza) facts() membership.Facts {
 	f := membership.Facts{Subject: append(d.ids("subject"), 0)[0], Others: d.ids("others"), Detail: d.arg("detail", "")}
 	if votes := d.numbers("votes"); votes != nil {
-		f.Votes = membership.Votes{Voters: int(votes[0]), Quorum: int(votes[1]), Alive: int(votes[2])} //nolint:gosec // they are small
+		f.Votes = membership.Votes{Voters: int(votes[0]), Quorum: int(votes[1]), Alive: int(votes[2])}
 	}
 	return f
 }

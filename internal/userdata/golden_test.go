@@ -4,14 +4,18 @@
 package userdata
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,47 +33,28 @@ var writers = map[string]func(Node, Options) (string, error){".yaml": CloudConfi
 
 // member returns a node with TLS. Golden files do not contain a real
 // script, because that may change.
-func member(format int, script string) Node {
-	return Node{Format: format, JoinScriptBase64Gzip: script, Version: "3.6.16", Environment: map[string]string{
-		"ETCD_NAME":                        "a",
-		"ETCD_ADVERTISE_CLIENT_URLS":       "https://10.0.1.10:2379",
-		"ETCD_LISTEN_CLIENT_URLS":          "https://10.0.1.10:2379",
-		"ETCD_INITIAL_ADVERTISE_PEER_URLS": "https://10.0.1.10:2380",
-		"ETCD_LISTEN_PEER_URLS":            "https://10.0.1.10:2380",
-		"ETCD_INITIAL_CLUSTER":             "a=https://10.0.1.10:2380,b=https://10.0.1.11:2380,c=https://10.0.1.12:2380",
-		"ETCD_INITIAL_CLUSTER_STATE":       "new",
-		"ETCD_INITIAL_CLUSTER_TOKEN":       "5a3c7d0e4b1f4c52a9e86b1d0f7c2e93",
-		"ETCD_JOIN_BOOTSTRAP_WINDOW":       "1781078400-1781082000",
-		"ETCD_JOIN_PEERS":                  "https://10.0.1.10:2380,https://10.0.1.11:2380,https://10.0.1.12:2380",
-	}}
+func member(t *testing.T, format int, script string) Node {
+	t.Helper()
+	n := Node{Format: format, JoinScriptBase64Gzip: script, Version: "3.6.16"}
+	must.Succeed(t, json.Unmarshal([]byte(must.Read(t, "testdata/environment.json")), &n.Environment))
+	return n
 }
 
 func paths() map[string]any {
 	return map[string]any{"ca": "/etc/etcd/pki/ca.pem", "cert": "/etc/etcd/pki/server.pem", "key": "/etc/etcd/pki/server-key.pem"}
 }
 
-// goldens returns options by the name of their golden files.
-func goldens(t *testing.T) map[string]map[string]any {
+// goldens returns options by the name of their golden files. (The bytes of compressed ones are
+// the encoder's, which no version of Go changes.)
+func goldens(t *testing.T) (out map[string]map[string]any) {
 	t.Helper()
-	inline := func(side string) map[string]any {
-		out := map[string]any{}
-		for key, name := range map[string]string{"ca": "ca.pem", "cert": side + ".pem", "key": side + "-key.pem"} {
-			out[key] = must.Read(t, filepath.Join("testdata", "tls", name))
-		}
-		return out
-	}
-	return map[string]map[string]any{
-		"paths":    {"etcd": aRelease(), "tls": paths()},
-		"official": {"tls": paths()},
-		// Its bytes are the encoder's, which no version of Go changes.
-		"compressed": {"tls": paths(), "compress": true},
-		"text":       {"etcd": aRelease(), "tls": inline("server")},
-		"all": {
-			"etcd": map[string]any{"path": "/usr/bin"}, "tls": inline("server"), "peer_tls": inline("peer"), "data_dir": "/srv/etcd-data",
-			"data_disk":   map[string]any{"device": "/dev/disk/by-id/data", "filesystem": "xfs"},
-			"environment": map[string]any{"ETCD_QUOTA_BACKEND_BYTES": "8589934592", "ETCD_LOG_OUTPUTS": "a \"b\" $c `d` \\e #f"},
-		},
-	}
+	text := regexp.MustCompile(`"@[a-z-]+\.pem"`).ReplaceAllStringFunc(must.Read(t, "testdata/goldens.json"), func(file string) string {
+		content, err := json.Marshal(must.Read(t, filepath.Join("testdata", "tls", strings.Trim(file, `"@`))))
+		must.Succeed(t, err)
+		return string(content)
+	})
+	must.Succeed(t, json.Unmarshal([]byte(text), &out))
+	return out
 }
 
 // Test that user data of each format stays as released, byte by byte: a
@@ -84,7 +69,7 @@ func TestFormats(t *testing.T) {
 				t.Fatal(name, known, err)
 			}
 			for extension, write := range writers {
-				got, err := write(member(format, "H4sIAAAAAAAA/1NW1E/KzNMvzuACAMpgJvcKAAAA"), o)
+				got, err := write(member(t, format, "H4sIAAAAAAAA/1NW1E/KzNMvzuACAMpgJvcKAAAA"), o)
 				must.Succeed(t, err)
 				golden := filepath.Join("testdata", fmt.Sprintf("format-%d", format), name+extension)
 				must.BeGolden(t, golden, got)
@@ -98,7 +83,7 @@ func TestUnknownFormats(t *testing.T) {
 	t.Parallel()
 	for _, write := range writers {
 		for _, format := range []int{-1, 0, Format + 1} {
-			if text, err := write(member(format, ""), Options{bin: "/usr/bin"}); !errors.Is(err, FormatError(format)) || text != "" {
+			if text, err := write(member(t, format, ""), Options{bin: "/usr/bin"}); !errors.Is(err, FormatError(format)) || text != "" {
 				t.Errorf("format %d: %v\n%s", format, err, text)
 			}
 		}
@@ -174,7 +159,7 @@ func TestSizes(t *testing.T) {
 		o, _, err := Parse(map[string]any{"etcd": aRelease(), "tls": c.tls})
 		must.Succeed(t, err)
 		for extension, write := range writers {
-			text, err := write(member(Format, c.script.Base64Gzip), o)
+			text, err := write(member(t, Format, c.script.Base64Gzip), o)
 			must.Succeed(t, err)
 			t.Logf("%s%s: %d bytes, of %d", c.name, extension, len(text), c.limit)
 			if len(text) > c.limit {
@@ -339,5 +324,71 @@ func TestExtraKeepsItsKinds(t *testing.T) {
 	o.extra = map[string]any{}
 	if text, err := Ignition(Node{Format: Format}, o); err != nil || strings.Contains(text, "merge") {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func decompressed(t *testing.T, text string) string {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(text)
+	must.Succeed(t, err)
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	must.Succeed(t, err)
+	out, err := io.ReadAll(r) // with the checksum
+	must.Succeed(t, err)
+	return string(out)
+}
+
+// Test that compressed user data is the same text, that each cloud can take it, and that it
+// fits into the 16 KiB of Amazon EC2, which do not count the base64 of cloud-init's, where
+// that of a discovery does not.
+func TestCompressed(t *testing.T) {
+	t.Parallel()
+	pki := etcdtest.NewPKI(t)
+	all := goldens(t)
+	all["largest"] = map[string]any{
+		"etcd": aRelease(), "tls": map[string]any{"ca": must.Read(t, pki.CAFile), "cert": must.Read(t, pki.Server.CertFile), "key": must.Read(t, pki.Server.KeyFile)},
+		"extra": map[string]any{"ignition": map[string]any{"version": "3.3.0"}},
+	}
+	for name, given := range all {
+		given = maps.Clone(given)
+		given["compress"] = false
+		plain, _, err := Parse(given)
+		must.Succeed(t, err)
+		given["compress"] = true
+		o, known, err := Parse(given)
+		if err != nil || !known {
+			t.Fatal(name, known, err)
+		}
+		n := member(t, Format, joinscript.Discovery().Base64Gzip)
+		for extension, write := range writers {
+			want, err := write(n, plain)
+			must.Succeed(t, err)
+			got, err := write(n, o)
+			must.Succeed(t, err)
+			data, size := got, len(got)*3/4
+			if extension == ".ign" {
+				var ign struct {
+					Ignition struct {
+						Version string
+						Config  struct {
+							Replace struct{ Compression, Source string }
+						}
+					}
+				}
+				must.Succeed(t, json.Unmarshal([]byte(got), &ign))
+				from := ign.Ignition.Config.Replace
+				if from.Compression != "gzip" || ign.Ignition.Version != ignitionVersion {
+					t.Errorf("%s%s: %+v", name, extension, ign)
+				}
+				data, size = strings.TrimPrefix(from.Source, "data:;base64,"), len(got)
+			}
+			if text := decompressed(t, data); text != want {
+				t.Errorf("%s%s: the text differs\n%s", name, extension, text)
+			}
+			t.Logf("%s%s: %d bytes of %d", name, extension, size, len(want))
+			if size > 16<<10 || size >= len(want) {
+				t.Errorf("%s%s: %d bytes of %d", name, extension, size, len(want))
+			}
+		}
 	}
 }

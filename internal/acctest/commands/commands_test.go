@@ -7,6 +7,7 @@
 package commands
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,24 +23,9 @@ import (
 func TestMain(m *testing.M) { acctest.Main(m) }
 
 // imports are the blocks that import machines, members and the cluster, as in the guide.
-const imports = `
-import {
-  to = etcd_cluster.this
-  id = %q
-}
-
-import {
-  for_each = var.nodes
-  to       = terraform_data.machine[each.key]
-  id       = each.key
-}
-
-import {
-  for_each = var.nodes
-  to       = etcd_member.node[each.key]
-  id       = each.key
-}
-`
+//
+//go:embed testdata/import.tf
+var imports string
 
 // imported is the rule for machines that Terraform has not created.
 const imported = `

@@ -19,6 +19,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }
@@ -60,30 +61,7 @@ func TestAccRegistryWithTLSAndPassword(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	registry := etcdtest.Start(t, 1, etcdtest.Options{TLS: pki, Password: password})
 	run, machine := pki.Client("run"), pki.Client("machine")
-	config := fmt.Sprintf(`
-provider "etcd" {
-  endpoints = [%q]
-  username  = "root"
-  password  = %q
-  ca_cert   = %q
-  cert      = %q
-  key       = %q
-}
-
-resource "etcd_discovery_token" "this" {
-  size = 3
-  machine_access = {
-    ca_cert  = %q
-    cert     = %q
-    key      = %q
-    username = "root"
-  }
-}
-
-data "etcd_discovery_token" "this" {
-  token = etcd_discovery_token.this.token
-}
-`, registry.Endpoints()[0], password, pki.CAFile, run.CertFile, run.KeyFile, pki.CAFile, machine.CertFile, machine.KeyFile)
+	config := fmt.Sprintf(must.Read(t, "testdata/registry.tf"), registry.Endpoints()[0], password, pki.CAFile, run.CertFile, run.KeyFile, pki.CAFile, machine.CertFile, machine.KeyFile)
 
 	const address = "etcd_discovery_token.this"
 	resource.Test(t, resource.TestCase{

@@ -187,21 +187,6 @@ func readBySystemd(t *testing.T, path string) map[string]string {
 		t.Skip(err)
 	}
 	var lines []string
-	must.Succeed(t, json.Unmarshal(command(t, python, "-c", loadEnvironment, libraries[0], path), &lines))
+	must.Succeed(t, json.Unmarshal(command(t, python, "testdata/load_environment.py", libraries[0], path), &lines))
 	return assignments(lines)
 }
-
-// loadEnvironment calls the function that reads EnvironmentFile=.
-const loadEnvironment = `
-import ctypes, json, sys
-read = ctypes.CDLL(sys.argv[1]).load_env_file
-read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_char_p))]
-out, lines, i = ctypes.POINTER(ctypes.c_char_p)(), [], 0
-rc = read(None, sys.argv[2].encode(), ctypes.byref(out))
-if rc < 0:
-    sys.exit("load_env_file: %d" % rc)
-while out and out[i]:
-    lines.append(out[i].decode())
-    i += 1
-print(json.dumps(lines))
-`

@@ -4,6 +4,7 @@
 package heartbeat_test
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,27 +20,9 @@ func TestMain(m *testing.M) { acctest.Main(m) }
 
 // job is a configuration with a heartbeat named "deploy". A command waits for
 // the file "go", and exits with the code in it.
-const job = `
-ephemeral "etcd_heartbeat" "deploy" {
-  name = "deploy"
-  ttl  = "1h"
-}
-
-data "etcd_heartbeats" "all" {
-  expected   = ["deploy", "web1"]
-  depends_on = [ephemeral.etcd_heartbeat.deploy]
-}
-
-output "missing" { value = data.etcd_heartbeats.all.missing }
-
-resource "terraform_data" "deploy" {
-  depends_on = [ephemeral.etcd_heartbeat.deploy]
-
-  provisioner "local-exec" {
-    command = "touch started; while [ ! -s go ]; do sleep 0.05; done; read code < go; exit $code"
-  }
-}
-`
+//
+//go:embed testdata/job.tf
+var job string
 
 // However a run of a real CLI ends, the provider removes its heartbeat before it ends, and not
 // only when its time to live is over. What heartbeats go through is tested in package simulated.
