@@ -6,7 +6,6 @@ package joinscript
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,8 +38,7 @@ func TestDiscovery(t *testing.T) {
 		t.Run(fmt.Sprintf("%s registry %s members %s", one.protocol, one.registry, one.members), func(t *testing.T) {
 			t.Parallel()
 			sh, g := nth(t, i), newRegistry(t, one.protocol, one.registry)
-			t.Run("life", func(t *testing.T) { discoveryLife(t, g, sh, one.members) })
-			t.Run("rescue", func(t *testing.T) { discoveryRescue(t, g, sh, one.members) })
+			discoveryLife(t, g, sh, one.members)
 		})
 	}
 }
@@ -96,14 +94,9 @@ func discoveryLife(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
 	a.Kill()
 	ready(t, a)
 
-	never(t, c)
-	// Without the discovery cluster, no server can be asked, so it waits. With
-	// a peer from another source, the result is definite again.
+	// The registry is not needed any more, with a peer from another source.
 	g.process.Freeze()
 	defer g.process.Thaw()
-	c.Wipe()
-	c.Supervise(supervised)
-	logged(t, c, "etcd-join: the discovery cluster does not answer: ")
 	c.Env["ETCD_JOIN_PEERS"] = b.PeerURL()
 	never(t, c)
 	remove(t, client, c)
@@ -165,63 +158,6 @@ func discoveryJoiner(t *testing.T, g *registry, sh shell, v etcdtest.Version, en
 	logged(t, d, "etcd-join: not added yet")
 	admit(t, client, d)
 	oneCluster(t, 4, client, append(formed, d)...)
-}
-
-// waiting returns the log line of an initial member that has registered.
-func waiting(g *registry, v etcdtest.Version) string {
-	switch {
-	case g.protocol == "v2":
-		return "waiting for more"
-	case v == etcdtest.V34 || v == etcdtest.V35:
-		return "etcd-join: registered: waiting for the other initial members"
-	default:
-		return "waiting for peers from discovery service"
-	}
-}
-
-// discoveryRescue kills two initial members while they wait for the third. etcd
-// would reject them as duplicates (v2), but the script admits them, before and
-// after the third has formed a cluster.
-func discoveryRescue(t *testing.T, g *registry, sh shell, v etcdtest.Version) {
-	g.set(t, "rescue", "3")
-	env := g.env("rescue")
-	all := machines(t, sh, v, 3, env)
-	a, b, c := all[0], all[1], all[2]
-	for _, p := range []*etcdtest.Process{b, c} {
-		p.Start()
-		logged(t, p, waiting(g, v))
-		p.PowerOff()
-	}
-	c.Wipe()
-	a.Supervise(supervised)
-	// From now on a is registered, and its peer port shows when it forms the cluster.
-	etcdtest.Until(t, "a forms the cluster", func() bool {
-		resp, err := http.Get(a.PeerURL() + "/members")
-		if err != nil {
-			return false
-		}
-		defer resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-	b.Supervise(supervised)
-	ready(t, a, b)
-	c.Supervise(supervised)
-	// If etcd was started, it may have voted: it waits until it is added as a learner.
-	// With a token of v3, older versions were not started: the script registered them.
-	if !strings.HasPrefix(waiting(g, v), "etcd-join: ") {
-		logged(t, c, "etcd was started here before")
-		remove(t, a.Client(t), c)
-		admit(t, a.Client(t), c)
-	}
-	ready(t, c)
-	oneCluster(t, 3, a.Client(t), a, b, c)
-	if !strings.Contains(b.Log(), "etcd-join: starting with the initial members of the token") {
-		t.Error("b did not start with the initial members of the token")
-	}
-	if !strings.Contains(c.Log(), "etcd-join: added to the cluster: starting") {
-		t.Error("c did not take its place in the cluster that had formed")
-	}
-	never(t, c)
 }
 
 // Test a discovery cluster with TLS and authentication. Its HTTP gateway
