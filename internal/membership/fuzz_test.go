@@ -5,6 +5,7 @@ package membership
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,6 +44,12 @@ func FuzzParseInitialCluster(f *testing.F) {
 		parsed, err := ParseInitialCluster(s)
 		if err != nil {
 			return
+		}
+		if written, err := InitialClusterOf(parsed); err == nil { // what names of new members have
+			again, err := ParseInitialCluster(written)
+			if twice, err2 := InitialClusterOf(again); err != nil || err2 != nil || twice != written || !maps.EqualFunc(again, parsed, SameURLs) {
+				t.Fatalf("ParseInitialCluster(%q) = %q; written as %q, %q, %v, %v", s, parsed, written, twice, err, err2)
+			}
 		}
 		var members []Member
 		for name, urls := range parsed {
