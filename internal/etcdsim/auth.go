@@ -153,13 +153,8 @@ func (u *users) disable() {
 }
 
 func (u *users) addUser(r *pb.AuthUserAddRequest) error {
-	switch {
-	case r.GetOptions().GetNoPassword():
-		return status.Error(codes.Unimplemented, "users without a password are not simulated")
-	case r.Name == "":
-		return rpctypes.ErrGRPCUserEmpty
-	case u.users[r.Name] != nil:
-		return rpctypes.ErrGRPCUserAlreadyExist
+	if r.GetOptions().GetNoPassword() || u.users[r.Name] != nil {
+		return status.Error(codes.Unimplemented, "users without a password, or twice, are not simulated")
 	}
 	u.users[r.Name] = &user{password: r.Password}
 	u.revision++
@@ -182,9 +177,6 @@ func (u *users) grant(name, role string) error {
 }
 
 func (u *users) addRole(name string) error {
-	if name == "" {
-		return rpctypes.ErrGRPCRoleEmpty
-	}
 	if _, ok := u.roles[name]; ok {
 		return rpctypes.ErrGRPCRoleAlreadyExist
 	}
@@ -195,9 +187,6 @@ func (u *users) addRole(name string) error {
 
 // permit replaces the permission for the same range.
 func (u *users) permit(role string, p *authpb.Permission) error {
-	if p == nil {
-		return rpctypes.ErrGRPCPermissionNotGiven
-	}
 	granted, ok := u.roles[role]
 	if !ok {
 		return rpctypes.ErrGRPCRoleNotFound

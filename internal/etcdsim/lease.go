@@ -10,18 +10,13 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
-// minLeaseTTL and maxLeaseTTL are limits in seconds: minTTL in NewServer,
-// server/etcdserver/server.go, and MaxLeaseTTL, server/lease/lessor.go.
-const (
-	minLeaseTTL = 2
-	maxLeaseTTL = 9000000000
-)
+// minLeaseTTL is a limit in seconds: minTTL in NewServer, server/etcdserver/server.go.
+const minLeaseTTL = 2
 
 // leaseClock is the leader's knowledge of when leases expire.
 type leaseClock struct {
@@ -87,12 +82,6 @@ func (p *Process) leaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (prot
 	return p.fill(p.propose(ctx, requestTimeout, func(s *state) (proto.Message, error) {
 		if err := s.accepts(r); err != nil {
 			return nil, err
-		}
-		if ttl > maxLeaseTTL {
-			return nil, rpctypes.ErrGRPCLeaseTTLTooLarge
-		}
-		if _, ok := s.leases[id]; ok {
-			return nil, rpctypes.ErrGRPCLeaseExist
 		}
 		s.leases[id] = ttl
 		if s == c.leader.state {

@@ -163,28 +163,6 @@ func TestV2Simulated(t *testing.T) {
 
 // What no contract case can bring about on real servers, or not soon.
 
-// simulation runs f in a bubble, with a cluster of voters that count as healthy.
-func simulation(t *testing.T, v Version, names string, f func(t *testing.T, n *Network, c *Cluster, p map[string]*Process)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		n := &Network{}
-		c := n.Form(v, strings.Fields(names)...)
-		p := map[string]*Process{}
-		for _, m := range c.processes {
-			p[m.Name] = m
-		}
-		time.Sleep(healthInterval + time.Second)
-		f(t, n, c, p)
-	})
-}
-
-func (p *Process) at(t *testing.T, run string) *clientv3.Client {
-	c := p.c.n.Run(run).Client(p.ClientURL, p.ClientURL)
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
 // TestSimulated plays scripts with what only a simulated process can be brought to.
 func TestSimulated(t *testing.T) {
 	for _, name := range []string{"sim_late", "sim_progress", "sim_wiped", "sim_moved"} {
@@ -194,10 +172,13 @@ func TestSimulated(t *testing.T) {
 
 // A watch that needs a leader ends without one.
 func TestRequireLeader(t *testing.T) {
-	simulation(t, "3.6.16", "a b c", func(t *testing.T, _ *Network, c *Cluster, p map[string]*Process) {
-		a := p["a"].at(t, "test")
+	synctest.Test(t, func(t *testing.T) {
+		n := &Network{}
+		c := n.Form("3.6.16", "a", "b", "c")
+		a := n.Run("test").Client(ClientURL("a"), ClientURL("a"))
+		defer func() { _ = a.Close() }()
 		watch := a.Watch(clientv3.WithRequireLeader(t.Context()), "key")
-		c.Split(p["a"])
+		c.Split(c.Processes()[0])
 		time.Sleep(2 * electionTimeout)
 		_, err := a.Put(t.Context(), "key", "") // gives up after etcd's own limit
 		refused(t, err, rpctypes.ErrTimeout)

@@ -51,45 +51,13 @@ func inRange(key, from, end []byte) bool {
 	}
 }
 
-// at returns the keys at a revision.
-func (s *store) at(rev int64) map[string]*mvccpb.KeyValue {
-	if rev == 0 || rev == s.rev {
-		return s.kvs
-	}
-	kvs := map[string]*mvccpb.KeyValue{}
-	for _, e := range s.history {
-		if e.kv.ModRevision > rev {
-			break
-		}
-		kvs[string(e.kv.Key)] = e.kv
-		if e.deleted {
-			delete(kvs, string(e.kv.Key))
-		}
-	}
-	return kvs
-}
-
-// readable is checkRange, server/etcdserver/txn/range.go.
-func (s *store) readable(rev int64) error {
-	switch {
-	case rev > s.rev:
-		return rpctypes.ErrGRPCFutureRev
-	case rev > 0 && rev < s.compacted:
-		return rpctypes.ErrGRPCCompacted
-	}
-	return nil
-}
-
 // read is executeRange, server/etcdserver/txn/range.go.
 func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
-	if r.SortOrder != pb.RangeRequest_NONE || r.MinModRevision+r.MaxModRevision+r.MinCreateRevision+r.MaxCreateRevision > 0 {
-		return nil, status.Error(codes.Unimplemented, "orders and limits of revisions are not simulated")
-	}
-	if err := s.readable(r.Revision); err != nil {
-		return nil, err
+	if r.SortOrder != pb.RangeRequest_NONE || r.Revision+r.MinModRevision+r.MaxModRevision+r.MinCreateRevision+r.MaxCreateRevision > 0 {
+		return nil, status.Error(codes.Unimplemented, "orders, old revisions and limits of them are not simulated")
 	}
 	var found []*mvccpb.KeyValue
-	for key, kv := range s.at(r.Revision) {
+	for key, kv := range s.kvs {
 		if inRange([]byte(key), r.Key, r.RangeEnd) {
 			found = append(found, kv)
 		}
@@ -112,31 +80,13 @@ func (s *store) read(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return out, nil
 }
 
-// compareBy compares by what the target of a comparison names.
-func compareBy(target pb.Compare_CompareTarget, a, b *mvccpb.KeyValue) int {
-	switch target {
-	case pb.Compare_VERSION:
-		return cmp.Compare(a.Version, b.Version)
-	case pb.Compare_CREATE:
-		return cmp.Compare(a.CreateRevision, b.CreateRevision)
-	case pb.Compare_MOD:
-		return cmp.Compare(a.ModRevision, b.ModRevision)
-	case pb.Compare_VALUE:
-		return bytes.Compare(a.Value, b.Value)
-	case pb.Compare_LEASE:
-		return cmp.Compare(a.Lease, b.Lease)
-	default:
-		return 0
-	}
-}
-
 // writable is checkPut, server/etcdserver/txn/put.go.
 func (s *store) writable(r *pb.PutRequest) error {
 	if _, ok := s.leases[r.Lease]; r.Lease != 0 && !ok {
 		return rpctypes.ErrGRPCLeaseNotFound
 	}
-	if r.IgnoreValue || r.IgnoreLease {
-		return status.Error(codes.Unimplemented, "a put that keeps the value or the lease is not simulated")
+	if r.IgnoreValue || r.IgnoreLease || r.PrevKv {
+		return status.Error(codes.Unimplemented, "a put that keeps the value or the lease, or returns it, is not simulated")
 	}
 	return nil
 }
@@ -150,11 +100,7 @@ func (s *store) put(r *pb.PutRequest) *pb.PutResponse {
 	}
 	s.kvs[string(r.Key)] = kv
 	s.history = append(s.history, event{kv: kv, prev: old})
-	out := &pb.PutResponse{Header: &pb.ResponseHeader{Revision: s.rev + 1}}
-	if r.PrevKv {
-		out.PrevKv = old
-	}
-	return out
+	return &pb.PutResponse{Header: &pb.ResponseHeader{Revision: s.rev + 1}}
 }
 
 // deleteRange deletes keys at the next revision.
@@ -162,9 +108,6 @@ func (s *store) deleteRange(r *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 	out := &pb.DeleteRangeResponse{Header: &pb.ResponseHeader{}}
 	for _, key := range slices.Sorted(maps.Keys(s.kvs)) {
 		if inRange([]byte(key), r.Key, r.RangeEnd) {
-			if r.PrevKv {
-				out.PrevKvs = append(out.PrevKvs, s.kvs[key])
-			}
 			s.history = append(s.history, event{kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: s.rev + 1}, prev: s.kvs[key], deleted: true})
 			delete(s.kvs, key)
 			out.Deleted++

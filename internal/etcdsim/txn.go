@@ -4,6 +4,7 @@
 package etcdsim
 
 import (
+	"bytes"
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -24,15 +25,10 @@ func (s *store) txn(r *pb.TxnRequest) (*pb.TxnResponse, error) {
 		ops = r.Failure
 	}
 	for _, o := range ops {
-		var err error
-		switch o := o.Request.(type) {
-		case *pb.RequestOp_RequestPut:
-			err = s.writable(o.RequestPut)
-		case *pb.RequestOp_RequestRange:
-			err = s.readable(o.RequestRange.Revision)
-		}
-		if err != nil {
-			return nil, err
+		if put := o.GetRequestPut(); put != nil {
+			if err := s.writable(put); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, o := range ops {
@@ -62,8 +58,8 @@ func checkTxn(r *pb.TxnRequest) error {
 		return rpctypes.ErrGRPCTooManyOps
 	}
 	for _, c := range r.Compare {
-		if len(c.Key) == 0 {
-			return rpctypes.ErrGRPCEmptyKey
+		if c.Result != pb.Compare_EQUAL || c.Target == pb.Compare_VERSION || c.Target == pb.Compare_LEASE {
+			return status.Error(codes.Unimplemented, "of comparisons, only equality of values and revisions is simulated")
 		}
 	}
 	for _, ops := range [][]*pb.RequestOp{r.Success, r.Failure} {
@@ -117,17 +113,12 @@ func (s *store) holds(c *pb.Compare) bool {
 }
 
 func compares(c *pb.Compare, kv *mvccpb.KeyValue) bool {
-	order := compareBy(c.Target, kv, &mvccpb.KeyValue{
-		Value: c.GetValue(), Version: c.GetVersion(), CreateRevision: c.GetCreateRevision(), ModRevision: c.GetModRevision(), Lease: c.GetLease(),
-	})
-	switch c.Result {
-	case pb.Compare_EQUAL:
-		return order == 0
-	case pb.Compare_NOT_EQUAL:
-		return order != 0
-	case pb.Compare_GREATER:
-		return order > 0
+	switch c.Target {
+	case pb.Compare_VALUE:
+		return bytes.Equal(kv.Value, c.GetValue())
+	case pb.Compare_CREATE:
+		return kv.CreateRevision == c.GetCreateRevision()
 	default:
-		return order < 0
+		return kv.ModRevision == c.GetModRevision()
 	}
 }

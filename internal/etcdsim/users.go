@@ -143,13 +143,8 @@ func (s *store) permitted(who identity, request proto.Message) error {
 		if err = u.may(who, authpb.Permission_WRITE, r.Key, nil); err == nil {
 			err = s.mayUse(who, r.Lease)
 		}
-		if err == nil && r.PrevKv {
-			err = u.may(who, authpb.Permission_READ, r.Key, nil)
-		}
 	case *pb.DeleteRangeRequest:
-		if err = u.may(who, authpb.Permission_WRITE, r.Key, r.RangeEnd); err == nil && r.PrevKv {
-			err = u.may(who, authpb.Permission_READ, r.Key, r.RangeEnd)
-		}
+		err = u.may(who, authpb.Permission_WRITE, r.Key, r.RangeEnd)
 	case *pb.TxnRequest:
 		for _, c := range r.Compare {
 			if err := u.may(who, authpb.Permission_READ, c.Key, c.RangeEnd); err != nil {
