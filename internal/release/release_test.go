@@ -7,15 +7,18 @@
 package release
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
@@ -136,64 +139,27 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// The commit of a tag is on main, or nothing is built of it.
-func TestReleasedCommitIsOnMain(t *testing.T) {
+// TestScripts runs the scripts of testdata, each in a directory of its own. One that fails
+// shows the command at which it did.
+func TestScripts(t *testing.T) {
 	t.Parallel()
-	steps := regexp.MustCompile(`(?m)^      - run: (.*)$`).FindAllStringSubmatch(workflow(t, "release.yml"), -1)
-	if len(steps) == 0 || !strings.Contains(steps[0][1], "--is-ancestor") {
-		t.Fatal("the first command of the workflow does not look whether the commit is on main")
+	files, err := filepath.Glob("testdata/*.sh")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
 	}
-	script := `set -e
-git init -q main; cd main; git config user.name a; git config user.email a@example.com; git config commit.gpgsign false
-git checkout -q -b main; git commit -q --allow-empty -m one; git tag v1; git commit -q --allow-empty -m two
-git checkout -q -b side; git commit -q --allow-empty -m three; git tag v2; git checkout -q main
-cd ..; git clone -q main clone; cd clone
-git checkout -q v1; (` + steps[0][1] + `) || { echo "v1 is refused"; exit 1; }
-git checkout -q v2; if (` + steps[0][1] + `); then echo "v2 is let through"; exit 1; fi`
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
-	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// If the database cannot be reached, the output says so. This is a failure if
-// the check is required.
-func TestVulncheckWithoutADatabase(t *testing.T) {
-	t.Parallel()
-	for variable, fails := range map[string]bool{"": false, "VULNCHECK=required": true} {
-		out, err := try(t, []string{variable}, "make", "--no-print-directory", "vulncheck", "VULNDB=http://127.0.0.1:1")
-		if (err != nil) != fails || !strings.Contains(out, "\nNOT CHECKED for known vulnerabilities: http://127.0.0.1:1 cannot be reached\n") {
-			t.Errorf("%q: %v\n%s", variable, err, out)
-		}
-	}
-}
-
-// The last lines of .ci/run list the skipped checks and the age of the
-// toolchain. (All programs that it calls are stand-ins here.)
-func TestLastLinesOfCI(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	env := []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "GOTESTSUM_JSONFILE=/dev/null"}
-	program := func(name, text string) { put(t, dir, name, "#!/bin/sh\n"+text+"\n") }
-	for _, name := range []string{"shellcheck", "busybox", "dash", "gawk", "curl", "git", "cloud-init", "systemd-analyze", "gpg", "terraform", "apt-get"} {
-		program(name, "exit 0")
-	}
-	const counted = `for a; do case $a in COUNT_FILE=*) echo "5 tests" >"${a#*=}" ;; esac; done`
-	program("make", `case $1 in
-vulncheck) echo "NOT CHECKED for known vulnerabilities: away" ;;
-toolchain) echo "toolchain: old" ;;
-test) `+counted+`; echo "NOT CHECKED by a test, which is told elsewhere" ;;
-esac`)
-	out := run(t, env, "./.ci/run")
-	_, summary, _ := strings.Cut(out, "\n=== summary\n")
-	if want := "NOT CHECKED for known vulnerabilities: away\ntoolchain: old\n5 tests\n"; !strings.HasSuffix(summary, want) || strings.Contains(summary, "by a test") {
-		t.Errorf("it ends with\n%s\nwant\n%s", summary, want)
-	}
-	program("make", `[ "$1" != vulncheck ] || { echo "NOT CHECKED for known vulnerabilities: away"; exit 1; }; `+counted)
-	failed, err := try(t, env, "./.ci/run")
-	if err == nil || !strings.Contains(failed, "\nfailed: vulncheck\n") {
-		t.Errorf("%v\n%.2000s", err, failed)
+	at, err := filepath.Abs(root)
+	must.Succeed(t, err)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".sh"), func(t *testing.T) {
+			t.Parallel()
+			script, err := filepath.Abs(file)
+			must.Succeed(t, err)
+			cmd := exec.CommandContext(etcdtest.WaitContext(t), "bash", "-euxo", "pipefail", script)
+			cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "ROOT="+at)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%.4000s", err, out)
+			}
+		})
 	}
 }
 
@@ -243,49 +209,176 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// Changelog fragments become the section of a release, sorted by kind.
-func TestChangelog(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	put(t, dir, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Something old.\n\n## [0.0.9] - 2026-01-01\n\n### Fixed\n\n- Something older.\n")
-	put(t, dir, ".changes/fixed-a-thing.md", "A thing that was broken,\nexplained.\n")
-	put(t, dir, ".changes/added-another.md", "Another thing.\n")
-	put(t, dir, ".changes/README.md", "What this is.\n")
-	script, err := filepath.Abs(filepath.Join(root, "tools", "changelog"))
+const root = "../.."
+
+// tool returns the path of a program that make tools-ci builds into bin/.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "bin", name))
 	must.Succeed(t, err)
-	env := []string{"CHANGELOG_ROOT=" + dir}
-	if got, want := run(t, env, script, "check"), "2 fragments\n"; got != want {
-		t.Errorf("check says %q, want %q", got, want)
+	return etcdtest.Need(t, path)
+}
+
+// try runs a program at the root of the project and returns what it printed.
+func try(t *testing.T, env []string, program string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(etcdtest.WaitContext(t), program, args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// run is [try] of a program that must succeed.
+func run(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	out, err := try(t, env, program, args...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
 	}
-	run(t, env, script, "release", "0.1.0", "2026-11-21")
-	const want = `# Changelog
+	return out
+}
 
-## [Unreleased]
-
-## [0.1.0] - 2026-11-21
-
-### Added
-
-- Something old.
-- Another thing.
-
-### Fixed
-
-- A thing that was broken,
-  explained.
-
-## [0.0.9] - 2026-01-01
-
-### Fixed
-
-- Something older.
-`
-	if got := must.Read(t, filepath.Join(dir, "CHANGELOG.md")); got != want {
-		t.Errorf("the changelog is now\n%s\nwant\n%s", got, want)
+// put writes a file that can be executed below a directory.
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o700)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, ".changes", "*"))
-	if err != nil || len(left) != 1 {
-		t.Errorf("left are %v (%v)", left, err)
+	must.Succeed(t, err)
+}
+
+// snapshot builds a release for this platform into a test directory, with the
+// project's own configuration. It signs with the key in env, if there is one.
+// Everything else is as for all platforms, which `make snapshot` builds.
+func snapshot(t *testing.T, goreleaser string, env []string) string {
+	t.Helper()
+	dist := filepath.Join(t.TempDir(), "dist")
+	config := must.Read(t, filepath.Join(root, ".goreleaser.yml")) + "\ndist: " + dist + "\n"
+	for pattern, own := range map[string]string{`goos: \[.*\]`: "goos: [" + runtime.GOOS + "]", `goarch: \[.*\]`: "goarch: [" + runtime.GOARCH + "]"} {
+		re := regexp.MustCompile(pattern)
+		if len(re.FindAllString(config, -1)) != 1 {
+			t.Fatalf(".goreleaser.yml does not have one %s", pattern)
+		}
+		config = re.ReplaceAllString(config, own)
 	}
-	run(t, nil, script, "check")
+	dir := t.TempDir()
+	put(t, dir, "goreleaser.yml", config)
+	skip := "before"
+	if !slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "GPG_FINGERPRINT=") }) {
+		skip += ",sign"
+	}
+	// A clone has a remote. Without one, goreleaser ignores the commit and its
+	// time.
+	env = append(slices.Clone(env), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=remote.origin.url",
+		"GIT_CONFIG_VALUE_0=https://github.com/terraform-provider-etcd/terraform-provider-etcd")
+	run(t, append(env, "PATH="+filepath.Dir(goreleaser)+string(filepath.ListSeparator)+os.Getenv("PATH")),
+		goreleaser, "release", "--snapshot", "--skip="+skip, "--config", filepath.Join(dir, "goreleaser.yml"))
+	return dist
+}
+
+// signer returns an environment with a signing key that expires tomorrow, or
+// nil if there is no gpg.
+func signer(t *testing.T) []string {
+	t.Helper()
+	gpg, err := exec.LookPath("gpg")
+	if err != nil {
+		return nil
+	}
+	// Not below t.TempDir: the path of its socket must be short.
+	home, err := os.MkdirTemp("", "gpg-")
+	must.Succeed(t, err)
+	env := []string{"GNUPGHOME=" + home}
+	t.Cleanup(func() {
+		kill := exec.Command("gpgconf", "--kill", "all") // the agent that gpg started
+		kill.Env = append(os.Environ(), env...)
+		if err := kill.Run(); err != nil {
+			t.Errorf("gpgconf: %v", err)
+		}
+		_ = os.RemoveAll(home)
+	})
+	run(t, env, gpg, "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "Nobody <nobody@example.com>", "rsa2048", "sign", "1d")
+	listed := run(t, env, gpg, "--batch", "--quiet", "--list-keys", "--with-colons")
+	fingerprint := regexp.MustCompile(`(?m)^fpr:+([0-9A-F]{40}):`).FindStringSubmatch(listed)
+	if fingerprint == nil {
+		t.Fatalf("no fingerprint in\n%s", listed)
+	}
+	return append(env, "GPG_FINGERPRINT="+fingerprint[1])
+}
+
+// The archives have the format of the registries, are reproducible, and install
+// from a file system mirror into Terraform and OpenTofu. The demo then runs on
+// both.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	goreleaser := tool(t, "goreleaser")
+	tool(t, "cyclonedx-gomod") // goreleaser runs it
+	run(t, nil, goreleaser, "check", "--quiet")
+	env := signer(t)
+	dist := snapshot(t, goreleaser, env)
+
+	const name = "terraform-provider-etcd"
+	var metadata struct{ Version string }
+	must.Succeed(t, json.Unmarshal([]byte(must.Read(t, filepath.Join(dist, "metadata.json"))), &metadata))
+	prefix := name + "_" + metadata.Version
+	platform := runtime.GOOS + "_" + runtime.GOARCH
+	archive := prefix + "_" + platform + ".zip"
+
+	manifest := prefix + "_manifest.json"
+	put(t, dist, manifest, must.Read(t, filepath.Join(root, "terraform-registry-manifest.json")))
+	sums := run(t, nil, "sh", "-c", "cd '"+dist+"' && sha256sum -c "+prefix+"_SHA256SUMS")
+	for _, file := range []string{archive, manifest, prefix + "_" + platform + ".cdx.json"} {
+		if !strings.Contains(sums, file+": OK\n") {
+			t.Errorf("SHA256SUMS does not name %s:\n%s", file, sums)
+		}
+	}
+	t.Run("signature", func(t *testing.T) {
+		gpg := etcdtest.Need(t, "gpg")
+		run(t, env, gpg, "--batch", "--verify", filepath.Join(dist, prefix+"_SHA256SUMS.sig"), filepath.Join(dist, prefix+"_SHA256SUMS"))
+	})
+
+	files, err := zip.OpenReader(filepath.Join(dist, archive))
+	must.Succeed(t, err)
+	defer files.Close()
+	var held []string
+	for _, file := range files.File {
+		held = append(held, file.Name)
+		if file.Name == name+"_v"+metadata.Version && file.Mode()&0o111 == 0 {
+			t.Errorf("%s cannot be executed", file.Name)
+		}
+	}
+	slices.Sort(held)
+	if want := []string{"CHANGELOG.md", "LICENSE", "README.md", name + "_v" + metadata.Version}; !slices.Equal(held, want) {
+		t.Errorf("the archive has %q, want %q", held, want)
+	}
+
+	t.Log("again, and the same comes of it")
+	again := snapshot(t, goreleaser, nil)
+	if one, other := must.Read(t, filepath.Join(dist, archive)), must.Read(t, filepath.Join(again, archive)); one != other {
+		t.Error("two builds of the same sources differ")
+	}
+
+	mirror := t.TempDir()
+	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
+		dir := filepath.Join(mirror, host, "terraform-provider-etcd", "etcd")
+		must.Succeed(t, os.MkdirAll(dir, 0o755))
+		must.Succeed(t, os.Symlink(filepath.Join(dist, archive), filepath.Join(dir, archive)))
+	}
+	for _, cli := range []string{"tofu", "terraform"} {
+		t.Run("demo on "+cli, func(t *testing.T) {
+			path, err := exec.LookPath(cli)
+			if cli == "tofu" {
+				path, err = tool(t, cli), nil
+			}
+			if err != nil {
+				t.Skip(err) // Terraform is not built here because of its licence
+			}
+			out := run(t, []string{"CLI=" + path, "MIRROR=" + mirror}, "tools/demo")
+			if !strings.Contains(out, "All as it should be") {
+				t.Errorf("the demo says\n%s", out)
+			}
+		})
+	}
 }
