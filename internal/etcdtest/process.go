@@ -5,7 +5,6 @@ package etcdtest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +42,7 @@ type Process struct {
 	// before each start of etcd, like systemd's ExecStartPre. Its standard
 	// output consists of assignments (NAME=value, one per line, without quotes) that
 	// are added to the environment of that start. If its exit code is not 0, etcd is not
-	// started, and this code becomes the exit code of the process.
+	// started.
 	PreStart []string
 
 	tb      TB
@@ -55,10 +54,9 @@ type Process struct {
 	link    *Link // in front of the peer port, or nil
 	log     *os.File
 
-	mu       sync.Mutex
-	run      *run // the latest; nil before the first start
-	exitCode int
-	starts   int
+	mu     sync.Mutex
+	run    *run // the latest; nil before the first start
+	starts int
 }
 
 // NewProcess prepares an etcd process without starting it. It reserves the
@@ -71,7 +69,7 @@ func NewProcess(tb TB, opts Options) *Process {
 	if opts.V2 && !v.servesV2() {
 		tb.Fatalf("etcdtest: etcd %s does not serve the v2 API", v)
 	}
-	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, tb: tb, opts: opts, exitCode: -1}
+	p := &Process{Name: cmp.Or(opts.Name, "infra1"), Version: v, tb: tb, opts: opts}
 	// TempDir before Cleanup: directories are removed after the processes end.
 	p.dir = filepath.Join(tb.TempDir(), p.Name+".etcd")
 	var err error
@@ -264,21 +262,4 @@ func (p *Process) Log() string {
 func (p *Process) lastLines(n int) string {
 	lines := strings.Split(strings.TrimRight(p.Log(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// WaitExit waits until the process has ended and no supervisor will start it
-// again. It returns the latest exit code of etcd or its pre-start command: -1 if a
-// signal ended the process (etcd sends itself SIGTERM after it received one) or if it
-// has never exited.
-func (p *Process) WaitExit(ctx context.Context) (int, error) {
-	if r := p.currentRun(); r != nil {
-		select {
-		case <-r.done:
-		case <-ctx.Done():
-			return 0, fmt.Errorf("%s has not ended: %w", p.Name, context.Cause(ctx))
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.exitCode, nil
 }

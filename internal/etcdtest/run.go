@@ -86,9 +86,6 @@ func (r *run) loop() {
 	for {
 		code, err := r.once()
 		r.begun(err)
-		r.p.mu.Lock()
-		r.p.exitCode = code
-		r.p.mu.Unlock()
 		if err != nil {
 			r.notef("%v", err)
 		}
