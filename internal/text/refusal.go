@@ -45,8 +45,8 @@ const (
 // unless there are others.
 var refusals = wordings{
 	membership.QuorumLost: {{cause: "The cluster has lost its quorum: {responding}; quorum is {quorum}.",
-		next: "{answers} Bring {back} back{again}. If that is not possible, recover the cluster in two applies: save the data of a survivor with etcd_snapshot, " +
-			"then restore it with the argument restore of etcd_cluster. The guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery)."}},
+		next: "{answers} Bring {back} back{again}. If that is not possible, recover the cluster: save the data of a survivor, " +
+			"then restore it with the argument restore of etcd_cluster. The guide \"Disaster recovery\" has the steps (" + guides + "disaster-recovery#steps)."}},
 	membership.NoLeader: {
 		{when: finding.hasOthers, cause: "The leader itself cannot be heard. {answers}", next: election},
 		{cause: "A quorum of the voters ({quorum} of {voters}) must name one leader and serve reads. {views}.", next: election},
