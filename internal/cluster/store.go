@@ -145,9 +145,6 @@ func (s Store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err e
 // changes, in place of an earlier record of the same name. Put writes what it can read
 // again only.
 func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
-	if s.err != nil {
-		return r, s.err
-	}
 	value, err := s.encode(r)
 	if err != nil {
 		return r, err

@@ -75,11 +75,11 @@ func (p *Pool) authenticateAnywhere(ctx context.Context, s Settings, endpoints [
 		if a.err == nil || KindOf(a.err) == WrongPassword {
 			return a.token, a.err
 		}
+		at := len(errs)
 		if KindOf(a.err) == NoLogin {
-			errs = slices.Insert(errs, 0, a.err) // the kind of the first error counts
-		} else {
-			errs = append(errs, a.err)
+			at = 0 // the kind of the first error counts
 		}
+		errs = slices.Insert(errs, at, a.err)
 	}
 	return "", errors.Join(errs...)
 }

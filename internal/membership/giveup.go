@@ -81,19 +81,12 @@ const (
 // proofOf returns what the answers prove about a voter of the list or of r.Known. An
 // answer that may be its own is stronger than every proof of its loss.
 func (e Evidence) proofOf(v Member, r GiveUpRequest) proof {
-	gone, silent := false, false
-	for _, h := range e.Heard {
-		switch {
-		case h.isFrom(v, r):
-			return provesServer
-		case !slices.Contains(v.ClientURLs, h.Endpoint):
-		case h.Silent || h.Cluster == 0 || !h.Literal || !e.knows(h, v, r):
-			silent = true
-		default:
-			gone = true
-		}
-	}
-	if gone && !silent {
+	its := keep(e.Heard, func(h Heard) bool { return slices.Contains(v.ClientURLs, h.Endpoint) })
+	others := keep(its, func(h Heard) bool { return !h.Silent && h.Cluster != 0 && h.Literal })
+	switch {
+	case slices.ContainsFunc(e.Heard, func(h Heard) bool { return h.isFrom(v, r) }):
+		return provesServer
+	case len(its) > 0 && len(keep(others, func(h Heard) bool { return e.knows(h, v, r) })) == len(its):
 		return provesGone
 	}
 	return provesNothing
@@ -145,36 +138,20 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 		return refuse(HasQuorum, Facts{})
 	}
 	limit := Quorum(len(e.Snapshot.Voters())) // 1 without a list
-	var silent, contradicted []string
-	open, answer, lacking, stray := 0, 0, false, false
-	for _, v := range e.votersOf(r) {
-		proof := e.proofOf(v, r)
-		if proof == provesGone {
-			continue
-		}
-		_, listed := e.Snapshot.Member(v.ID)
-		switch stated := r.states(v); {
-		case proof == provesServer && stated:
-			contradicted = append(contradicted, v.Label())
-		case proof == provesServer:
-			answer++
-			stray = stray || !listed
-		default:
-			silent = append(silent, v.Label())
-			if stated {
-				continue
-			}
-		}
-		open++
-		lacking = lacking || !listed
+	proven := func(p proof) []Member {
+		return keep(e.votersOf(r), func(v Member) bool { return e.proofOf(v, r) == p })
 	}
+	unlisted := func(m Member) bool { return !slices.Contains(IDs(e.Snapshot.Members), m.ID) }
+	serving, silent := proven(provesServer), proven(provesNothing)
+	contradicted := keep(serving, r.states)
+	open := append(keep(silent, func(m Member) bool { return !r.states(m) }), serving...)
 	switch {
 	case len(contradicted) > 0:
-		return refuse(Contradicted, Facts{Names: contradicted})
-	case stray, answer >= limit, slices.ContainsFunc(e.Heard, func(h Heard) bool { return e.isStray(h, r) }):
+		return refuse(Contradicted, Facts{Names: each(contradicted, Member.Label)})
+	case len(serving) >= limit, slices.ContainsFunc(serving, unlisted), slices.ContainsFunc(e.Heard, func(h Heard) bool { return e.isStray(h, r) }):
 		return refuse(MayServe, Facts{})
-	case lacking, open >= limit, r.Cluster == 0, len(r.Known)+len(e.Snapshot.Members)+len(r.Gone) == 0:
-		return refuse(NotStated, Facts{Names: silent})
+	case len(open) >= limit, slices.ContainsFunc(open, unlisted), r.Cluster == 0, len(r.Known)+len(e.Snapshot.Members)+len(r.Gone) == 0:
+		return refuse(NotStated, Facts{Names: each(silent, Member.Label)})
 	}
 	return Decision{Verdict: Go}
 }
@@ -247,4 +224,28 @@ func JudgeLoss(s Snapshot, id MemberID, seen map[MemberID]bool) Loss {
 		return Unreachable
 	}
 	return Vanished
+}
+
+// Failover describes the lost voters that a standby learner may replace.
+type Failover struct {
+	// Lost are the voters that are gone in both views, sorted by ID.
+	Lost []MemberID
+	// First is true if a lost voter must be removed before the learner may be
+	// promoted: with one voter more, and the learner counted as failed, there would
+	// be no quorum. This is so with three voters; of five, one lost voter may stay.
+	First bool
+	// Unsettled is true while an election keeps the others from telling which
+	// voters are gone: observe the cluster again.
+	Unsettled bool
+}
+
+// JudgeFailover returns which voters are lost; seen is as in [JudgeLoss].
+func JudgeFailover(s Snapshot, seen map[MemberID]bool) Failover {
+	voters := s.Voters()
+	are := func(l Loss) []MemberID {
+		return keep(IDs(voters), func(id MemberID) bool { return JudgeLoss(s, id, seen) == l })
+	}
+	f := Failover{Lost: are(Vanished), Unsettled: len(are(Unsettled)) > 0}
+	f.First = len(f.Lost) > 0 && len(s.tallyOf(voters, 0)[alive]) < Quorum(len(voters)+1)
+	return f
 }

@@ -98,9 +98,7 @@ func FormatInitialCluster(members []Member) string {
 			taken[name] = true
 		}
 		used[name] = true
-		for _, u := range m.PeerURLs {
-			pairs = append(pairs, name+"="+strings.TrimSpace(u))
-		}
+		pairs = append(pairs, each(m.PeerURLs, func(url string) string { return name + "=" + strings.TrimSpace(url) })...)
 	}
 	slices.Sort(pairs)
 	return strings.Join(pairs, ",")

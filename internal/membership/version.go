@@ -109,12 +109,9 @@ func (s Snapshot) newEnough(subject MemberID, rule func(version string) bool) De
 // tooOld returns the members that answer and run a version for which rule returns
 // true, and the version of the first of them.
 func (s Snapshot) tooOld(rule func(version string) bool) (ids []MemberID, version string) {
-	for _, m := range s.Members {
-		if v := s.Answer(m.ID).Version; s.answers(m.ID) && rule(v) {
-			if ids = append(ids, m.ID); version == "" {
-				version = v
-			}
-		}
+	ids = keep(IDs(s.Members), func(id MemberID) bool { return s.answers(id) && rule(s.Answer(id).Version) })
+	if len(ids) > 0 {
+		version = s.Answer(ids[0]).Version
 	}
 	return union(ids), version
 }

@@ -188,11 +188,10 @@ func (e *Engine) repeat(ctx context.Context, action Action, name string, step fu
 // after it. If err is not a decision, the answer before it is the reason,
 // because a step that was cut short says nothing.
 func timedOut(ctx context.Context, err, answer error) error {
-	refusal, refused := errors.AsType[*Refusal](err)
-	if !refused && answer != nil {
+	if answer != nil && !errors.As(err, new(*Refusal)) {
 		err = answer
-		refusal, refused = errors.AsType[*Refusal](err)
 	}
+	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled), errors.As(err, new(note)):
 		return ctx.Err()

@@ -31,8 +31,7 @@ type Joined struct {
 // until it is a new one.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 	for _, owner := range r.Replaces {
-		_, err := e.CleanUp(ctx, CleanUpRequest{Owner: owner, Name: r.Name, Replacement: true})
-		if _, refused := errors.AsType[*Refusal](err); refused {
+		if _, err := e.CleanUp(ctx, CleanUpRequest{Owner: owner, Name: r.Name, Replacement: true}); errors.As(err, new(*Refusal)) {
 			return Joined{}, err
 		}
 	}

@@ -186,14 +186,9 @@ func (e *Engine) receive(ctx context.Context, r SaveRequest, file *os.File, out 
 // database, which grows while it is sent.
 const slack = 64 << 20
 
-// oversized means that a snapshot is much larger than the database size that
+// errOversized means that a snapshot is much larger than the database size that
 // the member reported. The rest was not received.
-type oversized struct{ most int64 }
-
-// Error implements error.
-func (o *oversized) Error() string {
-	return fmt.Sprintf("the snapshot is longer than %d bytes, twice what the member told of its database and more", o.most)
-}
+var errOversized = errors.New("twice what the member told of its database and more")
 
 // counting counts the bytes written, up to a limit.
 type counting struct {
@@ -204,7 +199,7 @@ type counting struct {
 // Write implements io.Writer.
 func (c *counting) Write(p []byte) (int, error) {
 	if c.n+int64(len(p)) > c.most {
-		return 0, &oversized{c.most}
+		return 0, fmt.Errorf("the snapshot is longer than %d bytes, %w", c.most, errOversized)
 	}
 	n, err := c.to.Write(p)
 	c.n += int64(n)

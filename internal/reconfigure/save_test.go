@@ -180,7 +180,7 @@ func TestSaveEndsWhatHasNoEnd(t *testing.T) {
 	dir := t.TempDir()
 	_, err := e.Save(t.Context(), SaveRequest{Path: filepath.Join(dir, "etcd.db"), Limit: time.Minute})
 	files, _ := os.ReadDir(dir)
-	if !errors.As(err, new(*oversized)) || sent != slack>>20 || len(files) != 0 {
+	if !errors.Is(err, errOversized) || sent != slack>>20 || len(files) != 0 {
 		t.Errorf("after %d MB of a database of no size: %v, and there are %v", sent, err, files)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
@@ -96,11 +96,9 @@ func sweep(path string) {
 	if err != nil {
 		return // the next step fails as well
 	}
+	ours := regexp.MustCompile("^" + regexp.QuoteMeta(filepath.Base(hidden(path, "."))) + "[0-9]*" + regexp.QuoteMeta(partial) + "$")
 	for _, entry := range all {
-		middle, ours := strings.CutPrefix(entry.Name(), "."+filepath.Base(path)+".")
-		middle, partly := strings.CutSuffix(middle, partial)
-		random := strings.Trim(middle, "0123456789") == ""
-		if !ours || !partly || !random || !entry.Type().IsRegular() {
+		if !ours.MatchString(entry.Name()) || !entry.Type().IsRegular() {
 			continue
 		}
 		name := filepath.Join(filepath.Dir(path), entry.Name())
