@@ -102,11 +102,8 @@ func (s *V2) compare(ctx context.Context, keys connection.KeysV2, e *Entry, chan
 			return err
 		}
 		node, _, err := keys.Node(ctx, e.Key)
-		if err != nil {
-			return err
-		}
-		if node == nil {
-			return &LostError{Key: e.Key}
+		if err != nil || node == nil {
+			return cmp.Or[error](err, &LostError{Key: e.Key})
 		}
 		now := entryV2(node)
 		if try == indexTries || now.created != e.created || now.Value != e.Value {

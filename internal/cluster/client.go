@@ -207,10 +207,8 @@ func (c *Client) allowed(ctx context.Context, route []string) []string {
 // final reports whether the error is an answer of the cluster that no other
 // endpoint would change.
 func final(err error) bool {
-	if errors.Is(err, ErrRecordChanged) || saidBy(err) == refusesUs {
-		return true
-	}
-	return connection.KindOf(err) == connection.Server && !errors.Is(sentinel(err), ErrAmbiguous)
+	answered := connection.KindOf(err) == connection.Server && !errors.Is(sentinel(err), ErrAmbiguous)
+	return answered || errors.Is(err, ErrRecordChanged) || saidBy(err) == refusesUs
 }
 
 // change sends a membership change once. After an error whose outcome is not
@@ -227,9 +225,8 @@ func (c *Client) change(ctx context.Context, via membership.MemberID, f func(con
 func only[T any](_ T, err error) error { return err }
 
 // AddLearner implements [Cluster].
-func (c *Client) AddLearner(ctx context.Context, via membership.MemberID, peerURLs []string) (membership.MemberID, error) {
-	var id membership.MemberID
-	err := c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
+func (c *Client) AddLearner(ctx context.Context, via membership.MemberID, peerURLs []string) (id membership.MemberID, err error) {
+	err = c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
 		resp, err := cl.MemberAddAsLearner(ctx, peerURLs)
 		if err == nil {
 			id = membership.MemberID(resp.Member.ID)

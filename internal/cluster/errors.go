@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -53,10 +54,8 @@ func sentinel(err error) error {
 			rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrTooManyRequests, context.DeadlineExceeded, context.Canceled, io.EOF,
 		}},
 	} {
-		for _, e := range known.is {
-			if errors.Is(err, e) {
-				return known.err
-			}
+		if slices.ContainsFunc(known.is, func(e error) bool { return errors.Is(err, e) }) {
+			return known.err
 		}
 	}
 	// Some releases send "not enough started members" with the code Unknown,

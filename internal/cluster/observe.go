@@ -49,9 +49,8 @@ func (p probe) strong() (l memberList, ok bool) {
 }
 
 // list reads the member list through one endpoint.
-func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (memberList, error) {
-	var out memberList
-	err := c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
+func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (out memberList, err error) {
+	err = c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
 		var opts []clientv3.OpOption
 		if !linearizable {
 			opts = append(opts, clientv3.WithSerializable())

@@ -52,29 +52,21 @@ func metricsFrom(body []byte, of membership.MemberID) Metrics {
 		if err != nil {
 			continue
 		}
-		switch string(found[1]) {
-		case "process_start_time_seconds":
-			m.Start = string(found[4])
-			continue
-		case "etcd_server_is_leader":
-			m.leads = value == 1
-			continue
-		}
-		id, err := membership.ParseMemberID(string(found[3]))
-		if err != nil {
-			continue
-		}
+		id, unnamed := membership.ParseMemberID(string(found[3]))
 		t := m.Traffic[id]
-		switch string(found[1]) {
-		case "etcd_network_active_peers":
-			if local, err := membership.ParseMemberID(string(found[2])); err == nil && local == of {
-				m.Connected[id] = value != 0
-			}
-		case "etcd_network_peer_received_bytes_total":
+		switch name := string(found[1]); {
+		case name == "process_start_time_seconds":
+			m.Start = string(found[4])
+		case name == "etcd_server_is_leader":
+			m.leads = value == 1
+		case unnamed != nil:
+		case name == "etcd_network_active_peers" && string(found[2]) == of.String():
+			m.Connected[id] = value != 0
+		case name == "etcd_network_peer_received_bytes_total":
 			m.Traffic[id] = Traffic{t.Received + value, t.sent}
-		case "etcd_network_peer_sent_bytes_total", "etcd_network_peer_sent_failures_total":
+		case name == "etcd_network_peer_sent_bytes_total", name == "etcd_network_peer_sent_failures_total":
 			m.Traffic[id] = Traffic{t.Received, t.sent + value}
-		case "etcd_network_snapshot_send_inflights_total":
+		case name == "etcd_network_snapshot_send_inflights_total":
 			m.Sending[id] = value != 0
 		}
 	}

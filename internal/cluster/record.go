@@ -58,10 +58,7 @@ type Record struct {
 
 // ID returns the member's ID, 0 if none is recorded.
 func (r Record) ID() membership.MemberID {
-	id, err := membership.ParseMemberID(r.MemberID)
-	if err != nil {
-		return 0
-	}
+	id, _ := membership.ParseMemberID(r.MemberID)
 	return id
 }
 

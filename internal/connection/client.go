@@ -190,13 +190,12 @@ func (c *Client) DoLong(ctx context.Context, limit time.Duration, f func(ctx con
 	if kind := KindOf(err); kind != AuthRequired && kind != StaleToken {
 		return err
 	}
-	if renewal := c.token.renew(ctx, used); renewal != nil {
-		switch KindOf(renewal) {
-		case WrongPassword:
-			return renewal
-		case NoLogin:
-			return &Error{Endpoint: c.endpoint, Kind: NoLogin, Err: err}
-		}
+	switch renewal := c.token.renew(ctx, used); {
+	case KindOf(renewal) == WrongPassword:
+		return renewal
+	case KindOf(renewal) == NoLogin:
+		return &Error{Endpoint: c.endpoint, Kind: NoLogin, Err: err}
+	case renewal != nil:
 		return err
 	}
 	// The token comes from another member. This member knows it after it has

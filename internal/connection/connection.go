@@ -88,10 +88,7 @@ type Answer struct {
 
 // String returns the endpoint, once, and its error.
 func (a Answer) String() string {
-	if text := a.Err.Error(); strings.HasPrefix(text, a.Endpoint+": ") {
-		return text
-	}
-	return a.Endpoint + ": " + a.Err.Error()
+	return a.Endpoint + ": " + strings.TrimPrefix(a.Err.Error(), a.Endpoint+": ")
 }
 
 // Unreachable means that no endpoint gave a usable answer.

@@ -251,12 +251,9 @@ func kindOfAnswer(err error) (kind Kind, ok bool) {
 // Internal if a stream breaks.
 func notGRPC(s *status.Status) bool {
 	text := s.Message()
-	if s.Code() == codes.Unimplemented && strings.Contains(text, "unknown service etcdserverpb.") {
-		return true
-	}
-	return strings.Contains(text, "unexpected HTTP status code received from server") ||
-		strings.Contains(text, "received unexpected content-type") ||
-		strings.Contains(text, "malformed header: missing HTTP")
+	of := []string{"unexpected HTTP status code received from server", "received unexpected content-type", "malformed header: missing HTTP"}
+	unknown := s.Code() == codes.Unimplemented && strings.Contains(text, "unknown service etcdserverpb.")
+	return unknown || slices.ContainsFunc(of, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // loginError returns err, the error of a login, with kind [NoLogin] if the

@@ -117,12 +117,10 @@ const (
 // Only an answer about this token is evidence. A token that no longer exists
 // may have been complete before it was deleted, and an error says nothing.
 func Judge(s Status, err error, least int) Verdict {
-	switch {
+	switch answered := err == nil || errors.As(err, new(*BadSizeError)); {
 	case err == nil && s.Complete():
 		return Formed
-	case err != nil && !errors.As(err, new(*BadSizeError)):
-		return Unknown
-	case len(s.Members) < least:
+	case answered && len(s.Members) < least:
 		return Unformed
 	}
 	return Unknown

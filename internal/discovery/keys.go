@@ -291,9 +291,7 @@ func (k keysV2) remove(ctx context.Context, token string) (deleted bool, err err
 // Codes from 300 come from raft or the server itself: the write may have been
 // carried out.
 func isRefusedV2(err error) bool {
-	if connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || connection.KindOf(err) == connection.Redirected {
-		return true
-	}
+	unserved := connection.IsDenied(err) || errors.Is(err, connection.ErrNoV2) || connection.KindOf(err) == connection.Redirected
 	code := connection.CodeV2(err)
-	return code != 0 && code < clientv2.ErrorCodeRaftInternal
+	return unserved || code != 0 && code < clientv2.ErrorCodeRaftInternal
 }

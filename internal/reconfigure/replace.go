@@ -95,13 +95,12 @@ const placeholderRemoved note = "the placeholder was removed"
 
 // placeholder returns the placeholder in the list.
 func placeholder(s membership.Snapshot) (membership.Member, bool) {
-	i := slices.IndexFunc(s.Members, func(m membership.Member) bool {
-		return m.Learner && !m.Started() && len(m.PeerURLs) == 1 && strings.HasSuffix(m.PeerURLs[0], "://"+placeholderHost)
-	})
-	if i < 0 {
-		return membership.Member{}, false
+	for _, m := range s.Learners() {
+		if !m.Started() && len(m.PeerURLs) == 1 && strings.HasSuffix(m.PeerURLs[0], "://"+placeholderHost) {
+			return m, true
+		}
 	}
-	return s.Members[i], true
+	return membership.Member{}, false
 }
 
 // place asks the servers whether they accept a successor beside the learners that stay, if

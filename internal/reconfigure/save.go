@@ -93,8 +93,7 @@ var errReplaced = errors.New("after the transfer, this member of this cluster do
 // unless it may be overwritten. Errors: [*Refusal], [fs.ErrExist],
 // [*IsDirectory], [*NoDirectory], [*Unfinished], errors of the file system, or
 // errors of the endpoints.
-func (e *Engine) Save(ctx context.Context, r SaveRequest) (Saved, error) {
-	var out Saved
+func (e *Engine) Save(ctx context.Context, r SaveRequest) (out Saved, err error) {
 	if err := Free(ctx, r); err != nil {
 		return out, err
 	}
