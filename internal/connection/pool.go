@@ -62,16 +62,24 @@ type poolEntry struct {
 // callers get the same client or the same error. The pool does not remember a failure
 // after that. Errors are of type [*membership.URLError] or [*Error], or ctx's own.
 func (p *Pool) Client(ctx context.Context, s Settings, endpoint string) (*Client, error) {
-	key, err := newPoolKey(s, endpoint)
+	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
 	if err != nil {
 		return nil, err
 	}
 	// Check an open client too: a resource that names the host may have opened
 	// it, and the resource that calls now may not name the host.
-	if err := s.allow(ctx, key.endpoint); err != nil {
+	if err := s.allow(ctx, endpoint); err != nil {
 		return nil, err
 	}
+	key := poolKey{
+		endpoint: endpoint, target: s.AddressMap[endpoint],
+		username: s.Username, password: s.Password,
+		anonymous: s.anonymous || s.Username == "",
+		tls:       s.TLS,
+		dial:      s.dialTimeout(), request: s.RequestLimit(),
+	}
 	if key.anonymous && s.Username != "" {
+		key.lenders = strings.Join(s.Endpoints, ",")
 		s.token = p.token(s, key)
 	}
 	if err := p.closed(); err != nil {
@@ -191,21 +199,3 @@ func (p *Pool) lifetime() context.Context {
 
 // closed returns an error after Close.
 func (p *Pool) closed() error { return context.Cause(p.lifetime()) }
-
-func newPoolKey(s Settings, endpoint string) (poolKey, error) {
-	endpoint, err := ParseEndpoint(endpoint, s.TLS != nil)
-	if err != nil {
-		return poolKey{}, err
-	}
-	key := poolKey{
-		endpoint: endpoint, target: s.AddressMap[endpoint],
-		username: s.Username, password: s.Password,
-		anonymous: s.anonymous || s.Username == "",
-		tls:       s.TLS,
-		dial:      s.dialTimeout(), request: s.RequestLimit(),
-	}
-	if key.anonymous && s.Username != "" {
-		key.lenders = strings.Join(s.Endpoints, ",")
-	}
-	return key, nil
-}
