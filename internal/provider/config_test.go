@@ -155,7 +155,9 @@ func TestSettings(t *testing.T) {
 		}
 		return date.ReplaceAllString(strings.ReplaceAll(out, dir, "PKI"), "DATE")
 	})
-	if _, argument := attributes()["cluster_lost"]; argument {
+	var resp provider.SchemaResponse
+	(&Provider{}).Schema(t.Context(), provider.SchemaRequest{}, &resp)
+	if _, argument := resp.Schema.Attributes["cluster_lost"]; argument {
 		t.Error("the statement that a cluster is lost is an argument, which outlives the run")
 	}
 }

@@ -12,12 +12,14 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -54,38 +56,28 @@ func (p *Provider) Metadata(_ context.Context, _ provider.MetadataRequest, resp 
 	resp.TypeName, resp.Version = "etcd", p.version
 }
 
-// Schema implements provider.Provider.
-func (p *Provider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
-	resp.Schema = schema.Schema{
-		MarkdownDescription: "Manages the membership of etcd clusters, together with the machines that they run on.",
-		Attributes:          attributes(),
+// read reads a configuration, which may hold unknown values.
+func (p *Provider) read(ctx context.Context, config tfsdk.Config, files bool, diags *diag.Diagnostics) (*reader, *backend.Backend) {
+	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now(), files: files}
+	m := attribute.Read[model](ctx, config, diags)
+	if diags.HasError() {
+		return r, nil
 	}
+	b := &backend.Backend{Settings: r.settings(m), Lost: r.clusterLost(), InUse: r.urlsInUse(), Run: p.run, Pool: p.pool}
+	diags.Append(r.diags...)
+	return r, b
 }
 
 // ValidateConfig implements provider.ProviderWithValidateConfig. It checks
 // everything except files.
 func (p *Provider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
-	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now()}
-	r.settings(m)
-	r.clusterLost()
-	r.urlsInUse()
-	resp.Diagnostics.Append(r.diags...)
+	p.read(ctx, req.Config, false, &resp.Diagnostics)
 }
 
 // Configure implements provider.Provider. It does not connect to a server: at plan
-// the machines may not exist yet, and the configuration may hold unknown values.
+// the machines may not exist yet.
 func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	m := attribute.Read[model](ctx, req.Config, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	r := &reader{getenv: p.run.Getenv, now: p.run.Clock.Now(), files: true}
-	settings, lost, inUse := r.settings(m), r.clusterLost(), r.urlsInUse()
-	resp.Diagnostics.Append(r.diags...)
+	r, b := p.read(ctx, req.Config, true, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -94,8 +86,7 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 			resp.Diagnostics.AddWarning(w.Summary, w.Detail)
 		}
 	}
-	settings.Clock = p.pool.Clock(p.run.Clock)
-	b := &backend.Backend{Unknown: r.unknown, Settings: settings, Lost: lost, InUse: inUse, Run: p.run, Pool: p.pool}
+	b.Unknown, b.Settings.Clock = r.unknown, p.pool.Clock(p.run.Clock)
 	p.table.Store(&b.Table)
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = b, b, b
 	resp.ListResourceData, resp.ActionData = b, b
@@ -155,12 +146,13 @@ const (
 	envURLsInUse   = "ETCD_PEER_URLS_IN_USE"
 )
 
-func attributes() map[string]schema.Attribute {
+// Schema implements provider.Provider.
+func (p *Provider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	secret := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
 	}
 	const orPath = ", or its path. The file must exist at plan."
-	return map[string]schema.Attribute{
+	resp.Schema = schema.Schema{MarkdownDescription: "Manages the membership of etcd clusters, together with the machines that they run on.", Attributes: map[string]schema.Attribute{
 		"endpoints": schema.ListAttribute{
 			ElementType: types.StringType, Optional: true,
 			MarkdownDescription: "Client URLs of the cluster, such as `[\"https://10.0.1.10:2379\"]`. Without a scheme they are `https` if TLS is configured, else `http`. Without a port it is 2379. " +
@@ -183,5 +175,5 @@ func attributes() map[string]schema.Attribute {
 		"metrics_url": attribute.OptionalText("URL at which every member serves `/metrics`, if it is not its client URL: the value of `ETCD_LISTEN_METRICS_URLS` or `ETCD_LISTEN_CLIENT_HTTP_URLS`, such as `http://0.0.0.0:2381`. " +
 			"The host of the member takes the place of `0.0.0.0`. The provider sends it no password, and the client certificate only over `https`. What the leader sees of the other members is read there. " +
 			"Over `http` anyone on the network can forge it. Default: the client URL of the member."),
-	}
+	}}
 }

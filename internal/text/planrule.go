@@ -5,7 +5,6 @@ package text
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -215,7 +214,7 @@ func kept(n *reconfigure.NotGivenUp, why giveUp) finding {
 		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": Verbatim(heard(n.Evidence)),
 		"stated": Verbatim(strings.Join(stating(n), ",")), "quoted": Verbatim(quoted(stating(n))), "keep": Verbatim(why.keep), "otherwise": Verbatim(why.otherwise),
 	}
-	maps.Copy(c.more, map[string]any{"gives": Verbatim(c.fill(why.subject)), "statement": Verbatim(c.fill(why.statement))})
+	c.more["gives"], c.more["statement"] = Verbatim(c.fill(why.subject)), Verbatim(c.fill(why.statement))
 	return c
 }
 

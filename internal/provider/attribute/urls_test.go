@@ -23,15 +23,15 @@ func TestURLs(t *testing.T) {
 		in    []attr.Value
 		want  string // the summary, "" for none
 	}{
-		{"advertised", Advertised(), []attr.Value{s("http://infra1:2380"), s("https://infra1:2380")}, ""},
-		{"advertised, unknown", Advertised(), []attr.Value{unknown, s("http://infra1:2380"), unknown}, ""},
-		{"advertised, null", Advertised(), []attr.Value{null}, "Invalid URL in urls"},
-		{"advertised, wildcard", Advertised(), []attr.Value{s("http://0.0.0.0:2380")}, "Invalid URL in urls"},
-		{"advertised, twice", Advertised(), []attr.Value{s("http://infra1:2380"), s("HTTP://INFRA1:2380/")}, "Duplicate URL in urls"},
-		{"endpoints", Endpoints(), []attr.Value{s("infra1"), s("infra1:2379"), s("https://infra1"), s("http://[::1]:1")}, ""},
-		{"endpoints, no host", Endpoints(), []attr.Value{s("http://:2379")}, "Invalid URL in urls"},
-		{"endpoints, empty", Endpoints(), []attr.Value{s("")}, "Invalid URL in urls"},
-		{"endpoints, null", Endpoints(), []attr.Value{null}, "Invalid URL in urls"},
+		{"advertised", Advertised, []attr.Value{s("http://infra1:2380"), s("https://infra1:2380")}, ""},
+		{"advertised, unknown", Advertised, []attr.Value{unknown, s("http://infra1:2380"), unknown}, ""},
+		{"advertised, null", Advertised, []attr.Value{null}, "Invalid URL in urls"},
+		{"advertised, wildcard", Advertised, []attr.Value{s("http://0.0.0.0:2380")}, "Invalid URL in urls"},
+		{"advertised, twice", Advertised, []attr.Value{s("http://infra1:2380"), s("HTTP://INFRA1:2380/")}, "Duplicate URL in urls"},
+		{"endpoints", Endpoints, []attr.Value{s("infra1"), s("infra1:2379"), s("https://infra1"), s("http://[::1]:1")}, ""},
+		{"endpoints, no host", Endpoints, []attr.Value{s("http://:2379")}, "Invalid URL in urls"},
+		{"endpoints, empty", Endpoints, []attr.Value{s("")}, "Invalid URL in urls"},
+		{"endpoints, null", Endpoints, []attr.Value{null}, "Invalid URL in urls"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var list validator.ListResponse

@@ -57,17 +57,15 @@ func Fits(description Described, problem func(value string) string, summary, det
 
 // Name checks the name of a member that may already exist. [CheckNewName] checks the
 // name of a new member.
-func Name() validator.String {
-	return Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *text.Message {
-		return nameProblem(membership.ValidateListedName(value))
-	})
-}
+var Name = Checked("must be a member name: not empty, without '=' and ','", func(_, value string) *text.Message {
+	return nameProblem(membership.ValidateListedName(value))
+})
 
 // MemberID checks a member ID.
-func MemberID() validator.String { return id("member", membership.ParseMemberID) }
+var MemberID = id("member", membership.ParseMemberID)
 
 // ClusterID checks a cluster ID.
-func ClusterID() validator.String { return id("cluster", membership.ParseClusterID) }
+var ClusterID = id("cluster", membership.ParseClusterID)
 
 func id[ID any](of Described, parse func(string) (ID, error)) validator.String {
 	return Checked("must be a "+of+" ID: 1 to 16 hexadecimal digits, as etcdctl prints it", func(_, value string) *text.Message {
@@ -97,21 +95,19 @@ func nameProblem(err error) *text.Message {
 }
 
 // Duration checks that a text is a positive duration, such as "90s".
-func Duration() validator.String {
-	return Checked("must be a duration of more than zero, such as 90s or 5m", func(argument, value string) *text.Message {
-		if d, err := time.ParseDuration(value); err == nil && d > 0 {
-			return nil
-		}
-		return new(text.InvalidDuration(argument, value))
-	})
-}
+var Duration = Checked("must be a duration of more than zero, such as 90s or 5m", func(argument, value string) *text.Message {
+	if d, err := time.ParseDuration(value); err == nil && d > 0 {
+		return nil
+	}
+	return new(text.InvalidDuration(argument, value))
+})
 
 // Timeouts is [timeouts.Attributes] with every duration checked by [Duration], for operations
 // with their descriptions. The check of the library accepts durations that are not positive.
 func Timeouts(descriptions map[string]string) schema.SingleNestedAttribute {
 	all := map[string]schema.Attribute{}
 	for operation, description := range descriptions {
-		all[operation] = schema.StringAttribute{Optional: true, Description: description, Validators: []validator.String{Duration()}}
+		all[operation] = schema.StringAttribute{Optional: true, Description: description, Validators: []validator.String{Duration}}
 	}
 	return schema.SingleNestedAttribute{Optional: true, Attributes: all, CustomType: timeouts.Type{ObjectType: types.ObjectType{AttrTypes: TypesOf(all)}}}
 }
@@ -134,16 +130,11 @@ type URLs struct {
 }
 
 // Advertised checks URLs at which other processes reach the member.
-func Advertised() URLs {
-	return URLs{"must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", membership.NormalizeURL, false}
-}
+var Advertised = URLs{"must be URLs with scheme http or https, a host and a port, such as https://10.0.1.10:2380", membership.NormalizeURL, false}
 
 // Endpoints checks client URLs of the cluster. The scheme and the port are
 // optional.
-func Endpoints() URLs {
-	parse := func(s string) (string, error) { return connection.ParseEndpoint(s, false) }
-	return URLs{"must be client URLs, such as https://10.0.1.10:2379", parse, true}
-}
+var Endpoints = URLs{"must be client URLs, such as https://10.0.1.10:2379", func(s string) (string, error) { return connection.ParseEndpoint(s, false) }, true}
 
 // ValidateList implements validator.List.
 func (u URLs) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {

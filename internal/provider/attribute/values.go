@@ -180,7 +180,7 @@ func DefaultFlag(description string, modifiers ...planmodifier.Bool) schema.Bool
 // OptionalEndpoints is [OptionalText] for client URLs of a cluster.
 func OptionalEndpoints(description string) schema.ListAttribute {
 	return schema.ListAttribute{
-		ElementType: types.StringType, Optional: true, MarkdownDescription: description, Validators: []validator.List{listvalidator.SizeAtLeast(1), Endpoints()},
+		ElementType: types.StringType, Optional: true, MarkdownDescription: description, Validators: []validator.List{listvalidator.SizeAtLeast(1), Endpoints},
 	}
 }
 

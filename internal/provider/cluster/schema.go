@@ -56,12 +56,12 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 			"rebuild":  attribute.OptionalMap("Any text by the name of a node. Another text rebuilds that node, when its turn comes. Default: none."),
 			"replace_unreachable_after": attribute.OptionalText("Time after which a plan rebuilds a node whose member is unreachable, such as `10m`. Use more than a reboot takes. Both Terraform and the leader must see the member as "+
 				"unreachable. The clock of the leader counts, from the first refresh that an apply has stored. A plan waits for at most 30 seconds. Default: none. Without it a warning prints the command.",
-				attribute.Duration()),
+				attribute.Duration),
 			"snapshot": attribute.OptionalText("`taken_at` of an `etcd_snapshot`, to take a snapshot before each roll. A node whose values change is rebuilt only after an apply has stored another text here, later than the "+
 				"change. So its `triggers` must have what is rolled. The replacement of a failed member does not wait. Default: none. See [Roll an image](../guides/roll-an-image.md#take-a-snapshot-first).",
 				stringvalidator.LengthAtLeast(1)),
 			"bootstrap_window": attribute.OptionalText("Time after the creation of the resource in which the first initial member by name can form a static cluster. Fixed at creation. Default: `"+defaultWindow+"`.",
-				attribute.Duration()),
+				attribute.Duration),
 			"id": schema.StringAttribute{
 				Computed: true, MarkdownDescription: "ID of this resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
@@ -81,13 +81,13 @@ func memberType() attr.Type { return membersAttribute().NestedObject.Type() }
 
 func membersAttribute() schema.MapNestedAttribute {
 	urls := func(description string) schema.SetAttribute {
-		return attribute.OptionalSet(description, setvalidator.SizeAtLeast(1), attribute.Advertised())
+		return attribute.OptionalSet(description, setvalidator.SizeAtLeast(1), attribute.Advertised)
 	}
 	return schema.MapNestedAttribute{
 		Required: true,
 		MarkdownDescription: "Members by name. The members of the first apply form the cluster, and later ones join it. Names are permanent: another key is another node. " +
 			"`{}` is a member whose machine sets its URLs. Allowed in names: letters, digits and `. _ : @ % + ~ -`.",
-		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name())},
+		Validators: []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(attribute.Name)},
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"address": attribute.OptionalText("IP address or host name without scheme and port, such as `10.0.1.10` or `fd00::a`. Short form for `peer_urls` with `https` and port 2380, and `client_urls` with `https` and port 2379. "+
 				"It cannot be combined with them. A change rebuilds the node.",
@@ -225,7 +225,7 @@ func restoreAttribute() schema.SingleNestedAttribute {
 				"`etcdutl` demands it with `revision_bump`, and refuses it without. Default: `false`."),
 			"replaces_cluster": attribute.OptionalText("ID of the lost cluster in hexadecimal, which must be the `cluster_id` in the state. All nodes are then rebuilt in one apply, form a cluster from the snapshot, and the members of the lost cluster are forgotten. "+
 				"Refused while voters that may have a quorum are neither proven to be gone nor listed in `gone`. Until the restored cluster responds, another plan without `restore` withdraws it. Afterwards the argument has no effect. Default: none.",
-				attribute.ClusterID()),
+				attribute.ClusterID),
 			"gone": attribute.OptionalSet("Names of the voters of the lost cluster that are gone for good: their machines are destroyed, or never start again. The error that asks for it prints the line. "+
 				"A plan and its apply fail if one of them responds. Only with `replaces_cluster`. Default: none.",
 				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),

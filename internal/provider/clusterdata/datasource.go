@@ -7,7 +7,6 @@ package clusterdata
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -284,16 +283,14 @@ func survivorAttributes() map[string]element.Attribute {
 // memberAttributes are the attributes of an element of members.
 func memberAttributes() map[string]element.Attribute {
 	all := survivorAttributes()
-	maps.Copy(all, map[string]element.Attribute{
-		"leader": attribute.ComputedFlag("Whether the member is the `leader` of the cluster."),
-		"alive": attribute.ComputedFlag("Whether the member itself responded as this member of this cluster and, if it votes, served a linearizable read. Without a quorum it is `false` for every voting " +
-			"member. See `answer` for those whose process runs."),
-		"answer":                 attribute.ComputedText("What the endpoint of the member responded, as a sentence."),
-		"endpoint":               attribute.ComputedText("Client URL at which the member was asked. Null if it has none yet."),
-		"peer_urls":              attribute.ComputedList("Peer URLs."),
-		"client_urls":            attribute.ComputedList("Client URLs that the member advertises. Empty until it has started for the first time."),
-		"certificate_expires_at": attribute.ComputedText("End of the validity of the certificate that the member presented at its client URL, in UTC (RFC 3339). Null over `http`."),
-		"lag":                    attribute.ComputedNumber("Number of entries that the leader had committed and the member had not applied. A few are normal under load, because the two are not asked at the same moment."),
-	})
+	all["leader"] = attribute.ComputedFlag("Whether the member is the `leader` of the cluster.")
+	all["alive"] = attribute.ComputedFlag("Whether the member itself responded as this member of this cluster and, if it votes, served a linearizable read. Without a quorum it is `false` for every voting " +
+		"member. See `answer` for those whose process runs.")
+	all["answer"] = attribute.ComputedText("What the endpoint of the member responded, as a sentence.")
+	all["endpoint"] = attribute.ComputedText("Client URL at which the member was asked. Null if it has none yet.")
+	all["peer_urls"] = attribute.ComputedList("Peer URLs.")
+	all["client_urls"] = attribute.ComputedList("Client URLs that the member advertises. Empty until it has started for the first time.")
+	all["certificate_expires_at"] = attribute.ComputedText("End of the validity of the certificate that the member presented at its client URL, in UTC (RFC 3339). Null over `http`.")
+	all["lag"] = attribute.ComputedNumber("Number of entries that the leader had committed and the member had not applied. A few are normal under load, because the two are not asked at the same moment.")
 	return all
 }

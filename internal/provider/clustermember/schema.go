@@ -44,7 +44,7 @@ func (r *Resource) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	all["wait_until"] = waitUntil("`announced`: the member is added. `started`: its process runs. `voting`: it is promoted and responds. "+
 		"With `announced` or `started` the member stays a learner, and the next apply promotes it. Default: `voting`.", waitAnnounced, waitStarted, waitVoting)
 	all["learner_id"] = schema.StringAttribute{
-		Optional: true, Validators: []validator.String{attribute.MemberID()}, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
+		Optional: true, Validators: []validator.String{attribute.MemberID}, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherLearner,
 			"another learner replaces the member; to leave it out does not", "another learner replaces the member; to leave it out does not")},
 		MarkdownDescription: "`id` of an [`etcd_learner`](learner.md) to adopt and promote, for a two-phase add: learner, machine, member. Another ID replaces the member. After the promotion " +
 			"you can destroy the `etcd_learner`, which does not change the cluster, and remove `learner_id`. Default: none.",
@@ -71,9 +71,9 @@ func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest,
 			}
 		}
 	}
-	check(req.ConfigValue, req.Path, attribute.Advertised(), "peer_urls")
+	check(req.ConfigValue, req.Path, attribute.Advertised, "peer_urls")
 	if start, ok := req.ConfigValue.Attributes()["start"].(types.Object); ok {
-		check(start, req.Path.AtName("start"), attribute.Endpoints(), "endpoints", "peers")
+		check(start, req.Path.AtName("start"), attribute.Endpoints, "endpoints", "peers")
 	}
 }
 
@@ -87,12 +87,12 @@ func commonAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
 		},
 		"name": schema.StringAttribute{
-			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"null if config has the name; another name replaces it"}}, Validators: []validator.String{attribute.Name()},
+			Optional: true, Computed: true, PlanModifiers: []planmodifier.String{planName{"null if config has the name; another name replaces it"}}, Validators: []validator.String{attribute.Name},
 			MarkdownDescription: "Name of the member, unique in the cluster. Another name replaces the member. Required without `config`, and not allowed with it: read `config.name` then. Default: null, if `config` has the name.",
 		},
 		"peer_urls": schema.SetAttribute{
 			ElementType: types.StringType, Optional: true, Computed: true, PlanModifiers: []planmodifier.Set{planPeerURLs{"null if config has the peer URLs"}},
-			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised()},
+			Validators: []validator.Set{setvalidator.SizeAtLeast(1), attribute.Advertised},
 			MarkdownDescription: "Peer URLs of the member: scheme, host and port. A change updates them in place: restart the process of the member with the new URLs right after the apply. " +
 				"No other member's peer URLs can change before that. A plan that changes the URLs of two members is refused. Required without `config`, and if `config` has none because the machine sets them itself. Not allowed if `config` has them: read `config.peer_urls` then. Default: null, if `config` has them.",
 		},

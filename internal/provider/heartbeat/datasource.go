@@ -63,7 +63,7 @@ func (d *heartbeats) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 			"prefix":   attribute.DefaultText("Key prefix of the heartbeats. Only direct children count. Default: `"+defaultPrefix+"`.", inPrefix),
 			"expected": attribute.OptionalSet("Names of the processes that should be alive. Default: none. `missing` and `unexpected` are empty then.", setvalidator.NoNullValues()),
 			"watch": attribute.OptionalText("Time to watch before `alive` is read, such as `10s`. Use more than the interval of the heartbeats to see every owner, or more than their time to live to see those "+
-				"that expire. Every refresh blocks for this time. Default: no watch.", attribute.Duration()),
+				"that expire. Every refresh blocks for this time. Default: no watch.", attribute.Duration),
 			"api": attribute.DefaultText("API of the keys: `v3` for leases, `v2` for TTL keys on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. Default: `"+apiV3+"`.", inAPI),
 			"alive": schema.MapNestedAttribute{
 				Computed:            true,

@@ -98,8 +98,8 @@ func (h *ephemeralHeartbeat) Schema(_ context.Context, _ ephemeral.SchemaRequest
 			"name":     attribute.RequiredText("Name of the owner: the last part of the key, such as `web1`.", inName),
 			"prefix":   attribute.DefaultText("Key above the name. Default: `"+defaultPrefix+"`.", inPrefix),
 			"value":    attribute.DefaultText("Value of the key. It identifies this owner, so no other owner can use it. Default: a random UUID.", stringvalidator.LengthAtLeast(1)),
-			"ttl":      attribute.DefaultText("Time to live of the key without another heartbeat, in whole seconds and at least `2s`. Default: `"+defaultTTL+"`.", attribute.Duration()),
-			"interval": attribute.DefaultText("Time between two heartbeats, at most half of `ttl`. Default: a third of `ttl`.", attribute.Duration()),
+			"ttl":      attribute.DefaultText("Time to live of the key without another heartbeat, in whole seconds and at least `2s`. Default: `"+defaultTTL+"`.", attribute.Duration),
+			"interval": attribute.DefaultText("Time between two heartbeats, at most half of `ttl`. Default: a third of `ttl`.", attribute.Duration),
 			"takeover": attribute.OptionalFlag("Whether to take the name from its owner: the key of the owner is deleted, then this heartbeat starts. A plan does this too. If `false`, a name that is in use is an " +
 				"error, which contains the value of the owner and its remaining time to live. Default: `false`."),
 			"api": attribute.DefaultText("API of the key: `v3` for a lease, `v2` for a TTL key on servers up to 3.5 with `--enable-v2`. Each API sees only its own keys. TTL keys depend on the clocks of the "+

@@ -55,11 +55,11 @@ func (*Defragment) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 		MarkdownDescription: "Defragments the databases of the members, one member at a time, so that the file system gets free space back.",
 		Attributes: map[string]schema.Attribute{
 			"members": attribute.OptionalSet("Names or IDs of the members to defragment. Learners cannot be defragmented. Default: all voting members.",
-				setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name())),
+				setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(attribute.Name)),
 			"allow_interruption": attribute.OptionalFlag("Whether to defragment a cluster of one or two voting members, which stops for that time. If `false`, the action fails for such a cluster. Default: `false`."),
 			"endpoints":          attribute.OptionalEndpoints("Client URLs of the cluster. Default: the provider's `endpoints`."),
 			"timeout": attribute.OptionalText("Timeout for one member, and for the wait before each member until the lock on membership changes is free and all other members are healthy, such as `90s`. Default: `"+
-				attribute.DurationText(defragmentLimit)+"`.", attribute.Duration()),
+				attribute.DurationText(defragmentLimit)+"`.", attribute.Duration),
 		},
 	}
 }

@@ -266,7 +266,7 @@ func (r *snapshotResource) Schema(_ context.Context, _ resource.SchemaRequest, r
 			MarkdownDescription: "Any texts. A change takes a new snapshot, which replaces the file. Default: none, one snapshot that is kept while the file is unchanged.",
 		},
 		"member": attribute.OptionalText("Name or ID of the member whose data is saved, also without a quorum. A warning says then that it may miss acknowledged writes. A change takes effect with the next "+
-			"snapshot. Default: any member that has caught up. A quorum is required then.", attribute.Name()),
+			"snapshot. Default: any member that has caught up. A quorum is required then.", attribute.Name),
 		"endpoints":    attribute.OptionalEndpoints("Client URLs of the cluster. A change takes effect with the next snapshot. Default: the provider's `endpoints`."),
 		"overwrite":    attribute.DefaultFlag("Whether a file that the resource did not create can be replaced, when the resource is created or `path` changes. A symbolic link is replaced, not followed."),
 		"require_file": attribute.DefaultFlag("Whether a missing file is drift, so that the next apply takes a new snapshot. Keep it `false` in a pipeline that runs on a new disk each time."),
