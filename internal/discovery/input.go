@@ -5,10 +5,8 @@ package discovery
 
 import (
 	"cmp"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path"
 	"regexp"
@@ -25,16 +23,6 @@ const MaxSize = 99
 
 // The functions named after a problem describe it as the end of a sentence whose subject
 // is the input. They return "" for a valid input.
-
-// NewToken returns a token of 32 hexadecimal digits, like those of the public
-// service, from 16 random bytes.
-func NewToken(random io.Reader) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("reading 16 random bytes: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
-}
 
 // TokenProblem says why token cannot name a bootstrap. Members use path.Join to
 // put it into a key (with v2 also into a URL), so "/" or ".." would lead to

@@ -19,16 +19,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
-func TestNewToken(t *testing.T) {
-	got, err := NewToken(strings.NewReader("0123456789abcdef"))
-	if err != nil || got != "30313233343536373839616263646566" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if got, err := NewToken(strings.NewReader("short")); err == nil {
-		t.Errorf("too little randomness: got %q and no error", got)
-	}
-}
-
 // TestInput runs the stanzas of testdata/input.txt: what a user types, quoted, and the problem
 // with it, or the location that a URL names.
 func TestInput(t *testing.T) {

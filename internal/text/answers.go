@@ -136,12 +136,10 @@ const grantRoot = "The user needs the role root. etcd has no lesser role for thi
 // deniedRoot describes a refusal because the user lacks the root role.
 func deniedRoot(err error) string {
 	said := "The cluster denied it: " + strings.TrimPrefix(sentence(err), cluster.ErrPermission.Error()+": ") + ". Nothing was changed.\n\n"
-	switch kind := connection.KindOf(err); kind {
-	case connection.WrongPassword, connection.AuthRequired:
+	if kind := connection.KindOf(err); kind == connection.WrongPassword || kind == connection.AuthRequired {
 		return said + remedyOfKind(kind)
-	default:
-		return said + grantRoot
 	}
+	return said + grantRoot
 }
 
 // Failed returns the error for keys that could not be read or written. doing completes

@@ -89,10 +89,7 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 }
 
 // DataSource is the part that every data source has; see [Resource].
-type DataSource struct {
-	Type    string
-	Backend *Backend
-}
+type DataSource Resource
 
 // Metadata implements [datasource.DataSource].
 func (d *DataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {

@@ -26,7 +26,9 @@ import (
 type tokenData struct{ backend.DataSource }
 
 // NewDataSource returns the data source etcd_discovery_token.
-func NewDataSource() datasource.DataSource { return &tokenData{backend.DataSource{Type: typeSuffix}} }
+func NewDataSource() datasource.DataSource {
+	return &tokenData{backend.DataSource{Type: "_discovery_token"}}
+}
 
 // dataModel is the data source in Terraform's form.
 type dataModel struct {

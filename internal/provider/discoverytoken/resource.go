@@ -31,15 +31,12 @@ const (
 	importing = "import the token"
 )
 
-// typeSuffix is the type of the resource and of the data source after "etcd".
-const typeSuffix = "_discovery_token"
-
 // tokenResource implements etcd_discovery_token.
 type tokenResource struct{ backend.Resource }
 
 // NewResource returns the resource etcd_discovery_token.
 func NewResource() resource.Resource {
-	return &tokenResource{backend.Resource{Type: typeSuffix}}
+	return &tokenResource{backend.Resource{Type: "_discovery_token"}}
 }
 
 // Create implements [resource.Resource]. If it is not known whether the token
@@ -65,12 +62,8 @@ func (r *tokenResource) write(ctx context.Context, plan *model, k kept, to priva
 		return
 	}
 	token := plan.Token.ValueString()
-	if token == "" && !isService {
-		var err error
-		if token, err = discovery.NewToken(r.Backend.Run.Random); err != nil {
-			report.Error(diags, failure(creating, plan.location(), err))
-			return
-		}
+	if token == "" && !isService { // of 32 hexadecimal digits, like those of the public service
+		token = r.Backend.Run.ID() + r.Backend.Run.ID()
 	}
 	at, err := discovery.Open(r.Backend.Settings, r.Backend.Pool, plan.location()).Create(ctx, token, plan.size())
 	k.Unsure, k.Unwritten = errors.As(err, new(*discovery.UnsureError)), false
