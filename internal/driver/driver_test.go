@@ -4,6 +4,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -225,57 +227,27 @@ var nested = &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{Attributes: []*tfpr
 	{Name: "set", Type: tftypes.Set{ElementType: tftypes.String}, Optional: true},
 }}}
 
-func nestedValue(t *testing.T, values any) tftypes.Value {
-	t.Helper()
-	v, err := build(nested.ValueType(), values, nil)
-	must.Succeed(t, err)
-	return v
-}
-
-func TestProposed(t *testing.T) {
-	ab, a, a2 := Values{"a": "1", "b": "2"}, Values{"a": "3"}, Values{"a": "3", "b": "2"}
-	for name, test := range map[string][3]any{ // prior, configuration, proposal
-		"nothing before":      {nil, Values{"one": a}, Values{"one": a}},
-		"computed parts stay": {Values{"one": ab, "list": []any{"x"}}, Values{"one": a}, Values{"one": a2, "list": []any{"x"}}},
-		"others do not":       {Values{"one": ab, "set": []any{"x"}}, Values{}, Values{}},
-		"the unknown":         {Values{"one": ab}, Values{"one": Unknown{}, "list": Unknown{}}, Values{"one": Unknown{}, "list": Unknown{}}},
-	} {
-		if got, want := proposed(nested.Block.Attributes, nestedValue(t, test[0]), nestedValue(t, test[1])), nestedValue(t, test[2]); !got.Equal(want) {
-			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+// TestValues runs the stanzas of testdata/values.txt, whose values are in JSON, one on each line:
+// "proposed" is the proposal for a prior value and a configuration, "result" what is wrong with
+// the result of a plan, and "plan" what is wrong with one, by the prior value and the
+// configuration. -rewrite rewrites the file.
+func TestValues(t *testing.T) {
+	datadriven.RunTest(t, "testdata/values.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var v []tftypes.Value
+		for line := range strings.Lines(d.Input) {
+			given, err := FromJSON(line)
+			must.Succeed(t, err)
+			value, err := Build(nested.ValueType(), given)
+			must.Succeed(t, err)
+			v = append(v, value)
 		}
-	}
-}
-
-func TestResultsAreChecked(t *testing.T) {
-	for name, test := range map[string]struct {
-		plan, result any
-		problem      string
-	}{
-		"the unknown becomes known": {Values{"one": Values{"b": Unknown{}}, "list": Unknown{}, "set": []any{Unknown{}}}, Values{"one": Values{"b": "1"}, "list": []any{"x"}, "set": []any{"y"}}, ""},
-		"another order of a set":    {Values{"set": []any{"x", "y"}}, Values{"set": []any{"y", "x"}}, ""},
-		"another value":             {Values{"one": Values{"b": "2"}}, Values{"one": Values{}}, `.one.b was planned as tftypes.String<"2">, and is tftypes.String<null>`},
-		"more":                      {Values{"list": []any{Unknown{}}}, Values{"list": []any{"x", "y"}}, `.list was planned as tftypes.List[tftypes.String]<unknown>, and is tftypes.List[tftypes.String]<tftypes.String<"x">, tftypes.String<"y">>`},
-	} {
-		if got := incompatible(nestedValue(t, test.plan), nestedValue(t, test.result), ""); (got == "") != (test.problem == "") || name == "another value" && got != test.problem {
-			t.Errorf("%s: %q", name, got)
+		switch d.Cmd {
+		case "proposed":
+			return strings.ReplaceAll(proposed(nested.Block.Attributes, v[0], v[1]).String(), "tftypes.", "")
+		case "result":
+			return cmp.Or(incompatible(v[0], v[1], ""), "fine")
+		default:
+			return cmp.Or(unasked(nested.Block.Attributes, v[0], v[1], v[2], ""), "fine")
 		}
-	}
-}
-
-func TestPlansAreChecked(t *testing.T) {
-	ab, a := Values{"a": "1", "b": "2"}, Values{"a": "1"}
-	for name, test := range map[string]struct {
-		prior, config, plan any
-		problem             string
-	}{
-		"what is computed":           {nil, Values{"one": a}, Values{"one": ab, "list": Unknown{}}, ""},
-		"what was before":            {Values{"set": []any{"x"}}, Values{"set": []any{"y"}}, Values{"set": []any{"x"}}, ""},
-		"neither":                    {Values{"one": ab}, Values{"one": a}, Values{"one": Values{"a": "3"}}, `.one.a is configured as tftypes.String<"1">, and planned as tftypes.String<"3">`},
-		"known where it is not":      {nil, Values{"set": Unknown{}}, Values{"set": []any{}}, `.set is configured as tftypes.Set[tftypes.String]<unknown>, and planned as tftypes.Set[tftypes.String]<>`},
-		"set where nobody computes":  {nil, Values{}, Values{"set": []any{}}, `.set is configured as tftypes.Set[tftypes.String]<null>, and planned as tftypes.Set[tftypes.String]<>`},
-		"what was before, withdrawn": {Values{"set": []any{"x"}}, Values{}, Values{"set": []any{"x"}}, `.set is configured as tftypes.Set[tftypes.String]<null>, and planned as tftypes.Set[tftypes.String]<tftypes.String<"x">>`},
-	} {
-		got := unasked(nested.Block.Attributes, nestedValue(t, test.prior), nestedValue(t, test.config), nestedValue(t, test.plan), "")
-		want(t, name, got, test.problem)
-	}
+	})
 }
