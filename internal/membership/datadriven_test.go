@@ -93,6 +93,8 @@ func TestDecisions(t *testing.T) {
 				return planNodes(td)
 			case "judge":
 				return nodeStatus(t, td)
+			case "becomes":
+				return becomes(t, td)
 			case "upgrade":
 				return upgraded(td)
 			case "formed":

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // parseSmall reads "voter, dead changed": slots with "same" left out.
@@ -71,43 +73,19 @@ func upgraded(td *datadriven.TestData) string {
 	return strings.Join(out, "\n")
 }
 
-// A value that says nothing about the machine changes without a rebuild.
-func TestNodeBecomes(t *testing.T) {
-	type m = map[string]string
-	alive := NodeHealth{Node: "1", Name: "a", Status: NodeVoter, Version: "3.6.1"}
-	for _, c := range []struct {
-		day        string
-		node       Node
-		want, kept NodeValues
-		health     NodeHealth
-		rebuild    bool
-		wait       NodesReason
-	}{
-		{day: "a key more", node: Node{NodeValues: NodeValues{Revision: m{"a": "1"}}}, want: NodeValues{Revision: m{"a": "1", "b": "2"}}, kept: NodeValues{Revision: m{"a": "1", "b": "2"}}},
-		{day: "a key less", node: Node{NodeValues: NodeValues{Revision: m{"a": "1", "b": "2"}}}, want: NodeValues{Revision: m{"b": "2"}}, kept: NodeValues{Revision: m{"b": "2"}}},
-		{day: "a first revision", want: NodeValues{Revision: m{"a": "1"}}, kept: NodeValues{Revision: m{"a": "1"}}},
-		{day: "no revision any more", node: Node{NodeValues: NodeValues{Revision: m{"a": "1"}}}},
-		{day: "another value and a key more", node: Node{NodeValues: NodeValues{Revision: m{"a": "1"}}}, want: NodeValues{Revision: m{"a": "2", "b": "2"}}, kept: NodeValues{Revision: m{"a": "1", "b": "2"}}, rebuild: true},
-		{day: "another address", node: Node{NodeValues: NodeValues{PeerURLs: []string{"http://a:1"}}}, want: NodeValues{PeerURLs: []string{"http://a:2"}}, kept: NodeValues{PeerURLs: []string{"http://a:1"}}, rebuild: true},
-		{day: "other client URLs", node: Node{NodeValues: NodeValues{ClientURLs: []string{"http://a:1"}}}, want: NodeValues{ClientURLs: []string{"http://a:2"}}, kept: NodeValues{ClientURLs: []string{"http://a:1"}}, rebuild: true},
-		{day: "the same address", node: Node{NodeValues: NodeValues{PeerURLs: []string{"http://a:1"}}}, want: NodeValues{PeerURLs: []string{"HTTP://A:1/"}}, kept: NodeValues{PeerURLs: []string{"http://a:1"}}},
-		{day: "an address, from the machine before", want: NodeValues{PeerURLs: []string{"http://a:2"}}, rebuild: true},
-		{day: "imported, the machine knows", node: Node{NodeValues: NodeValues{PeerURLs: []string{"http://a:1"}}, Imported: true}},
-		{day: "rebuild", want: NodeValues{Rebuild: "1"}, rebuild: true},
-		{day: "rebuilt", node: Node{NodeValues: NodeValues{Rebuild: "1"}}, want: NodeValues{Rebuild: "1"}, kept: NodeValues{Rebuild: "1"}},
-		{day: "rebuild dropped", node: Node{NodeValues: NodeValues{Rebuild: "1"}}},
-		{day: "first version", want: NodeValues{Version: "3.6.1"}, kept: NodeValues{Version: "3.6.1"}, health: alive},
-		{day: "another first version", want: NodeValues{Version: "3.6.2"}, health: alive, wait: NodesDeviate},
-		{day: "first version of a silent member", want: NodeValues{Version: "3.6.2"}, wait: NodesVersionUnknown},
-		{day: "another version", node: Node{NodeValues: NodeValues{Version: "3.6.1"}}, want: NodeValues{Version: "3.6.2"}, kept: NodeValues{Version: "3.6.1"}, rebuild: true},
-		{day: "failed", node: Node{ID: "1"}, health: NodeHealth{Node: "1", Status: NodeFailed}, rebuild: true},
-		{day: "the one before failed", node: Node{ID: "2"}, health: NodeHealth{Node: "1", Status: NodeFailed}},
-	} {
-		kept, rebuild, wait := c.node.becomes(c.want, c.health)
-		if !reflect.DeepEqual(kept, c.kept) || rebuild != c.rebuild || wait != c.wait {
-			t.Errorf("%s: %+v %t %d", c.day, kept, rebuild, wait)
-		}
+// becomes shows the values that a node keeps, whether it is rebuilt, and what it waits for. The
+// lines are the node, the values that are wanted, and the health of its member if it is known.
+func becomes(t *testing.T, td *datadriven.TestData) string {
+	var n Node
+	var wanted NodeValues
+	var health NodeHealth
+	for i, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
+		must.Succeed(t, json.Unmarshal([]byte(line), []any{&n, &wanted, &health}[i]))
 	}
+	kept, rebuild, wait := n.becomes(wanted, health)
+	text, err := json.Marshal(kept)
+	must.Succeed(t, err)
+	return fmt.Sprintf("keeps %s rebuild=%t wait=%s", text, rebuild, reasons[wait])
 }
 
 // Health goes through private state unchanged.
