@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // node is a member in the configuration; see testdata/main.tf.
@@ -54,11 +54,7 @@ func newCluster(t *testing.T, formation, image string) *cluster {
 	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
 	c.Prepare = c.save
 	for _, file := range []string{"main.tf", formation + ".tf"} {
-		text, err := os.ReadFile(filepath.Join("testdata", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Write(file, string(text))
+		c.Write(file, must.Read(t, filepath.Join("testdata", file)))
 	}
 	c.provider("")
 	c.add("a", "b", "c")
@@ -96,23 +92,15 @@ func (c *cluster) save() {
 	for name := range c.nodes {
 		option := map[string]any{"etcd": c.etcd}
 		if c.pki != nil {
-			option["tls"] = map[string]any{"ca": c.file(c.pki.CAFile), "cert": c.file(c.certs[name].CertFile), "key": c.file(c.certs[name].KeyFile)}
+			option["tls"] = map[string]any{"ca": must.Read(c.t, c.pki.CAFile), "cert": must.Read(c.t, c.certs[name].CertFile), "key": must.Read(c.t, c.certs[name].KeyFile)}
 		}
 		options[name] = option
 	}
 	vars := map[string]any{"cloud": c.cloud.url, "nodes": c.nodes, "image": c.image, "scheme": c.scheme(), "options": options}
 	maps.Copy(vars, c.more)
 	text, err := json.MarshalIndent(vars, "", "  ")
-	c.must(err)
+	must.Succeed(c.t, err)
 	c.Write("terraform.tfvars.json", string(text))
-}
-
-// file returns the contents of a file.
-func (c *cluster) file(path string) string {
-	c.t.Helper()
-	text, err := os.ReadFile(path)
-	c.must(err)
-	return string(text)
 }
 
 // mustStand fails the test unless every node is a voter and answers, there are
@@ -174,7 +162,7 @@ func (c *cluster) clientConfig() clientv3.Config {
 func (c *cluster) client() *clientv3.Client {
 	c.t.Helper()
 	client, err := clientv3.New(c.clientConfig())
-	c.must(err)
+	must.Succeed(c.t, err)
 	c.t.Cleanup(func() { _ = client.Close() })
 	return client
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // hosts tests examples/hosts on machines that have booted before, with a login for
@@ -65,7 +66,7 @@ func hosts(t *testing.T) {
 		}
 	})
 	c.underWriter("a host that was installed again, and has another key", func() {
-		c.must(c.cloud.destroy("b"))
+		must.Succeed(c.t, c.cloud.destroy("b"))
 		c.install("b")
 		c.mustReplace("b", `-replace=terraform_data.host["b"]`)
 	})
@@ -86,8 +87,8 @@ func newHosts(t *testing.T) *cluster {
 		"ssh_key_file": c.pki.Client("ssh").KeyFile,
 	}
 	c.Workspace = acctest.NewWorkspace(t, acctest.WorkspaceOptions{})
-	c.must(os.CopyFS(c.Dir, os.DirFS(filepath.Join("..", "..", "examples", "hosts"))))
-	c.must(os.Remove(filepath.Join(c.Dir, "certificates.tf")))
+	must.Succeed(c.t, os.CopyFS(c.Dir, os.DirFS(filepath.Join("..", "..", "examples", "hosts"))))
+	must.Succeed(c.t, os.Remove(filepath.Join(c.Dir, "certificates.tf")))
 	c.Write("main.tf", strings.Replace(c.Read("main.tf"), "    tls  = {", "    # tls  = {", 1))
 	c.add("a", "b", "c")
 	for name, n := range c.nodes {
@@ -106,8 +107,8 @@ func (c *cluster) install(name string) {
 		"ssh_authorized_keys": []string{publicKey(c.t, c.pki.Client("ssh"))},
 		"runcmd":              [][]string{{"systemctl", "unmask", "ssh"}, {"systemctl", "enable", "--now", "ssh"}},
 	})
-	c.must(err)
-	c.must(c.cloud.create(name, c.nodes[name].Address, "plain", "#cloud-config\n"+string(userData)))
+	must.Succeed(c.t, err)
+	must.Succeed(c.t, c.cloud.create(name, c.nodes[name].Address, "plain", "#cloud-config\n"+string(userData)))
 	etcdtest.Eventually(c.t, name+" runs", func() error {
 		_, err := c.cloud.machine(name).run("systemctl", "is-active", "ssh")
 		return err
@@ -119,20 +120,20 @@ func (c *cluster) install(name string) {
 func (c *cluster) saveHosts() {
 	c.t.Helper()
 	root := c.pki.Client("root")
-	certificates, keys := map[string]string{"root": c.file(root.CertFile)}, map[string]string{"root": c.file(root.KeyFile)}
+	certificates, keys := map[string]string{"root": must.Read(c.t, root.CertFile)}, map[string]string{"root": must.Read(c.t, root.KeyFile)}
 	hosts := map[string]any{}
 	for name, n := range c.nodes {
-		certificates[name], keys[name] = c.file(c.certs[name].CertFile), c.file(c.certs[name].KeyFile)
+		certificates[name], keys[name] = must.Read(c.t, c.certs[name].CertFile), must.Read(c.t, c.certs[name].KeyFile)
 		hosts[name] = map[string]string{"address": n.Address, "host_key": c.on(name, "cat", "/etc/ssh/ssh_host_ecdsa_key.pub")}
 	}
 	vars := map[string]any{"hosts": hosts}
 	maps.Copy(vars, c.more)
 	for file, content := range map[string]any{
 		"terraform.tfvars.json": vars,
-		"certificates.tf.json":  map[string]any{"locals": map[string]any{"ca": c.file(c.pki.CAFile), "certificates": certificates, "keys": keys}},
+		"certificates.tf.json":  map[string]any{"locals": map[string]any{"ca": must.Read(c.t, c.pki.CAFile), "certificates": certificates, "keys": keys}},
 	} {
 		text, err := json.Marshal(content)
-		c.must(err)
+		must.Succeed(c.t, err)
 		c.Write(file, string(text))
 	}
 }
@@ -143,7 +144,7 @@ func (c *cluster) mustReplace(name string, args ...string) {
 	ids := func() map[string]uint64 {
 		ids := map[string]uint64{}
 		members, err := c.members(c.client())
-		c.must(err)
+		must.Succeed(c.t, err)
 		for name, m := range members {
 			ids[name] = m.ID
 		}
@@ -186,13 +187,9 @@ func (c *cluster) releases(versions ...etcdtest.Version) string {
 func publicKey(t *testing.T, cert etcdtest.Cert) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	point, err := x509.MarshalPKIXPublicKey(pair.Leaf.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var blob []byte
 	for _, part := range []string{"ecdsa-sha2-nistp256", "nistp256", string(point[len(point)-65:])} {
 		blob = append(append(blob, 0, 0, 0, byte(len(part))), part...)

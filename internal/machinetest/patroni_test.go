@@ -24,6 +24,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // The Patroni and PostgreSQL of Debian on the user data of examples/patroni: etcd is rolled
@@ -80,12 +81,10 @@ type databases struct {
 func newDatabases(c *cluster) *databases {
 	c.t.Helper()
 	p := &databases{cluster: c, addresses: map[string]string{"db1": c.cloud.address(101), "db2": c.cloud.address(102)}}
-	template, err := os.ReadFile(filepath.Join("..", "..", "examples", "patroni", "user-data.yaml.tftpl"))
-	c.must(err)
-	c.Write("user-data.yaml.tftpl", string(template))
+	c.Write("user-data.yaml.tftpl", must.Read(c.t, filepath.Join("..", "..", "examples", "patroni", "user-data.yaml.tftpl")))
 	cert := c.pki.Client("patroni")
 	c.more["databases"] = p.addresses
-	c.more["client"] = map[string]string{"ca": c.file(c.pki.CAFile), "cert": c.file(cert.CertFile), "key": c.file(cert.KeyFile)}
+	c.more["client"] = map[string]string{"ca": must.Read(c.t, c.pki.CAFile), "cert": must.Read(c.t, cert.CertFile), "key": must.Read(c.t, cert.KeyFile)}
 	c.fromNothing()
 	for name := range p.addresses {
 		c.mustHaveBooted(name)
@@ -198,7 +197,7 @@ func (p *databases) limits(ttl, loop, retry int) {
 	p.t.Helper()
 	_, err := p.rest(http.MethodPatch, p.addresses[p.leader], "config",
 		fmt.Sprintf(`{"failsafe_mode": false, "ttl": %d, "loop_wait": %d, "retry_timeout": %d}`, ttl, loop, retry))
-	p.must(err)
+	must.Succeed(p.t, err)
 	client := p.client()
 	etcdtest.Eventually(p.t, "the leader has a lease of the new length", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -274,9 +273,9 @@ func (p *databases) loseLeader() {
 	p.t.Helper()
 	client := p.client()
 	before, err := p.members(client)
-	p.must(err)
+	must.Succeed(p.t, err)
 	status, err := client.Status(etcdtest.WaitContext(p.t), p.endpoints()[0])
-	p.must(err)
+	must.Succeed(p.t, err)
 	var lost string
 	for name, m := range before {
 		if m.ID == status.Leader {
@@ -284,7 +283,7 @@ func (p *databases) loseLeader() {
 		}
 	}
 	p.Write("lost_override.tf", "resource \"etcd_cluster\" \"this\" {\n  replace_unreachable_after = \"20s\"\n}\n")
-	p.must(p.cloud.machine(lost).powerOff())
+	must.Succeed(p.t, p.cloud.machine(lost).powerOff())
 	etcdtest.Eventually(p.t, "the plan replaces "+lost, func() error {
 		p.Apply().MustSucceed()
 		now, err := p.members(client)
@@ -302,7 +301,7 @@ func (p *databases) mustNotice() {
 	p.limits(20, 1, 3)
 	off := []string{"a", "b", "c"}
 	for _, name := range off {
-		p.must(p.cloud.machine(name).powerOff())
+		must.Succeed(p.t, p.cloud.machine(name).powerOff())
 	}
 	etcdtest.Eventually(p.t, "without a quorum of etcd, the leader gives up", func() error {
 		if out, err := p.sql(p.leader, "SELECT pg_is_in_recovery()"); err != nil || out != "t" {
@@ -311,7 +310,7 @@ func (p *databases) mustNotice() {
 		return nil
 	})
 	for _, name := range off {
-		p.must(p.cloud.machine(name).powerOn())
+		must.Succeed(p.t, p.cloud.machine(name).powerOn())
 	}
 	p.mustStand()
 	etcdtest.Eventually(p.t, "a database leads again", func() error {

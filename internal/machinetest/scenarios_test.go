@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"maps"
 	"net"
@@ -26,6 +27,7 @@ import (
 	"time"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // Each cluster is created, used and destroyed. (What does not depend on how a machine
@@ -50,10 +52,10 @@ func static(t *testing.T) {
 	c.underWriter("loss of power of all", func() {
 		machines := c.cloud.all()
 		for _, m := range machines {
-			c.must(m.powerOff())
+			must.Succeed(c.t, m.powerOff())
 		}
 		for _, m := range machines {
-			c.must(m.powerOn())
+			must.Succeed(c.t, m.powerOn())
 		}
 	})
 	c.underWriter("a wiped disk, which refuses, and its replacement", func() {
@@ -68,13 +70,13 @@ func static(t *testing.T) {
 func (c *cluster) mustRefuseToStart(name string) {
 	c.t.Helper()
 	m := c.cloud.machine(name)
-	c.must(m.powerOff())
+	must.Succeed(c.t, m.powerOff())
 	data := filepath.Join(m.root(), "var", "lib", "etcd")
 	if _, err := os.Stat(filepath.Join(data, "member", "wal")); err != nil {
 		c.t.Fatalf("there is nothing to wipe: %v", err)
 	}
-	c.must(os.RemoveAll(data))
-	c.must(m.powerOn())
+	must.Succeed(c.t, os.RemoveAll(data))
+	must.Succeed(c.t, m.powerOn())
 	etcdtest.Eventually(c.t, "systemctl status says why etcd is not started", func() error {
 		status, err := m.run("systemctl", "status", "--no-pager", "--full", "--lines=20", "etcd")
 		for _, want := range []string{name + " (http", "has run before and its data is gone from /var/lib/etcd: replace the member"} {
@@ -179,13 +181,6 @@ func (c *cluster) reboot(name string, options ...string) {
 	})
 }
 
-func (c *cluster) must(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // underWriter does something while a writer writes through every voter. The cluster must
 // stand after it, and the test fails if an acknowledged write is lost.
 func (c *cluster) underWriter(what string, do func()) {
@@ -232,7 +227,7 @@ func (c *cluster) renew(name string) {
 	c.certs[name] = c.pki.Host(name+"-renewed", c.nodes[name].Address)
 	for file, from := range map[string]string{"server.pem": c.certs[name].CertFile, "server-key.pem": c.certs[name].KeyFile} {
 		path := filepath.Join("/etc/etcd/tls", file)
-		c.on(name, "sh", "-c", `cp -p "$0" "$0.new" && printf %s "$1" >"$0.new" && mv "$0.new" "$0"`, path, c.file(from))
+		c.on(name, "sh", "-c", `cp -p "$0" "$0.new" && printf %s "$1" >"$0.new" && mv "$0.new" "$0"`, path, must.Read(c.t, from))
 	}
 	c.mustShow(name, c.certs[name])
 }
@@ -241,7 +236,7 @@ func (c *cluster) renew(name string) {
 func (c *cluster) mustShow(name string, want etcdtest.Cert) {
 	c.t.Helper()
 	pair, err := tls.LoadX509KeyPair(want.CertFile, want.KeyFile)
-	c.must(err)
+	must.Succeed(c.t, err)
 	etcdtest.Eventually(c.t, name+" shows its certificate", func() error {
 		conn, err := tls.Dial("tcp", net.JoinHostPort(c.nodes[name].Address, "2379"), c.clientConfig().TLS)
 		if err != nil {
@@ -267,12 +262,12 @@ func (c *cluster) release(v etcdtest.Version) map[string]any {
 // serve serves HTTPS with a certificate that the machines trust, and returns the URL.
 func (c *cluster) serve(handler http.HandlerFunc) string {
 	c.t.Helper()
-	c.cloud.trusted = c.file(c.pki.CAFile)
+	c.cloud.trusted = must.Read(c.t, c.pki.CAFile)
 	cert := c.pki.Host("releases", hostAddress)
 	pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
-	c.must(err)
+	must.Succeed(c.t, err)
 	listener, err := tls.Listen("tcp", net.JoinHostPort(hostAddress, "0"), &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
-	c.must(err)
+	must.Succeed(c.t, err)
 	server := &http.Server{ErrorLog: log.New(&bytes.Buffer{}, "", 0), Handler: handler}
 	go func() { _ = server.Serve(listener) }()
 	c.t.Cleanup(func() { _ = server.Close() })
@@ -284,16 +279,14 @@ func (c *cluster) archive(v etcdtest.Version) []byte {
 	c.t.Helper()
 	var packed bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	c.must(err)
+	must.Succeed(c.t, err)
 	files := tar.NewWriter(zip)
 	for name, path := range map[string]string{"etcd": etcdtest.Binary(c.t, v), "etcdctl": etcdtest.EtcdctlBinary(c.t, v), "etcdutl": etcdtest.EtcdutlBinary(c.t, v)} {
-		text, err := os.ReadFile(path)
-		c.must(err)
-		c.must(files.WriteHeader(&tar.Header{Name: "etcd-v" + string(v) + "-linux/" + name, Mode: 0o755, Size: int64(len(text))}))
-		_, err = files.Write(text)
-		c.must(err)
+		text := must.Read(c.t, path)
+		must.Succeed(c.t, files.WriteHeader(&tar.Header{Name: "etcd-v" + string(v) + "-linux/" + name, Mode: 0o755, Size: int64(len(text))}))
+		_, err = io.WriteString(files, text)
+		must.Succeed(c.t, err)
 	}
-	c.must(files.Close())
-	c.must(zip.Close())
+	must.Succeed(c.t, errors.Join(files.Close(), zip.Close()))
 	return packed.Bytes()
 }
