@@ -133,8 +133,8 @@ func FuzzStatus(f *testing.F) {
 
 // FuzzRecord parses arbitrary values as records and turns, and shows them as malformed ones.
 func FuzzRecord(f *testing.F) {
-	for _, r := range malformedRecords {
-		f.Add("a", []byte(r.value))
+	for line := range strings.Lines(must.Read(f, "testdata/records.txt")) {
+		f.Add("a", []byte(line))
 	}
 	f.Add("a", []byte(`{"format":1,"owner":"a","name":"a","peer_urls":["http://10.0.0.1:2380"],"member_id":"2a","state":"announced","started":true}`))
 	f.Add("a", []byte(`{"format":1,"voters":3,"since":"2026-11-21T01:02:03Z","by":"alice@ops1"}`))

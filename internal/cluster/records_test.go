@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -19,78 +20,47 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
-// Values of a record's key that this version does not write.
-var malformedRecords = []struct {
-	name, value string
-	newer       bool
-	// claims is true if it may claim member 2a, speaks if it describes d.
-	claims, speaks bool
-}{
-	{"nothing", ``, false, true, false},
-	{"no JSON", "\x1b[31mhands off\n", false, true, false},
-	{"null", `null`, false, true, false},
-	{"an array", `[]`, false, true, false},
-	{"no format", `{"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"announced"}`, false, true, true},
-	{"a newer version's", `{"format":2,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"moved","new":true}`, true, true, true},
-	{"a newer version's, of another member", `{"format":2,"owner":"o","name":"e","peer_urls":["http://y:1"],"member_id":"2b","state":"announced"}`, true, false, false},
-	{"an unknown field", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended","new":true}`, false, false, true},
-	{"an unknown state", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"moved"}`, false, false, true},
-	{"another owner's", `{"format":1,"owner":"p","name":"d","peer_urls":["http://x:1"],"state":"intended"}`, false, false, true},
-	{"announced without an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"announced"}`, false, false, true},
-	{"an ID that is none", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"x","state":"announced"}`, false, true, true},
-	{"intended with an ID", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"member_id":"2a","state":"intended"}`, false, true, true},
-	{"two objects", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"],"state":"intended"}{}`, false, true, false},
-	{"a name that cannot be shown", `{"format":1,"owner":"o","name":"d\u001b[31m","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
-	{"a peer URL that is none", `{"format":1,"owner":"o","name":"d","peer_urls":["http://$(reboot):1"],"state":"intended"}`, false, false, false},
-	{"a peer URL of two lines", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1\nx"],"state":"intended"}`, false, false, false},
-	{"nine peer URLs", `{"format":1,"owner":"o","name":"d","peer_urls":["http://x:1"` + strings.Repeat(`,"http://x:1"`, 8) + `],"state":"intended"}`, false, false, true},
-	{"a long one", `{"format":1,"owner":"o","name":"` + strings.Repeat("d", 5000) + `","peer_urls":["http://x:1"],"state":"intended"}`, false, false, false},
-}
-
-// A record that this version cannot have written is an error that names the
-// key, for its owner and for every owner it may concern. It is neither skipped
-// nor taken for an unreachable cluster. It is not overwritten, and it can be
+// TestMalformedRecords runs the stanzas of testdata/records.txt. A record that this version cannot
+// have written is an error that names the key, for its owner and for every owner it may concern.
+// It is neither skipped nor taken for an unreachable cluster. It is not overwritten, and it can be
 // deleted.
 func TestMalformedRecords(t *testing.T) {
 	simulate(t, func(w *world) {
 		c := w.client(at("a", "nobody")) // each answer is requested more than once
 		id, ctx := observe(w.T, c).ClusterID, w.Context()
 		records, key := c.Records(id), membership.MetadataPrefix+id.String()+"/members/o"
-		for _, test := range malformedRecords {
-			if _, err := w.etcd().Put(ctx, key, test.value); err != nil {
-				w.Fatal(err)
-			}
+		datadriven.RunTest(w.T, "testdata/records.txt", func(t *testing.T, d *datadriven.TestData) string {
+			value := strings.NewReplacer("ESC", "\x1b", "LONG", strings.Repeat("d", 5000)).Replace(d.Input)
+			_, err := w.etcd().Put(ctx, key, value)
+			must.Succeed(t, err)
 			_, ok, err := records.Get(ctx, "o")
 			var bad *Malformed
-			if !errors.As(err, &bad) || ok || bad.Key != key || bad.Newer != test.newer || bad.Kind != recordKind.what {
-				w.Fatalf("%s: %v, %v", test.name, ok, err)
+			if !errors.As(err, &bad) || ok || bad.Key != key || bad.Kind != recordKind.what {
+				t.Fatalf("%s: %v, %v", d.Pos, ok, err)
 			}
 			if errors.As(err, new(*connection.Unreachable)) || errors.Is(err, ErrAmbiguous) {
-				w.Errorf("%s: taken for a cluster that does not answer: %v", test.name, err)
+				t.Errorf("%s: taken for a cluster that does not answer: %v", d.Pos, err)
 			}
 			if text := bad.Error(); len(text) > 800 || strings.ContainsAny(text, "\x1b\n") {
-				w.Errorf("%s: shown raw: %q", test.name, text)
+				t.Errorf("%s: shown raw: %q", d.Pos, text)
 			}
-			if claims, speaks := bad.MayClaim(0x2a), bad.SpeaksOf("d", []string{"http://x:1"}); claims != test.claims || speaks != test.speaks {
-				w.Errorf("%s: may claim %v, speaks %v", test.name, claims, speaks)
-			}
+			said := fmt.Sprintf("newer=%t claims=%t speaks=%t", bad.Newer, bad.MayClaim(0x2a), bad.SpeaksOf("d", []string{"http://x:1"}))
 			all, unread, err := records.List(ctx)
 			if err != nil || len(all) != 0 || len(unread) != 1 || unread[0].Key != key {
-				w.Errorf("%s: listed as %v, %v, %v", test.name, all, unread, err)
+				t.Errorf("%s: listed as %v, %v, %v", d.Pos, all, unread, err)
 			}
-			if _, err := Owners(ctx, records, 0x2a); errors.As(err, &bad) != test.claims {
-				w.Errorf("%s: who owns the member: %v", test.name, err)
+			if _, err := Owners(ctx, records, 0x2a); errors.As(err, new(*Malformed)) != bad.MayClaim(0x2a) {
+				t.Errorf("%s: who owns the member: %v", d.Pos, err)
 			}
 			if _, err := records.Put(ctx, Record{Owner: "o", Name: "d", State: Intended}); !errors.Is(err, ErrRecordChanged) {
-				w.Errorf("%s: overwritten: %v", test.name, err)
+				t.Errorf("%s: overwritten: %v", d.Pos, err)
 			}
-			if err := records.Delete(ctx, "o"); err != nil {
-				w.Errorf("%s: %v", test.name, err)
+			err = records.Delete(ctx, "o")
+			if _, ok, err2 := records.Get(ctx, "o"); ok || errors.Join(err, err2) != nil {
+				t.Errorf("%s: after the deletion %v, %v, %v", d.Pos, ok, err, err2)
 			}
-			if _, ok, err := records.Get(ctx, "o"); ok || err != nil {
-				w.Errorf("%s: after the deletion %v, %v", test.name, ok, err)
-			}
-		}
+			return said
+		})
 	})
 }
 
