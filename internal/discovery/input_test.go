@@ -20,7 +20,7 @@ import (
 )
 
 // TestInput runs the stanzas of testdata/input.txt: what a user types, quoted, and the problem
-// with it, or the location that a URL names.
+// with it, the location that a URL names, or whether two URLs are the same service.
 func TestInput(t *testing.T) {
 	datadriven.RunTest(t, filepath.Join("testdata", "input.txt"), func(t *testing.T, d *datadriven.TestData) string {
 		var out []string
@@ -36,6 +36,9 @@ func TestInput(t *testing.T) {
 				out = append(out, cmp.Or(PrefixProblem(text), "ok"))
 			case "service":
 				out = append(out, cmp.Or(ServiceURLProblem(text), "ok"))
+			case "same":
+				a, b, _ := strings.Cut(text, " ")
+				out = append(out, fmt.Sprint(SameServiceURL(a, b)))
 			default:
 				out = append(out, located(t, text))
 			}
@@ -53,23 +56,6 @@ func located(t *testing.T, url string) string {
 		t.Errorf("%s: got %+v", url, at)
 	}
 	return fmt.Sprintf("%s | %s | %s", at.Base, at.Prefix, at.Token)
-}
-
-func TestSameServiceURL(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"https://d.example", "HTTPS://D.example:443", true},
-		{"https://d.example", "http://d.example", false},
-		{"https://d.example", "https://d.example/x", false},
-		{"", "", true},
-		{"", "https://d.example", false},
-	} {
-		if got := SameServiceURL(c.a, c.b); got != c.want {
-			t.Errorf("%q and %q: %v", c.a, c.b, got)
-		}
-	}
 }
 
 // Test that revisions have 64 bits even if an int has 32 (386, arm).

@@ -4,7 +4,6 @@
 package provider
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -51,59 +50,6 @@ func read(t *testing.T, b block, environment map[string]string) (connection.Sett
 	return r.settings(m), r
 }
 
-func TestUnknownSettings(t *testing.T) {
-	unknown := driver.Unknown{}
-	for name, b := range map[string]block{
-		"endpoints":           {"endpoints": unknown},
-		"one endpoint":        {"endpoints": []any{unknown}},
-		"username":            {"username": unknown, "password": "swordfish"},
-		"password":            {"username": "root", "password": unknown},
-		"CA":                  {"ca_cert": unknown, "address_map": map[string]any{"a": "https://b"}},
-		"certificate":         {"cert": unknown, "key": "x"},
-		"key":                 {"cert": "x", "key": unknown},
-		"file name":           {"ca_cert": unknown},
-		"insecure":            {"insecure_skip_tls_verify": unknown},
-		"duration":            {"dial_timeout": unknown},
-		"address map":         {"address_map": unknown},
-		"metrics":             {"metrics_url": unknown},
-		"one mapped endpoint": {"address_map": map[string]any{"https://a": unknown}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, r := read(t, b, nil); len(r.diags) > 0 || !r.unknown {
-				t.Errorf("unknown %v, %v", r.unknown, r.diags)
-			}
-			p := New("test", &connection.Pool{}, backend.NewRun())
-			var resp provider.ConfigureResponse
-			p.Configure(t.Context(), provider.ConfigureRequest{Config: config(t, b)}, &resp)
-			got, ok := resp.ResourceData.(*backend.Backend)
-			if resp.Diagnostics.HasError() || !ok || !got.Unknown || got != resp.DataSourceData {
-				t.Errorf("Configure: %+v, %v", got, resp.Diagnostics)
-			}
-		})
-	}
-}
-
-func TestValidateReadsNoFiles(t *testing.T) {
-	for name, c := range map[string]struct {
-		block  block
-		errors int
-	}{
-		"missing file":            {block{"ca_cert": "no/such/file"}, 0},
-		"certificate without key": {block{"cert": "no/such/file"}, 1},
-		"bad text":                {block{"ca_cert": "-----BEGIN x"}, 1},
-		"metrics of one member":   {block{"metrics_url": "http://10.0.0.1:2381"}, 1},
-		"two mistakes":            {block{"ca_cert": "-----BEGIN x", "dial_timeout": "soon"}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var resp provider.ValidateConfigResponse
-			(&Provider{run: backend.NewRun()}).ValidateConfig(t.Context(), provider.ValidateConfigRequest{Config: config(t, c.block)}, &resp)
-			if resp.Diagnostics.ErrorsCount() != c.errors {
-				t.Errorf("want %d errors, got %v", c.errors, resp.Diagnostics)
-			}
-		})
-	}
-}
-
 // Once per process: Terraform configures a provider repeatedly.
 func TestWarnedOnce(t *testing.T) {
 	t.Setenv("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "true")
@@ -119,8 +65,9 @@ func TestWarnedOnce(t *testing.T) {
 
 // TestSettings runs the stanzas of testdata/settings.txt: the arguments of a provider block
 // and the variables of its environment, in JSON, and what becomes of them and what a user is
-// told of mistakes: where, what, and which value is shown. PKI is a directory of certificates,
-// and @FILE is the content of a file. -rewrite rewrites the file.
+// told of mistakes: where, what, and which value is shown. "validate" counts the mistakes, and
+// reads no files. PKI is a directory of certificates, @FILE is the content of a file, and
+// @unknown is not known. -rewrite rewrites the file.
 func TestSettings(t *testing.T) {
 	pki := etcdtest.NewPKI(t)
 	_, _, expired := pki.Client("root"), pki.Client("other"), pki.ExpiredClient("root")
@@ -129,24 +76,31 @@ func TestSettings(t *testing.T) {
 		b, environment := block{}, map[string]string{}
 		for line := range strings.Lines(d.Input) {
 			name, value, _ := strings.Cut(strings.ReplaceAll(line, `PKI/`, dir+"/"), " ")
-			var v any
-			if err := json.Unmarshal([]byte(value), &v); err != nil {
-				t.Fatalf("%s: %v", line, err)
+			v, err := driver.FromJSON(value)
+			must.Succeed(t, err)
+			if file, is := v.(driver.Ref); is {
+				v = must.Read(t, file.Resource)
 			}
-			text, _ := v.(string)
-			if file, ok := strings.CutPrefix(text, "@"); ok {
-				content := must.Read(t, file)
-				v = content
-			}
-			if strings.HasPrefix(name, "ETCD") {
+			if text, is := v.(string); is && strings.HasPrefix(name, "ETCD") {
 				environment[name] = text
 			} else {
 				b[name] = v
 			}
 		}
+		if d.Cmd == "validate" {
+			var resp provider.ValidateConfigResponse
+			(&Provider{run: backend.NewRun()}).ValidateConfig(t.Context(), provider.ValidateConfigRequest{Config: config(t, b)}, &resp)
+			return fmt.Sprintln("errors:", resp.Diagnostics.ErrorsCount())
+		}
 		s, r := read(t, b, environment)
 		if r.unknown {
-			t.Error("unknown")
+			var resp provider.ConfigureResponse
+			New("test", &connection.Pool{}, backend.NewRun()).Configure(t.Context(), provider.ConfigureRequest{Config: config(t, b)}, &resp)
+			got, ok := resp.ResourceData.(*backend.Backend)
+			if len(r.diags) > 0 || resp.Diagnostics.HasError() || !ok || !got.Unknown || got != resp.DataSourceData {
+				t.Errorf("%s: %v; Configure: %+v, %v", d.Pos, r.diags, got, resp.Diagnostics)
+			}
+			return "unknown"
 		}
 		lost, inUse := r.clusterLost(), r.urlsInUse()
 		out := described(s, r)
