@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,10 +26,17 @@ import (
 // "ok".
 type script struct {
 	claim.Store
+	mu    sync.Mutex // of beats and times
 	beats []string
 	begin time.Time
-	sent  []string // the time of each beat
+	times []string // the time of each beat
 	gone  bool
+}
+
+func (s *script) sent() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.times)
 }
 
 var errSilent = errors.New("no answer")
@@ -39,11 +47,13 @@ func (s *script) Create(_ context.Context, key, value string, _ time.Duration) (
 }
 
 func (s *script) Beat(ctx context.Context, e claim.Entry, _ time.Duration) (claim.Entry, error) {
-	s.sent = append(s.sent, time.Since(s.begin).String())
+	s.mu.Lock()
+	s.times = append(s.times, time.Since(s.begin).String())
 	next := "ok"
 	if len(s.beats) > 0 {
 		next, s.beats = s.beats[0], s.beats[1:]
 	}
+	s.mu.Unlock()
 	switch next {
 	case "fails":
 		return e, errSilent
@@ -76,8 +86,8 @@ func TestBeatsInTime(t *testing.T) {
 		c := start(t, s, claim.Options{})
 		time.Sleep(10 * time.Second)
 		want := []string{"3s", "6s", "6.9s", "7.8s"}
-		if !slices.Equal(s.sent, want) || c.Err() != nil {
-			t.Errorf("beats: %q, %v; want %q", s.sent, c.Err(), want)
+		if !slices.Equal(s.sent(), want) || c.Err() != nil {
+			t.Errorf("beats: %q, %v; want %q", s.sent(), c.Err(), want)
 		}
 		if err := c.Stop(context.Background()); err != nil || !s.gone {
 			t.Errorf("stop: %v, deleted: %v", err, s.gone)
@@ -122,8 +132,8 @@ func TestCheck(t *testing.T) {
 		c := start(t, s, claim.Options{})
 		ctx := context.Background()
 		time.Sleep(5 * time.Second) // beats at 3, 3.9 and 4.8 s
-		if err := c.Check(ctx); err != nil || len(s.sent) != 3 {
-			t.Errorf("early: %v, %q", err, s.sent)
+		if err := c.Check(ctx); err != nil || len(s.sent()) != 3 {
+			t.Errorf("early: %v, %q", err, s.sent())
 		}
 		time.Sleep(1500 * time.Millisecond) // and at 5.7 s
 		if err := c.Check(ctx); !errors.Is(err, errSilent) || c.Err() != nil {
