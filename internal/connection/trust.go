@@ -201,7 +201,7 @@ func (s Settings) Trust(ctx context.Context) string {
 // Untrusted returns what would allow all of the URLs that members list to be asked: URLs to
 // name, and http URLs that must become https. Both are sorted.
 func (s Settings) Untrusted(urls []string) (unnamed, plain []string) {
-	for _, u := range urls {
+	for _, u := range slices.Compact(slices.Sorted(slices.Values(urls))) {
 		switch s.Refusal(context.Background(), u) {
 		case Unnamed, Unverified:
 			unnamed = append(unnamed, u)
@@ -209,9 +209,7 @@ func (s Settings) Untrusted(urls []string) (unnamed, plain []string) {
 			plain = append(plain, u)
 		}
 	}
-	slices.Sort(unnamed)
-	slices.Sort(plain)
-	return slices.Compact(unnamed), slices.Compact(plain)
+	return unnamed, plain
 }
 
 // allow returns the refusal as an [*Error] of kind [NotAsked], or nil.

@@ -224,9 +224,8 @@ func (e *Engine) WatchLoss(ctx context.Context, name string, judge func() (loss 
 			return retryingBriefly(note("an election is under way"))
 		case loss == membership.Vanished && left > 0:
 			return retrying(note("the member does not answer"))
-		default:
-			return nil
 		}
+		return nil
 	})
 	return loss
 }

@@ -58,9 +58,8 @@ func Answers(err error) Verbatim {
 		return Verbatim("\n\nThe endpoints answered:\n  - " + strings.Join(lines, "\n  - "))
 	case err == nil || errors.As(err, new(*connection.Unreachable)):
 		return ""
-	default:
-		return Verbatim("\n\n" + sentence(err) + ".")
 	}
+	return Verbatim("\n\n" + sentence(err) + ".")
 }
 
 func answer(err error) string {
@@ -70,9 +69,8 @@ func answer(err error) string {
 		return cut(Clean(dial.Answer()), longestError)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
-	default:
-		return sentence(err)
 	}
+	return sentence(err)
 }
 
 // remedyOf says what to do about the answers: one sentence for each kind of
@@ -157,9 +155,8 @@ func Failed(doing, permission, prefix string, err error) Message {
 			"  etcdctl role grant-permission ROLE --prefix=true %[2]s %[3]s/", Verbatim(Answered(err)), permission, prefix)
 	case len(endpointsOf(err)) > 0:
 		return unreachable(summary, err)
-	default:
-		return New(summary, "etcd answered: %s.", sentence(err))
 	}
+	return New(summary, "etcd answered: %s.", sentence(err))
 }
 
 // StartOver is the advice if a bootstrap cannot be used again. It follows the

@@ -84,9 +84,8 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		return Message{summary, deniedRoot(err)}
 	case errors.Is(err, cluster.ErrRecordChanged):
 		return New(summary, "Another run is working on the same member: its ownership record has changed. Wait for that run to end, then apply again.")
-	default:
-		return New(summary, "etcd answered: %s.", sentence(err))
 	}
+	return New(summary, "etcd answered: %s.", sentence(err))
 }
 
 // noCluster says that a new member found no cluster at its endpoints.

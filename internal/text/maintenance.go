@@ -81,9 +81,8 @@ func maintenanceStopped(u *reconfigure.Unfinished) string {
 		return sprintf("What %s sent is no whole snapshot: %s. No file was made. Try again, or from another member.", Member(u.Snapshot, u.Member), sentence(bad))
 	case errors.Is(u.Err, fs.ErrExist):
 		return snapshotFile("", u.Err).Detail
-	default:
-		return sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
 	}
+	return sprintf("The data of %s could not be saved: %s. No file was made.", Member(u.Snapshot, u.Member), answer(u.Err))
 }
 
 // refusedMaintenance are the wordings of refused actions, where they differ from
@@ -134,9 +133,8 @@ func Progress(p reconfigure.Step) string {
 			return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
 		}
 		return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
-	default:
-		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
 	}
+	return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
 }
 
 func backup(cluster membership.ClusterID, revision int64) string {

@@ -22,9 +22,8 @@ func Member(s membership.Snapshot, id membership.MemberID) string {
 		return sprintf("member %s", id)
 	case m.Name == "":
 		return sprintf("unnamed member (%s) at %s", id, m.PeerURLs)
-	default:
-		return sprintf("%s (%s)", m.Name, id)
 	}
+	return sprintf("%s (%s)", m.Name, id)
 }
 
 // members lists several members, as in "a (1), b (2) and c (3)".
@@ -100,9 +99,8 @@ func MemberAnswer(s membership.Snapshot, id membership.MemberID) string {
 		return who + " does not answer" + because(a) + "."
 	case a.State == membership.Answered:
 		return sprintf("%s could not be asked: at its address%s %s answers.", who, in(a.Endpoint), Member(s, a.MemberID))
-	default:
-		return who + " could not be asked" + because(a) + "."
 	}
+	return who + " could not be asked" + because(a) + "."
 }
 
 // memberAnswers returns one sentence for each member.

@@ -111,9 +111,8 @@ func (c finding) disarm() string {
 		return "Disarm" + disarm(last)
 	case corrupt && c.held && !listed: // its removal does not disarm the alarm
 		return "The corrupt member is no longer in the cluster. Disarm" + disarm(last)
-	default:
-		return alarmRemedy(c.f.Detail, last)
 	}
+	return alarmRemedy(c.f.Detail, last)
 }
 
 // WarningText returns the warning about a change that continues. action, name

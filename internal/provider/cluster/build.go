@@ -64,25 +64,13 @@ type builder struct {
 // form it.
 func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
 	id := cmp.Or(b.ids[name], nodePrefix+b.run.ID())
-	var peers []string
+	peers := slices.DeleteFunc(slices.Clone(b.others), func(u string) bool { return slices.Contains(v.PeerURLs, u) })
 	for other, urls := range b.peers {
 		if other != name {
-			peers = append(peers, urls...)
+			peers = union(peers, urls)
 		}
 	}
-	own := v.PeerURLs
-	for _, u := range b.others {
-		if !slices.Contains(own, u) {
-			peers = append(peers, u)
-		}
-	}
-	slices.Sort(peers)
-	peers = slices.Compact(peers)
-	var endpoints []string
-	for _, urls := range b.endpoints {
-		endpoints = append(endpoints, urls...)
-	}
-	slices.Sort(endpoints)
+	endpoints := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(b.endpoints))...)))
 	start := node.Start{
 		NodeID: types.StringValue(id), Format: types.Int64Value(userdata.Format),
 		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: attribute.TextOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),

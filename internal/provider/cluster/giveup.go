@@ -303,11 +303,8 @@ func restoreRefused(code membership.Code, id string) text.Message {
 	case membership.NamesMissing:
 		return text.New(summary,
 			"The plan restores the cluster and removes names from members. All machines of the lost cluster must be replaced in one apply. Keep all names, and remove some after the restore.")
-	case membership.SnapshotUnknown:
-		fallthrough
-	default:
-		return text.New(summary,
-			"snapshot, sha256 or revision_bump of restore is not known at plan. The machines, and with them the data, are destroyed before a new snapshot could be taken. Take the snapshot first:\n\n"+
-				"  terraform apply -target='etcd_snapshot.this'\n\nThen run terraform apply.")
 	}
+	return text.New(summary, // [membership.SnapshotUnknown]
+		"snapshot, sha256 or revision_bump of restore is not known at plan. The machines, and with them the data, are destroyed before a new snapshot could be taken. Take the snapshot first:\n\n"+
+			"  terraform apply -target='etcd_snapshot.this'\n\nThen run terraform apply.")
 }

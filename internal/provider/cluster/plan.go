@@ -324,7 +324,6 @@ func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
 		return "no snapshot was taken since the change: take one, with other triggers of the etcd_snapshot"
 	case membership.NodesVersionUnknown:
 		return "the version is not known of " + others
-	default:
-		return ""
 	}
+	return ""
 }

@@ -171,9 +171,8 @@ func (m model) owner() string {
 		return id
 	case m.role == roleLearner:
 		return "learner:" + m.Name.ValueString()
-	default:
-		return "name:" + m.Name.ValueString()
 	}
+	return "name:" + m.Name.ValueString()
 }
 
 // goal returns the stage that wait_until names.

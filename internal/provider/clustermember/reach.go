@@ -4,7 +4,6 @@
 package clustermember
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -193,16 +192,17 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 // leave removes the member. A member that is removed permanently can be forgotten if its
 // cluster is lost; half of a replacement cannot, unless etcd_cluster gives the cluster up.
 func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, timeout time.Duration, diags *diag.Diagnostics) {
-	name, removal := m.Name.ValueString(), plan.Removal
+	name, removal, urls := m.Name.ValueString(), plan.Removal, attribute.Texts(m.ClientURLs)
 	id, at, err := m.ids()
 	if err != nil {
 		report.Error(diags, text.BadID(name, err))
 		return
 	}
+	it := membership.Member{ID: id, Name: name, ClientURLs: urls}
 	c, err := r.reach(ctx, m, diags)
 	if i := slices.IndexFunc(plan.Lost, func(g membership.GivingUp) bool { return g.Cluster == at }); i >= 0 {
 		lost := plan.Lost[i]
-		lost.Known = append(lost.Known, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)})
+		lost.Known = append(lost.Known, it)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		r.Backend.GiveUp(ctx, c, lost, true, diags)
@@ -211,15 +211,13 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 	var left reconfigure.Removed
 	if err == nil {
 		left, err = c.Remove(ctx, reconfigure.RemoveRequest{
-			Owner: owner, KeepRecord: owner == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: attribute.Texts(m.ClientURLs),
+			Owner: owner, KeepRecord: owner == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: urls,
 			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})
 	} else { // no address to ask
-		lost := r.Backend.CheckLost(at, membership.Member{ID: id, Name: name, ClientURLs: attribute.Texts(m.ClientURLs)}, err)
-		if left.Forgotten = err; lost != nil || !removal {
-			err = cmp.Or(lost, err)
-		} else {
-			err = nil
+		left.Forgotten = err
+		if lost := r.Backend.CheckLost(at, it, err); lost != nil || removal {
+			err = lost
 		}
 	}
 	if err != nil {
@@ -268,9 +266,8 @@ func (r *Resource) lost(ctx context.Context, m model, diags *diag.Diagnostics) (
 			return membership.Vanished, 0
 		case f.Unsettled:
 			return membership.Unsettled, 0
-		default:
-			return membership.Present, 0
 		}
+		return membership.Present, 0
 	})
 	return seen
 }

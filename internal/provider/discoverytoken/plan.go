@@ -275,9 +275,8 @@ func whyUnknown(status discovery.Status, err error, least int) string {
 		return "The discovery cluster answers and does not have the token, which may have been complete before it was removed there."
 	case err == nil, errors.As(err, new(*discovery.BadSizeError)):
 		return fmt.Sprintf("The size of the token was changed in the discovery cluster. It was %d before. Registered: %s.", least, strings.Join(names(status.Members), ", "))
-	default:
-		return "The discovery cluster gave no usable answer: " + text.Answered(err) + "."
 	}
+	return "The discovery cluster gave no usable answer: " + text.Answered(err) + "."
 }
 
 // bootstrapped is the error for a change of a token whose cluster has formed.

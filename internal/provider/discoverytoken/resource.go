@@ -211,14 +211,9 @@ func (r *tokenResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 		}
 	case errors.Is(err, discovery.ErrKept):
 		report.Warn(&resp.Diagnostics, forgotten(token, state.ServiceURL.ValueString(), "A discovery service does not delete tokens on request.", nil))
-	case errors.As(err, new(*connection.Unreachable)):
-		if ctx.Err() != nil {
-			// The user interrupted it: the token stays in the state.
-			report.Error(&resp.Diagnostics, failure(removing, state.location(), err))
-			return
-		}
+	case errors.As(err, new(*connection.Unreachable)) && ctx.Err() == nil:
 		report.Warn(&resp.Diagnostics, forgotten(token, state.Prefix.ValueString(), "The discovery cluster does not answer.", err))
-	default:
+	default: // also if the user interrupted it: the token stays in the state
 		report.Error(&resp.Diagnostics, failure(removing, state.location(), err))
 	}
 }

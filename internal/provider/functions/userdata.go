@@ -186,9 +186,8 @@ func plainOf(v attr.Value) any {
 			out[i] = plainOf(element)
 		}
 		return out
-	default:
-		return nil
 	}
+	return nil
 }
 
 func plainMap(m map[string]attr.Value) map[string]any {
