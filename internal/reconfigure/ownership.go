@@ -170,24 +170,14 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 	return r, ok && err == nil, err
 }
 
-// OwnerRequest describes a change of a member's owner.
-type OwnerRequest struct {
-	// Was is the former owner, Owner the new one.
-	Was, Owner string
-	Cluster    membership.ClusterID
-	ID         membership.MemberID
-	Name       string
-	PeerURLs   []string
-}
-
 // RecordOwner records that a member belongs to another owner than before: a member that
 // was imported and got its configuration afterwards, or a member whose learner
 // is not configured any more. The same transaction deletes the record of the
 // former owner, so that there is always one owner.
-func (e *Engine) RecordOwner(ctx context.Context, r OwnerRequest) error {
+func (e *Engine) RecordOwner(ctx context.Context, was string, r UpdateRequest) error {
 	defer e.reportChange()
 	return e.repeat(ctx, ActionRecord, r.Name, func() error {
-		err := e.recordOwner(ctx, r)
+		err := e.recordOwner(ctx, was, r)
 		if err == nil || classify(err).next == stop {
 			return err
 		}
@@ -195,15 +185,15 @@ func (e *Engine) RecordOwner(ctx context.Context, r OwnerRequest) error {
 	})
 }
 
-func (e *Engine) recordOwner(ctx context.Context, want OwnerRequest) error {
+func (e *Engine) recordOwner(ctx context.Context, was string, want UpdateRequest) error {
 	records := e.Cluster.Records(want.Cluster)
 	r, _, err := records.Get(ctx, want.Owner)
 	if err != nil {
 		return err
 	}
 	var instead []cluster.Record
-	if want.Was != want.Owner {
-		former, ok, err := records.Get(ctx, want.Was)
+	if was != want.Owner {
+		former, ok, err := records.Get(ctx, was)
 		if err != nil {
 			return err
 		}

@@ -132,7 +132,7 @@ func TestRecordOwnerIsOneTransaction(t *testing.T) {
 	simulate(t, "a", func(b *bench) {
 		m := b.member("a")
 		b.forge(recordFor("name:a", m))
-		r := OwnerRequest{Was: "name:a", Owner: "config-of-a", Cluster: b.observed().ClusterID, ID: m.ID, Name: "a", PeerURLs: m.PeerURLs}
+		r := UpdateRequest{Owner: "config-of-a", Cluster: b.observed().ClusterID, ID: m.ID, Name: "a", PeerURLs: m.PeerURLs}
 		revision := func() int64 {
 			got, err := b.client().Get(b.Context(), "x")
 			b.ok(err)
@@ -140,7 +140,7 @@ func TestRecordOwnerIsOneTransaction(t *testing.T) {
 		}
 		for range 2 {
 			before := revision()
-			b.ok(b.engine.RecordOwner(b.Context(), r))
+			b.ok(b.engine.RecordOwner(b.Context(), "name:a", r))
 			if n := revision() - before; n > 1 {
 				b.Errorf("%d transactions", n)
 			}
@@ -174,7 +174,7 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 			return err
 		})
 		b.mustBeAt("own", key, func() error {
-			return b.engine.RecordOwner(b.Context(), OwnerRequest{Was: "x", Owner: "name:d", Cluster: b.observed().ClusterID, ID: 0x2a, Name: "d", PeerURLs: []string{etcdsim.PeerURL("d")}})
+			return b.engine.RecordOwner(b.Context(), "x", UpdateRequest{Owner: "name:d", Cluster: b.observed().ClusterID, ID: 0x2a, Name: "d", PeerURLs: []string{etcdsim.PeerURL("d")}})
 		})
 		b.mustBeAt("a replacement", turn, func() error { _, err := b.engine.Remove(b.Context(), b.replacing("a")); return err })
 		if got := b.value("members/name:d"); got != newer {

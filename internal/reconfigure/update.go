@@ -12,7 +12,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// UpdateRequest describes a change of a member's peer URLs.
+// UpdateRequest describes a member that gets another owner or other peer URLs: the owner
+// and the peer URLs that it has then.
 type UpdateRequest struct {
 	Owner    string
 	ID       membership.MemberID
@@ -51,10 +52,7 @@ func (u *update) look(ctx context.Context) error {
 	}
 	d := membership.DecideUpdate(u.snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
-		if err := u.confirm(ctx); err != nil {
-			return err
-		}
-		return u.readdress(ctx)
+		return u.confirm(ctx)
 	}
 	if d.Verdict != membership.Go {
 		return u.refusal(d)
@@ -171,16 +169,18 @@ func (u *update) record(ctx context.Context) error {
 
 // confirm makes sure, in the run that made the change, that the record has the start time
 // of the process that ran when the list got the new URLs: one that was restarted between
-// the record and the change has not used them. It deletes the record of a change back.
+// the record and the change has not used them. It deletes the record of a change back. Then the
+// ownership record gets the new URLs.
 func (u *update) confirm(ctx context.Context) error {
-	if u.recorded.ID == 0 {
-		return nil
+	if u.recorded.ID != 0 {
+		u.endURLChanges(ctx, u.snap)
+		if now := u.startOf(ctx, u.req.ID); now != "" && now != u.recorded.Start {
+			if err := u.put(ctx, u.recorded.Next(u.req.PeerURLs, now)); err != nil {
+				return err
+			}
+		}
 	}
-	u.endURLChanges(ctx, u.snap)
-	if now := u.startOf(ctx, u.req.ID); now != "" && now != u.recorded.Start {
-		return u.put(ctx, u.recorded.Next(u.req.PeerURLs, now))
-	}
-	return nil
+	return u.readdress(ctx)
 }
 
 func (u *update) put(ctx context.Context, c membership.URLChange) error {

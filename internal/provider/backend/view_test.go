@@ -203,7 +203,7 @@ func TestViewIsForgottenByChanges(t *testing.T) {
 		"join":                  func() { _, _ = c.Join(ctx, reconfigure.JoinRequest{}) },
 		"leave":                 func() { _, _ = c.Remove(ctx, reconfigure.RemoveRequest{}) },
 		"update":                func() { _, _ = c.UpdatePeerURLs(t.Context(), reconfigure.UpdateRequest{}) },
-		"another owner":         func() { _ = c.RecordOwner(ctx, reconfigure.OwnerRequest{}) },
+		"another owner":         func() { _ = c.RecordOwner(ctx, "", reconfigure.UpdateRequest{}) },
 		"no successor":          func() { _ = c.AbandonReplacement(ctx, "o", "a") },
 		"another one's join":    func() { _, _ = other.Join(ctx, reconfigure.JoinRequest{}) },
 		"another one's removal": func() { _, _ = other.Remove(ctx, reconfigure.RemoveRequest{}) },

@@ -192,9 +192,7 @@ func (r *Resource) own(ctx context.Context, was string, m, state model, diags *d
 	}
 	id, at, _ := state.ids() // Update has read them
 	r.act(ctx, m, reconfigure.ActionRecord, diags, func(c *backend.Cluster) error {
-		return c.RecordOwner(ctx, reconfigure.OwnerRequest{
-			Was: was, Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers(),
-		})
+		return c.RecordOwner(ctx, was, reconfigure.UpdateRequest{Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers()})
 	})
 }
 
