@@ -238,16 +238,12 @@ func (c *Client) AddLearner(ctx context.Context, via membership.MemberID, peerUR
 
 // Promote implements [Cluster].
 func (c *Client) Promote(ctx context.Context, via, id membership.MemberID) error {
-	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
-		return only(cl.MemberPromote(ctx, uint64(id)))
-	})
+	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error { return only(cl.MemberPromote(ctx, uint64(id))) })
 }
 
 // Remove implements [Cluster].
 func (c *Client) Remove(ctx context.Context, via, id membership.MemberID) error {
-	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error {
-		return only(cl.MemberRemove(ctx, uint64(id)))
-	})
+	return c.change(ctx, via, func(ctx context.Context, cl *clientv3.Client) error { return only(cl.MemberRemove(ctx, uint64(id))) })
 }
 
 // UpdatePeerURLs implements [Cluster].
@@ -262,9 +258,7 @@ func (c *Client) MoveLeader(ctx context.Context, leader, to membership.MemberID)
 	if _, err := c.addressOf(leader); err != nil {
 		return err // any other member would refuse
 	}
-	return c.change(ctx, leader, func(ctx context.Context, cl *clientv3.Client) error {
-		return only(cl.MoveLeader(ctx, uint64(to)))
-	})
+	return c.change(ctx, leader, func(ctx context.Context, cl *clientv3.Client) error { return only(cl.MoveLeader(ctx, uint64(to))) })
 }
 
 // long sends one member a request that may take up to limit. A learner does not

@@ -119,8 +119,7 @@ func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 
 // Observe implements [Cluster].
 func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (membership.Snapshot, error) {
-	probes := c.askAll(ctx, want, false)
-	return c.observed(ctx, probes, want)
+	return c.observed(ctx, c.askAll(ctx, want, false), want)
 }
 
 // observed makes a snapshot of the probes.

@@ -197,9 +197,7 @@ func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 // Delete deletes the record of a name, whatever its value. It is not an error if
 // there is none. The error is a [*NotDeleted].
 func (s Store[T]) Delete(ctx context.Context, name string) error {
-	if err := s.Anywhere(ctx, func(ctx context.Context, kv *clientv3.Client) error {
-		return only(kv.Delete(ctx, s.prefix+name))
-	}); err != nil {
+	if err := s.Anywhere(ctx, func(ctx context.Context, kv *clientv3.Client) error { return only(kv.Delete(ctx, s.prefix+name)) }); err != nil {
 		return &NotDeleted{s.prefix + name, err}
 	}
 	return nil

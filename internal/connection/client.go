@@ -240,10 +240,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		}
 		return &Error{Endpoint: c.endpoint, Kind: Timeout, Err: ended}
 	}
-	if errors.As(err, new(*Error)) {
-		return err
-	}
-	if kind, ok := kindOfAnswer(err); ok {
+	if kind, ok := kindOfAnswer(err); ok && !errors.As(err, new(*Error)) {
 		return &Error{Endpoint: c.endpoint, Kind: kind, Err: err}
 	}
 	return err

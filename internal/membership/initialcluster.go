@@ -149,11 +149,8 @@ func ParseInitialCluster(s string) (map[string][]string, error) {
 			return bad(errNoURL)
 		}
 		name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
-		if err := ValidateListedName(name); err != nil {
-			return bad(err)
-		}
-		normal, err := NormalizeURL(raw)
-		if err != nil {
+		normal, badURL := NormalizeURL(raw)
+		if err := cmp.Or(ValidateListedName(name), badURL); err != nil {
 			return bad(err)
 		}
 		if seen[normal] {

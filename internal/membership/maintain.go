@@ -154,20 +154,13 @@ func DecideSave(s, before Snapshot, from MemberID, was *Backup) Decision {
 	case d.Verdict != Go:
 		out.Warnings = []Warning{{d.Code, d.Facts}}
 	}
-	return s.mayReplace(was, out)
-}
-
-// mayReplace returns a decision to save, unless what the member answers shows that its data
-// must not take the place of the backup.
-func (s Snapshot) mayReplace(was *Backup, d Decision) Decision {
-	if was == nil {
-		return d
+	if was != nil { // what the member answers may show that its data must not take the place of the backup
+		now := s.Answer(out.Facts.Subject).Revision
+		if kept := DecideReplaceBackup(*was, Backup{Cluster: s.ClusterID, Least: now, Most: now}); kept.Verdict != Go {
+			return refuse(kept.Code, out.Facts)
+		}
 	}
-	now := s.Answer(d.Facts.Subject).Revision
-	if kept := DecideReplaceBackup(*was, Backup{Cluster: s.ClusterID, Least: now, Most: now}); kept.Verdict != Go {
-		return refuse(kept.Code, d.Facts)
-	}
-	return d
+	return out
 }
 
 // Backup is what is known of the data in a snapshot file: its revision is at least

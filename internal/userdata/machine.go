@@ -8,6 +8,7 @@
 package userdata
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -92,10 +93,7 @@ func newMachine(n Node, o Options, programs string) (machine, error) {
 		}
 		variables[name] = o.Environment[name]
 	}
-	if err := compaction(variables); err != nil {
-		return machine{}, err
-	}
-	if err := schemes(variables); err != nil {
+	if err := cmp.Or(compaction(variables), schemes(variables)); err != nil {
 		return machine{}, err
 	}
 	files = append(files, file{path: envPath, content: EnvironmentFile(variables), mode: "0600"})
