@@ -92,18 +92,6 @@ type Row struct {
 	Goal    Goal
 }
 
-// Met reports whether the goal is reached. It is true for a row without a goal.
-func (r Row) Met() bool {
-	switch here := r.Here.Median(); r.Goal.Bound {
-	case Ratio:
-		return here <= r.Goal.Limit*r.Against.Median()
-	case Value:
-		return here <= r.Goal.Limit
-	default:
-		return true
-	}
-}
-
 func (r Row) goal() string {
 	switch r.Goal.Bound {
 	case Ratio:
@@ -123,12 +111,16 @@ func (r Row) ratio() string {
 }
 
 func (r Row) verdict() string {
+	here, limit := r.Here.Median(), r.Goal.Limit
+	if r.Goal.Bound == Ratio {
+		limit *= r.Against.Median()
+	}
 	switch {
 	case r.Goal.Bound == "":
 		return ""
-	case r.Met():
+	case here <= limit:
 		return "met"
-	default:
+	default: // also without values
 		return "**missed**"
 	}
 }
