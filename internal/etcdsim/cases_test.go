@@ -35,13 +35,6 @@ func open(tb etcdtest.TB, servers ...server) (out []member) {
 	return out
 }
 
-// within returns a context for calls that are expected to be answered.
-func within(tb etcdtest.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), etcdtest.WaitLimit)
-	tb.Cleanup(cancel)
-	return ctx
-}
-
 // short calls f with a context that ends soon.
 func short(f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
@@ -74,7 +67,7 @@ func same[T any](tb etcdtest.TB, what string, got, want T) {
 
 func (m member) status(tb etcdtest.TB) *clientv3.StatusResponse {
 	tb.Helper()
-	st, err := m.Status(within(tb), m.ClientURL())
+	st, err := m.Status(etcdtest.WaitContext(tb), m.ClientURL())
 	ok(tb, err)
 	return st
 }
@@ -105,7 +98,7 @@ func leader(tb etcdtest.TB, members []member) (lead member) {
 func add(tb etcdtest.TB, m member, peerURL string) (id uint64) {
 	tb.Helper()
 	etcdtest.Eventually(tb, "an add", func() error {
-		got, err := m.MemberAddAsLearner(within(tb), []string{peerURL})
+		got, err := m.MemberAddAsLearner(etcdtest.WaitContext(tb), []string{peerURL})
 		if err == nil {
 			id = got.Member.ID
 		} else if !errors.Is(err, rpctypes.ErrUnhealthy) {
@@ -124,7 +117,7 @@ func healthIntervalCase(tb etcdtest.TB, s system) {
 	if took := time.Since(s.began); took < interval {
 		tb.Fatalf("healthy %v after the start", took)
 	}
-	_, err := m.MemberRemove(within(tb), learner)
+	_, err := m.MemberRemove(etcdtest.WaitContext(tb), learner)
 	ok(tb, err)
 }
 
@@ -133,7 +126,7 @@ func healthIntervalCase(tb etcdtest.TB, s system) {
 // tries again.
 func oneSecondCase(tb etcdtest.TB, s system) {
 	m := open(tb, s.servers...)[0]
-	ctx := within(tb)
+	ctx := etcdtest.WaitContext(tb)
 	port := 10
 	etcdtest.Eventually(tb, "three changes within one second", func() error {
 		port++
@@ -157,7 +150,7 @@ func oneSecondCase(tb etcdtest.TB, s system) {
 // revision returns the present revision, as soon as the member has applied it.
 func revision(tb etcdtest.TB, m member) int64 {
 	tb.Helper()
-	got, err := m.Get(within(tb), "none", clientv3.WithCountOnly())
+	got, err := m.Get(etcdtest.WaitContext(tb), "none", clientv3.WithCountOnly())
 	ok(tb, err)
 	return got.Header.Revision
 }
@@ -165,7 +158,7 @@ func revision(tb etcdtest.TB, m member) int64 {
 // A lease expires not before its time, and takes its keys with it, as a watch shows.
 func expiryCase(tb etcdtest.TB, s system) {
 	ms := open(tb, s.servers...)
-	ctx, cancel := context.WithCancel(within(tb))
+	ctx, cancel := context.WithCancel(etcdtest.WaitContext(tb))
 	defer cancel()
 	watch := ms[1].Watch(ctx, "short", clientv3.WithPrevKV())
 	begin := time.Now()
@@ -219,7 +212,7 @@ func statusCase(tb etcdtest.TB, s system) {
 		same(tb, "new fields", line(st.StorageVersion, st.DbSizeQuota, st.DowngradeInfo.GetEnabled(), st.DowngradeInfo.GetTargetVersion()), line(storage, quota, false, ""))
 	}
 	before := lead.status(tb).RaftIndex
-	_, err := ms[0].Put(within(tb), "index", "")
+	_, err := ms[0].Put(etcdtest.WaitContext(tb), "index", "")
 	ok(tb, err)
 	if after := lead.status(tb).RaftIndex; after <= before {
 		tb.Fatalf("index %d before a write, %d after it", before, after)

@@ -252,7 +252,7 @@ func TestNothingIsHeldAcrossAWait(t *testing.T) {
 // download returns the database in a snapshot. The hash behind it must be right.
 func download(tb etcdtest.TB, m member) (db []byte, version string) {
 	tb.Helper()
-	resp, err := m.SnapshotWithVersion(within(tb))
+	resp, err := m.SnapshotWithVersion(etcdtest.WaitContext(tb))
 	ok(tb, err)
 	all, err := io.ReadAll(resp.Snapshot)
 	ok(tb, err)
@@ -282,7 +282,7 @@ func snapshotCase(tb etcdtest.TB, s system) {
 		}
 	}
 	saves(1)
-	_, err := ms[1].Txn(within(tb)).Then(clientv3.OpPut("s/b", strings.Repeat("x", 100<<10)), clientv3.OpPut("s/c", "")).Commit()
+	_, err := ms[1].Txn(etcdtest.WaitContext(tb)).Then(clientv3.OpPut("s/b", strings.Repeat("x", 100<<10)), clientv3.OpPut("s/c", "")).Commit()
 	ok(tb, err)
 	saves(100 << 10)
 }
