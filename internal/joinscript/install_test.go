@@ -5,10 +5,7 @@ package joinscript
 
 import (
 	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,17 +28,8 @@ func fakeEtcd(version string) string {
 // archive returns a release with some programs, and its SHA-256.
 func archive(t *testing.T, programs map[string]string) (text, sum string) {
 	t.Helper()
-	var b bytes.Buffer
-	zipped := gzip.NewWriter(&b)
-	tape := tar.NewWriter(zipped)
-	for name, content := range programs {
-		must.Succeed(t, tape.WriteHeader(&tar.Header{Name: "etcd-v3.6.0-linux-amd64/" + name, Mode: 0o644, Size: int64(len(content)), Uid: 4711, Gid: 4711}))
-		if _, err := io.WriteString(tape, content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	must.Succeed(t, errors.Join(tape.Close(), zipped.Close()))
-	return b.String(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
+	packed := etcdtest.Archive(t, tar.Header{Name: "etcd-v3.6.0-linux-amd64/", Mode: 0o644, Uid: 4711, Gid: 4711}, programs)
+	return string(packed), fmt.Sprintf("%x", sha256.Sum256(packed))
 }
 
 // calls runs the script with an argument.

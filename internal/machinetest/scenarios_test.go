@@ -8,13 +8,11 @@ package machinetest
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"maps"
 	"net"
@@ -277,16 +275,7 @@ func (c *cluster) serve(handler http.HandlerFunc) string {
 // archive packs the programs of a version like a release.
 func (c *cluster) archive(v etcdtest.Version) []byte {
 	c.t.Helper()
-	var packed bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	must.Succeed(c.t, err)
-	files := tar.NewWriter(zip)
-	for name, path := range map[string]string{"etcd": etcdtest.Binary(c.t, v), "etcdctl": etcdtest.EtcdctlBinary(c.t, v), "etcdutl": etcdtest.EtcdutlBinary(c.t, v)} {
-		text := must.Read(c.t, path)
-		must.Succeed(c.t, files.WriteHeader(&tar.Header{Name: "etcd-v" + string(v) + "-linux/" + name, Mode: 0o755, Size: int64(len(text))}))
-		_, err = io.WriteString(files, text)
-		must.Succeed(c.t, err)
-	}
-	must.Succeed(c.t, errors.Join(files.Close(), zip.Close()))
-	return packed.Bytes()
+	return etcdtest.Archive(c.t, tar.Header{Name: "etcd-v" + string(v) + "-linux/", Mode: 0o755}, map[string]string{
+		"etcd": must.Read(c.t, etcdtest.Binary(c.t, v)), "etcdctl": must.Read(c.t, etcdtest.EtcdctlBinary(c.t, v)), "etcdutl": must.Read(c.t, etcdtest.EtcdutlBinary(c.t, v)),
+	})
 }
