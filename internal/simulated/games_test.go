@@ -6,15 +6,20 @@ package simulated
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
@@ -158,56 +163,209 @@ func difference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
-// foundGames are games that the search has found, with the seed of their order of events. Each
-// is the shortest one that showed a defect of the provider.
-var foundGames = map[string]struct {
-	seed  uint64
-	lines []string
-}{
-	// The successor of c never started, and was added anew as another learner. That removal
-	// ended the turn of c, and d could be replaced before c had come back.
-	"a turn outlives a learner that is added anew (C13)": {54, []string{
-		"form a b c", "add d", "beside", "broken", `apply -replace=machine.node["c"]`, "boot c", "wait 20m",
-		`taint etcd_member.node["d"]`, "apply", "converge",
-	}},
-	// The node ID that the plan gives is not known, and an imported member has none: they
-	// were taken for the same one, whose peer URLs change in place.
-	"an imported member whose address changes follows its node": {110, []string{
-		"form a b c", `forget etcd_member.node["a"]`, "import a", "address a", "converge",
-	}},
-	// d was added while new addresses of b and c were pending. Its node knew only these, so the
-	// cluster could not be observed once a was dead.
-	"a node knows the addresses that are in force": {22, []string{
-		"form a b c", "address b", "address c", "at 44 kill", "add d", `forget etcd_member.node["a"]`,
-		`apply -replace=machine.node["a"] -refresh=false`, "converge",
-	}},
-	// The machine and the peer URL of g change in one plan, which replaces it: its two entries
-	// were taken for two changes of peer URLs.
-	"a member whose machine and peer URL change is replaced": {178, []string{
-		"form a b c", "theirs 1", "two", "theirs 2", "urls 3380", "converge",
-	}},
-	// etcd_cluster had built another node for a, and nothing had followed when c was lost for
-	// good. Every later plan replaced the machine of a, and was refused for it.
-	"a rebuild that nobody followed is taken back beside a dead voter": {78, []string{
-		"form a b c", "rebuild a", "between wipe c", "apply -target=etcd_cluster.this", "converge",
-	}},
-	// Members that were stated gone ran again and were taken out of the statement. Another
-	// cluster answered at the addresses, and the restore went on in silence.
-	"a restore goes on only with what was stated": {448, []string{
-		"form a b c d e", "power f a e b", "restore f a e b", "apply -target=etcd_cluster.this", "boot f a e b", "wait 30s", "swap", "apply",
-	}},
-	// The leader was started after b had died, and tells of b only by what it cannot send.
-	"a voter that the leader never met is proven dead": {87, []string{
-		"form a b c", "image 3", "apply", "at 29 kill", `forget etcd_member.node["b"]`, "beside -refresh=false", "at 66 off c 1s", "apply", "converge",
-	}},
-}
-
+// TestFoundGames plays the games of testdata/found.txt.
 func TestFoundGames(t *testing.T) {
 	t.Parallel()
-	for name, g := range foundGames {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range casesIn(t, "found.txt") {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			replay(t, g.seed, g.lines...)
+			seed, err := strconv.ParseUint(c.lines[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			replay(t, seed, c.lines[1:]...)
 		})
+	}
+}
+
+// backup is the etcd_snapshot of the second workspace.
+type backup struct {
+	path string
+	day  int // of the trigger
+	was  string
+}
+
+func (b *backup) resource() driver.Resource {
+	return driver.Resource{Type: "etcd_snapshot", Name: "this", Values: driver.Values{"path": b.path, "triggers": map[string]any{"day": fmt.Sprint(b.day)}}}
+}
+
+// judge fails the game if a good file became a worse one: an older one of the same cluster
+// is shorter or starts otherwise, since a database here is all its changes.
+func (b *backup) judge(g *game) {
+	now, err := os.ReadFile(b.path)
+	if os.IsNotExist(err) && b.was == "" {
+		return
+	}
+	if err != nil {
+		g.wrong("two", "the backup is gone: %v", err)
+		return
+	}
+	is := strings.TrimRight(string(now[:max(0, len(now)-sha256.Size)]), "\x00")
+	if !strings.HasPrefix(is, b.was) {
+		g.wrong("two", "a backup of %d bytes is replaced by another one of %d bytes, which does not go on from it", len(b.was), len(is))
+	}
+	b.was = is
+}
+
+// write writes a key, and remembers it if that is acknowledged.
+func (g *game) write() {
+	key := fmt.Sprint("/game/", len(g.lines))
+	for _, p := range g.cluster.Processes() {
+		if !g.works(p.Name) || g.members[p.Name] != p {
+			continue
+		}
+		ctx, end := context.WithTimeout(g.Context(), 5*time.Second)
+		put, err := g.network.Run("test").Client(p.ClientURL, p.ClientURL).Put(ctx, key, "")
+		end()
+		if err == nil && g.network.Cluster(put.Header.ClusterId) == g.cluster {
+			g.writes = append(g.writes, key)
+			return
+		}
+	}
+}
+
+// read fails the game if a write is lost that was acknowledged.
+func (g *game) read() {
+	if g.lost || g.over() {
+		return
+	}
+	for _, p := range g.cluster.Processes() {
+		if g.members[p.Name] != p || !g.works(p.Name) {
+			continue
+		}
+		ctx, end := context.WithTimeout(g.Context(), 5*time.Second)
+		all, err := g.network.Run("test").Client(p.ClientURL, p.ClientURL).Get(ctx, "/game/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		end()
+		if err != nil {
+			continue
+		}
+		found := map[string]bool{}
+		for _, kv := range all.Kvs {
+			found[string(kv.Key)] = true
+		}
+		for _, key := range g.writes {
+			if !found[key] {
+				g.wrong("one", "the write of %s is lost", key)
+			}
+		}
+		return
+	}
+	g.wrong("one", "nobody answers a read")
+}
+
+// loseQuorum switches the machines of more than half of the voters off. The member of the
+// second workspace is none of them: nothing would bring it into the restored cluster.
+func (g *game) loseQuorum(names []string) {
+	if !g.healthy() || g.theirs != "" || 2*len(names) <= len(g.all()) {
+		return
+	}
+	g.lost = true
+	for _, name := range names {
+		g.fleet.stop(name)
+	}
+}
+
+// restore states that some nodes are gone, in place of the cluster that the state has.
+func (g *game) restore(names []string) {
+	o := g.ws.State(thisCluster)
+	if o == nil {
+		return
+	}
+	g.gone, g.replaces = []any{}, driver.Attribute(o.Value, "cluster_id")
+	for _, name := range names {
+		if m := g.fleet.of(name); m != nil && m.off { // nobody lies
+			g.gone = append(g.gone, name)
+		}
+	}
+	g.configure()
+}
+
+// restate takes what runs again out of the statement that it is gone: what nobody reaches
+// cannot contradict it.
+func (g *game) restate() {
+	if g.gone != nil {
+		g.gone = slices.DeleteFunc(g.gone, func(name any) bool { m := g.fleet.of(fmt.Sprint(name)); return m != nil && !m.off })
+		g.configure()
+	}
+}
+
+// restartMoved starts g at its new peer URL, as a person does who has changed it.
+func (g *game) restartMoved() {
+	m := g.fleet.of("g")
+	if g.theirs == "" || m == nil || m.off {
+		return
+	}
+	if m.process == nil { // its member has not started
+		g.fleet.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = g.urls })
+		return
+	}
+	if m.process.PeerURL == g.urls {
+		return
+	}
+	for _, listed := range g.cluster.Members() {
+		if listed.Name == "g" && listed.PeerURLs[0] == g.urls {
+			g.fleet.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = g.urls })
+			m.process.PowerOff()
+			m.process.PeerURL = g.urls
+			g.rest(time.Minute)
+		}
+	}
+}
+
+var removeLine = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
+
+var deleteLine = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
+
+var lostLine = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
+
+// obey does what an error asks for. A person knows which machines are gone.
+func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
+	for _, d := range r.Diagnostics {
+		_, block, asks := strings.Cut(d.Detail, "add this block")
+		lost := lostLine.FindStringSubmatch(d.Detail)
+		remove, record := removeLine.FindStringSubmatch(d.Detail), deleteLine.FindStringSubmatch(d.Detail)
+		switch {
+		case remove != nil:
+			id, _ := strconv.ParseUint(remove[1], 16, 64)
+			if m := find(g.cluster.Members(), id); m != nil && !slices.Contains(g.all(), nodeOf(m)) {
+				g.byHand(remove[0], func(c *clientv3.Client) error { _, err := c.MemberRemove(g.Context(), id); return err })
+			}
+		case record != nil && !slices.Contains(g.all(), path.Base(record[1])):
+			g.byHand(record[0], func(c *clientv3.Client) error { _, err := c.Delete(g.Context(), record[1]); return err })
+		case d.Warning:
+		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
+			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })
+		case asks && nodeNamed(block) != "":
+			ws.Provider = g.provider(strings.Join(g.names, " "))
+			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
+		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
+			g.gone = nil
+			g.configure()
+		case strings.Contains(d.Detail, "give the resource another path"):
+			g.backup = backup{path: g.backup.path + "-new", day: g.backup.day}
+			g.configure()
+		case strings.Contains(d.Detail, "Add the new members in a first apply"):
+			for _, m := range g.cluster.Members() {
+				if name := nodeOf(m); name != "g" {
+					g.add(name, m.IsLearner)
+				}
+			}
+			g.configure()
+		case strings.Contains(d.Summary, "stated gone answers"):
+			g.restate()
+		case lost != nil:
+			g.env["ETCD_CLUSTER_LOST"] = lost[1]
+			_, _ = ws.Up(g.Context(), g.start(run))
+			delete(g.env, "ETCD_CLUSTER_LOST")
+		case strings.Contains(d.Detail, "gone = ["):
+			_, list, _ := strings.Cut(d.Detail, "gone = [")
+			list, _, _ = strings.Cut(list, "]")
+			for _, name := range quoted.FindAllStringSubmatch(list, -1) {
+				if !slices.Contains(g.gone, any(name[1])) {
+					g.gone = append(g.gone, name[1])
+				}
+			}
+			g.configure()
+		}
 	}
 }
