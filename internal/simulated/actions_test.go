@@ -275,7 +275,7 @@ func (g *game) up(ctx context.Context, words []string) driver.Result {
 func (g *game) applies(ctx context.Context, plan *driver.Plan, options []string) driver.Result {
 	g.fault.planned(g)
 	stale := slices.Contains(options, "-refresh=false")
-	g.believes(stale)
+	g.locked(func() { g.stale = stale }) // it plans what it knew
 	served := g.serves() && g.fault.silence != "cut"
 	nodes, followed := g.nodeIDs()
 	was := driver.Attribute(g.ws.State(thisCluster).Value, "cluster_id")

@@ -169,40 +169,27 @@ func nodeOf(m *pb.Member) string {
 	return name
 }
 
-// mark says whether a process works.
-func (o *oracle) mark(name string, down bool) {
+// locked does something with what the mutex protects.
+func (o *oracle) locked(how func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.down[name] = down
+	how()
 }
 
+// mark says whether a process works.
+func (o *oracle) mark(name string, down bool) { o.locked(func() { o.down[name] = down }) }
+
 // works reports whether a process works.
-func (o *oracle) works(name string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return !o.down[name]
+func (o *oracle) works(name string) (does bool) {
+	o.locked(func() { does = !o.down[name] })
+	return does
 }
 
 // release notes that a person has taken a member out of the state.
-func (o *oracle) release(id uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.released[id] = true
-}
+func (o *oracle) release(id uint64) { o.locked(func() { o.released[id] = true }) }
 
 // fails notes that something failed during the command.
-func (o *oracle) fails() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.faulty = true
-}
-
-// believes notes whether the command plans what it knew.
-func (o *oracle) believes(stale bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.stale = stale
-}
+func (o *oracle) fails() { o.locked(func() { o.faulty = true }) }
 
 // begin begins a command: these names are in a configuration.
 func (o *oracle) begin(wanted []string) {
@@ -259,16 +246,13 @@ func (o *oracle) pending(list []*pb.Member, who string) (n int) {
 func (o *oracle) rebuilds(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, m := range o.now().of.Members() {
-		if at := nodeOf(m); !m.IsLearner && at != name && o.ill[at] && o.down[at] && !o.ill[name] && !o.faulty && o.votes(name) {
+	all := o.now().of.Members()
+	votes := slices.ContainsFunc(all, func(m *pb.Member) bool { return !m.IsLearner && nodeOf(m) == name })
+	for _, m := range all {
+		if at := nodeOf(m); !m.IsLearner && at != name && o.ill[at] && o.down[at] && !o.ill[name] && !o.faulty && votes {
 			o.wrong("etcd_cluster", "the node of %s is rebuilt beside %s, which is dead", name, at)
 		}
 	}
-}
-
-// votes reports whether a name has a voter.
-func (o *oracle) votes(name string) bool {
-	return slices.ContainsFunc(o.now().of.Members(), func(m *pb.Member) bool { return !m.IsLearner && nodeOf(m) == name })
 }
 
 // serves reports whether most voters of the present cluster are alive.
