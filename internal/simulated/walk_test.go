@@ -8,7 +8,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -231,29 +230,15 @@ func (w *walker) finish() {
 
 func TestWalk(t *testing.T) { tell(t, "walk.txt") }
 
-// elsewhere are the commands that no situation runs, with the reason.
-var elsewhere = map[string]string{
-	"text.malformed: terraform init":                      "there is one version of the provider",
-	"text.BadID: terraform state rm":                      "no version of the provider writes such a state",
-	"text.BadID: terraform import":                        "no version of the provider writes such a state",
-	"text.ClusterCreated: terraform untaint":              onlyMembers,
-	"text.ClusterCreated: import {":                       onlyMembers,
-	"text.importIt: terraform import":                     "a plan prints importMember before it",
-	"clustermember.refresh: terraform state rm":           "the simulated processes keep their names",
-	"text.importLearner: terraform import":                "TestDeadEnds adopts the learner, which is printed before it",
-	"text.removal: etcdctl member remove":                 "TestDeadEnds",
-	"clustermember.refresh: etcdctl member remove":        "TestDeadEnds",
-	"cluster.silentMember: terraform apply -refresh-only": "it waits: TestBadDays",
-	"text.TurnLeft: etcdctl del":                          "its key is the one of turnsRemedy",
-}
-
-const onlyMembers = "etcd_cluster prints the same before it, if it knows an address"
-
-// Each text that prints a command has its situation, or a reason to have none.
+// Each text that prints a command has its situation, or its reason in the part "elsewhere".
 func TestEverySituationIsWalked(t *testing.T) {
 	t.Parallel()
-	walked := maps.Clone(elsewhere)
-	for _, c := range casesIn(t, "walk.txt") {
+	walked, cases := map[string]string{}, casesIn(t, "walk.txt")
+	for _, line := range cases[0].parts["elsewhere"] {
+		what, why, _ := strings.Cut(line, " | ")
+		walked[whole(what)] = why
+	}
+	for _, c := range cases {
 		for _, line := range c.lines {
 			if p, is := strings.CutPrefix(line, "prints "); is {
 				walked[whole(p)] = c.name
