@@ -59,9 +59,6 @@ func invent(seed uint64) []string {
 	return append(lines, pick("plan", "destroy", "destroy -refresh=false"))
 }
 
-// commands are the lines that a hand types.
-var commands = []string{"apply", "plan", "destroy", "refresh", "taint", "forget"}
-
 // perform plays a sequence with a hand, and returns what came of each command.
 func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string) {
 	dir := t.TempDir()
@@ -73,7 +70,7 @@ func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string
 				verb, rest, _ := strings.Cut(phrase, " ")
 				switch {
 				case (verb == "lose" || verb == "wipe") && s.fleet.of(rest) == nil: // its machine was refused
-				case !slices.Contains(commands, verb):
+				case commands[verb] == "":
 					s.play(phrase)
 				default:
 					actions, r := h(s.site, verb, addresses(rest)...)
@@ -161,12 +158,8 @@ func driven(s *site, command string, args ...string) (actions []string, r driver
 		plan, r = s.ws.Up(ctx, start, append(opts, driver.Destroy)...)
 	case "refresh":
 		r = s.ws.Refresh(ctx, start)
-	case "import":
-		if r = s.ws.Import(ctx, start, args[0], args[1]); r.Err() != nil {
-			r = refusal
-		}
 	default:
-		edit := map[string]func(string){"taint": s.ws.Taint, "untaint": s.ws.Untaint, "forget": s.ws.Forget}[command]
+		edit := map[string]func(string){"taint": s.ws.Taint, "forget": s.ws.Forget}[command]
 		if s.ws.State(args[0]) == nil {
 			return nil, refusal
 		}
@@ -198,13 +191,10 @@ func newCLI(t *testing.T, path string) *cli {
 // sourceOf begins the sources of the providers.
 const sourceOf = "terraform-provider-etcd/"
 
-// arguments are those of the CLI for a command.
-func arguments(command string, args ...string) []string {
-	all := map[string]string{
-		"apply": "apply -json -input=false -auto-approve", "plan": "plan -json -input=false", "destroy": "destroy -json -input=false -auto-approve",
-		"refresh": "apply -refresh-only -json -input=false -auto-approve", "taint": "taint", "untaint": "untaint", "forget": "state rm", "import": "import -input=false -no-color",
-	}
-	return append(strings.Fields(all[command]), args...)
+// commands are the lines that a hand types, and what it types.
+var commands = map[string]string{
+	"apply": "apply -json -input=false -auto-approve", "plan": "plan -json -input=false", "destroy": "destroy -json -input=false -auto-approve",
+	"refresh": "apply -refresh-only -json -input=false -auto-approve", "taint": "taint", "forget": "state rm",
 }
 
 func (c *cli) do(s *site, command string, args ...string) (actions []string, r driver.Result) {
@@ -215,7 +205,7 @@ func (c *cli) do(s *site, command string, args ...string) (actions []string, r d
 		defer c.providers[i].end()
 	}
 	c.dir.Write("main.tf.json", configuration(s))
-	o := c.run(arguments(command, args...)...)
+	o := c.run(append(strings.Fields(commands[command]), args...)...)
 	if o.ExitCode == 0 || slices.ContainsFunc(o.Hooks, func(h acctest.Hook) bool { return h.Type == "apply_start" }) {
 		actions = plannedIn(o.Stdout)
 	}
