@@ -78,33 +78,15 @@ func init() { // a map that refers to itself
 		"progress": func(s *script, want string) { // without IDs, durations and sizes
 			s.expect("progress", regexp.MustCompile(` \([0-9a-f]+\)|(?: in |:)[^;]*`).ReplaceAllString(s.progress, ""), want)
 		},
-		"when":  func(s *script, rest string) { s.when, s.then, _ = strings.Cut(rest, " | ") }, // an action says so
-		"state": func(s *script, at string) { s.seen = s.ws.State(address(at)).Value },
-		"is": func(s *script, rest string) {
-			at, want, _ := strings.Cut(rest, " ")
-			s.expect(at, plain.ReplaceAllString(s.sees(at), "$1"), want)
-		},
-		"matches": func(s *script, rest string) {
-			at, pattern, _ := strings.Cut(rest, " ")
-			if got := s.sees(at); !regexp.MustCompile(pattern).MatchString(got) {
-				s.Errorf("%s is %s, want %s", at, got, pattern)
-			}
-		},
-		"misses": func(s *script, rest string) {
-			at, words, _ := strings.Cut(rest, " ")
-			if got := s.sees(at); strings.Contains(got, words) {
-				s.Errorf("%s is %s", at, got)
-			}
-		},
-		"note": func(s *script, rest string) { // what stands for $NAME
-			name, value, _ := strings.Cut(rest, " ")
-			s.vars[name] = value
-		},
-		"tells": func(s *script, pattern string) { // the last command
-			if got := fmt.Sprint(s.said.Diagnostics); !regexp.MustCompile(pattern).MatchString(got) {
-				s.Errorf("it says %s, want %s", got, pattern)
-			}
-		},
+		"when":    func(s *script, rest string) { s.when, s.then, _ = strings.Cut(rest, " | ") }, // an action says so
+		"state":   func(s *script, at string) { s.seen = s.ws.State(address(at)).Value },
+		"is":      pair(func(s *script, at, want string) { s.expect(at, plain.ReplaceAllString(s.sees(at), "$1"), want) }),
+		"matches": pair(func(s *script, at, pattern string) { s.like(at, s.sees(at), pattern) }),
+		"misses": pair(func(s *script, at, words string) {
+			s.check(!strings.Contains(s.sees(at), words), "%s is %s", at, s.sees(at))
+		}),
+		"note":  pair(func(s *script, name, value string) { s.vars[name] = value }), // what stands for $NAME
+		"tells": func(s *script, pattern string) { s.like("the last command", fmt.Sprint(s.said.Diagnostics), pattern) },
 		// A cluster that was there before, processes, and connections of a run, or of all.
 		"cluster": func(s *script, names string) { s.ws.Provider = s.provider(names) },
 		"all-run": func(s *script, version string) { // this version
@@ -119,11 +101,12 @@ func init() { // a map that refers to itself
 			s.other = s.network.Form(release, name).Processes()[0]
 			s.rest(10 * time.Second)
 		},
-		"learner": func(s *script, name string) { s.startLearner(name) },
-		"answers": func(s *script, rest string) { // URL NAME
-			at, name, _ := strings.Cut(rest, " ")
-			s.network.Answer(at, s.members[name])
+		"learner": func(s *script, name string) { // is added by hand, and started
+			s.addByHand(name)
+			s.members[name] = s.cluster.NewProcess(name, release)
+			s.restart(name, "")
 		},
+		"answers": pair(func(s *script, at, name string) { s.network.Answer(at, s.members[name]) }), // URL NAME
 		"publish": func(s *script, rest string) { // NAME, of a process, another one, and more client URLs
 			words := strings.Fields(rest)
 			s.members[words[0]].Publish(words[1], words[2:]...)
@@ -132,19 +115,17 @@ func init() { // a map that refers to itself
 			}
 		},
 		// What answers at a URL lies in its lists: about the peer URL of a, or it lists another member.
-		"moves-a": func(s *script, rest string) {
-			at, url, _ := strings.Cut(rest, " ")
+		"moves-a": pair(func(s *script, at, url string) {
 			s.lies(at, func(list *pb.MemberListResponse) {
 				list.Members[slices.IndexFunc(list.Members, func(m *pb.Member) bool { return m.Name == "a" })].PeerURLs = []string{url}
 			})
-		},
-		"lists": func(s *script, rest string) {
-			at, text, _ := strings.Cut(rest, " ")
+		}),
+		"lists": pair(func(s *script, at, text string) {
 			m, _ := s.value(text).([]any)
 			s.lies(at, func(list *pb.MemberListResponse) {
 				list.Members = append(list.Members, &pb.Member{ID: 0xbad, Name: fmt.Sprint(m[0]), PeerURLs: []string{fmt.Sprint(m[1])}})
 			})
-		},
+		}),
 		"printable": func(s *script, _ string) { // is what was said
 			if got := fmt.Sprint(s.said); strings.ContainsAny(got, "\x1b\u2028") || strings.Contains(got, "\nbootcmd") {
 				s.Errorf("it says %q", got)
@@ -154,21 +135,20 @@ func init() { // a map that refers to itself
 		"power-off": each(func(s *script, name string) { s.members[name].PowerOff() }),
 		"writes": func(s *script, n string) { // to whatever answers for a
 			for range s.number(n) {
-				_, err := s.network.Run("test").Client(etcdsim.ClientURL("a"), etcdsim.ClientURL("a")).Put(s.Context(), "key", "")
-				s.must(err)
+				s.must(errOf(s.network.Run("test").Client(etcdsim.ClientURL("a"), etcdsim.ClientURL("a")).Put(s.Context(), "key", "")))
 			}
 		},
-		"crash": func(s *script, rest string) { // processes, for a time
-			d, names, _ := strings.Cut(rest, " ")
+		"crash": pair(func(s *script, d, names string) { // processes, for a time
 			s.play("power-off " + names)
 			if s.schedule.Clock("crash").Sleep(s.Context(), length(d)) == nil {
 				for _, name := range strings.Fields(names) {
 					_ = s.members[name].Start() // it may be removed by now
 				}
 			}
-		},
-		"split": each(func(s *script, name string) { s.cluster.Split(s.members[name]) }),
-		"hide":  each(func(s *script, name string) { s.network.Cut("", etcdsim.ClientURL(name)) }),
+		}),
+		"hang-up": func(s *script, _ string) { s.must(s.pool.Close()) }, // of the last provider process
+		"split":   each(func(s *script, name string) { s.cluster.Split(s.members[name]) }),
+		"hide":    each(func(s *script, name string) { s.network.Cut("", etcdsim.ClientURL(name)) }),
 		"hear-before": func(s *script, method string) { // a call of the protocol of that kind
 			s.called = func(called string) {
 				if called == method {
@@ -187,8 +167,7 @@ func init() { // a map that refers to itself
 			}
 			s.vars["ca"] = fits
 		},
-		"later": func(s *script, rest string) {
-			after, line, _ := strings.Cut(rest, " ")
+		"later": pair(func(s *script, after, line string) {
 			s.laters++
 			clock := s.schedule.Clock(fmt.Sprint("later ", s.laters))
 			go func() {
@@ -196,19 +175,11 @@ func init() { // a map that refers to itself
 					s.play(line)
 				}
 			}()
-		},
+		}),
 		"freeze": each(func(s *script, name string) { s.members[name].Freeze() }),
 		"thaw":   each(func(s *script, name string) { s.members[name].Thaw() }),
-		"cut": func(s *script, run string) {
-			for _, p := range s.cluster.Processes() {
-				s.network.Cut(run, p.ClientURL)
-			}
-		},
-		"heal": func(s *script, run string) {
-			for _, p := range s.cluster.Processes() {
-				s.network.Heal(run, p.ClientURL)
-			}
-		},
+		"cut":    func(s *script, run string) { s.all(func(p *etcdsim.Process) { s.network.Cut(run, p.ClientURL) }) },
+		"heal":   func(s *script, run string) { s.all(func(p *etcdsim.Process) { s.network.Heal(run, p.ClientURL) }) },
 		"kill": func(s *script, killed string) {
 			s.each = func(run string) error { return map[bool]error{true: errKilled}[run == killed] }
 		},
@@ -229,20 +200,10 @@ func init() { // a map that refers to itself
 		"requests": func(s *script, n string) { s.expect("requests", s.calls-s.counted, n) },
 		"sent": func(s *script, rest string) { // a pattern of how many
 			at := strings.LastIndex(rest, " ")
-			if n := s.sent[rest[:at]]; !regexp.MustCompile("^(?:" + rest[at+1:] + ")$").MatchString(fmt.Sprint(n)) {
-				s.Errorf("%d requests: %s", n, rest)
-			}
+			s.like("requests of "+rest[:at], fmt.Sprint(s.sent[rest[:at]]), "^(?:"+rest[at+1:]+")$")
 		},
-		"within": func(s *script, limit string) { // the last command
-			if s.took > length(limit) {
-				s.Errorf("it took %v", s.took)
-			}
-		},
-		"lasts": func(s *script, least string) {
-			if s.took < length(least) {
-				s.Errorf("it took %v", s.took)
-			}
-		},
+		"within": func(s *script, limit string) { s.check(s.took <= length(limit), "it took %v", s.took) }, // the last command
+		"lasts":  func(s *script, least string) { s.check(s.took >= length(least), "it took %v", s.took) },
 	}
 }
 
@@ -302,4 +263,135 @@ func (s *script) identified(r tfprotov6.ListResourceResult) string {
 	s.expect("the identity of "+name, driver.Attribute(identity, "member_id"), fmt.Sprintf("%x", s.ids()[name]))
 	s.expect("the ID beside "+name, id, fmt.Sprintf("(%x)", s.ids()[name]))
 	return name
+}
+
+// caller is a provider process that is asked for what package driver leaves out: data
+// sources, ephemeral resources, lists and actions. Each method stops at the first errors.
+type caller struct {
+	*world
+	run     *driver.Run
+	schemas *tfprotov6.GetProviderSchemaResponse
+}
+
+// call starts a provider process and configures it.
+func (w *world) call(run string, provider driver.Values) *caller {
+	w.Helper()
+	r, err := w.start(run)(w.Context())
+	w.must(err)
+	c := &caller{world: w, run: r}
+	c.schemas, err = r.Server.GetProviderSchema(w.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	w.must(err)
+	configured, err := r.Server.ConfigureProvider(w.Context(), &tfprotov6.ConfigureProviderRequest{Config: c.value(c.schemas.Provider, provider), TerraformVersion: "1.14.0"})
+	w.must(err)
+	w.ok(driver.ResultOf("provider", configured.Diagnostics))
+	return c
+}
+
+func (c *caller) value(s *tfprotov6.Schema, values driver.Values) *tfprotov6.DynamicValue {
+	c.Helper()
+	v, err := driver.Build(s.ValueType(), values)
+	c.must(err)
+	d, err := tfprotov6.NewDynamicValue(v.Type(), v)
+	c.must(err)
+	return &d
+}
+
+func (c *caller) unmarshal(d *tfprotov6.DynamicValue, s *tfprotov6.Schema) tftypes.Value {
+	c.Helper()
+	v, err := d.Unmarshal(s.ValueType())
+	c.must(err)
+	return v
+}
+
+// ask makes a call when its turn has come.
+func ask[Q, R any](c *caller, resource, method string, f func(context.Context, Q) (R, error), q Q) R {
+	c.Helper()
+	ctx, err := c.run.Context(c.Context(), resource, method)
+	c.must(err)
+	answer, err := f(ctx, q)
+	c.must(err)
+	return answer
+}
+
+// read reads a data source in a process of its own.
+func (w *world) read(provider driver.Values, typ string, values driver.Values) (out tftypes.Value, r driver.Result) {
+	w.Helper()
+	c := w.call("read", provider)
+	defer c.run.Close()
+	schema := c.schemas.DataSourceSchemas[typ]
+	config := c.value(schema, values)
+	valid := ask(c, "data."+typ, "validate", c.run.Server.ValidateDataResourceConfig, &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typ, Config: config})
+	if len(valid.Diagnostics) > 0 {
+		return out, driver.ResultOf("data."+typ, valid.Diagnostics)
+	}
+	resp := ask(c, "data."+typ, "read", c.run.Server.ReadDataSource, &tfprotov6.ReadDataSourceRequest{TypeName: typ, Config: config})
+	if resp.State != nil {
+		out = c.unmarshal(resp.State, schema)
+	}
+	return out, driver.ResultOf("data."+typ, resp.Diagnostics)
+}
+
+// open opens an ephemeral resource. The function closes it.
+func (c *caller) open(typ string, values driver.Values) (out tftypes.Value, diags []*tfprotov6.Diagnostic, end func() []*tfprotov6.Diagnostic) {
+	c.Helper()
+	server := c.run.Server
+	schema := c.schemas.EphemeralResourceSchemas[typ]
+	config := c.value(schema, values)
+	valid := ask(c, typ, "validate", server.ValidateEphemeralResourceConfig, &tfprotov6.ValidateEphemeralResourceConfigRequest{TypeName: typ, Config: config})
+	if len(valid.Diagnostics) > 0 {
+		return out, valid.Diagnostics, nil
+	}
+	resp := ask(c, typ, "open", server.OpenEphemeralResource, &tfprotov6.OpenEphemeralResourceRequest{TypeName: typ, Config: config})
+	if resp.Result != nil {
+		out = c.unmarshal(resp.Result, schema)
+	}
+	return out, resp.Diagnostics, func() []*tfprotov6.Diagnostic {
+		closed := ask(c, typ, "close", server.CloseEphemeralResource, &tfprotov6.CloseEphemeralResourceRequest{TypeName: typ, Private: resp.Private})
+		return closed.Diagnostics
+	}
+}
+
+// list is terraform query for one type.
+func (c *caller) list(typ string, limit int64, include bool) []tfprotov6.ListResourceResult {
+	c.Helper()
+	server, ok := c.run.Server.(tfprotov6.ListResourceServer)
+	if !ok {
+		c.Fatal("the provider has no lists")
+	}
+	stream := ask(c, typ, "list", server.ListResource, &tfprotov6.ListResourceRequest{
+		TypeName: typ, Config: c.value(c.schemas.ListResourceSchemas[typ], driver.Values{}), Limit: limit, IncludeResource: include,
+	})
+	return slices.Collect(stream.Results)
+}
+
+// act invokes an action, and returns its progress and its diagnostics. each is called for
+// each line of progress, unless it is nil.
+func (c *caller) act(typ string, values driver.Values, each func(string)) (progress []string, diags []*tfprotov6.Diagnostic) {
+	c.Helper()
+	server, ok := c.run.Server.(tfprotov6.ActionServer)
+	if !ok {
+		c.Fatal("the provider has no actions")
+	}
+	config := c.value(c.schemas.ActionSchemas[typ].Schema, values)
+	valid := ask(c, typ, "validate", server.ValidateActionConfig, &tfprotov6.ValidateActionConfigRequest{ActionType: typ, Config: config})
+	if len(valid.Diagnostics) > 0 {
+		return nil, valid.Diagnostics
+	}
+	planned := ask(c, typ, "plan", server.PlanAction, &tfprotov6.PlanActionRequest{ActionType: typ, Config: config})
+	if len(planned.Diagnostics) > 0 {
+		return nil, planned.Diagnostics
+	}
+	stream := ask(c, typ, "invoke", server.InvokeAction, &tfprotov6.InvokeActionRequest{ActionType: typ, Config: config})
+	for event := range stream.Events {
+		switch e := event.Type.(type) {
+		case tfprotov6.ProgressInvokeActionEventType:
+			progress = append(progress, e.Message)
+			if each != nil {
+				each(e.Message)
+			}
+		case tfprotov6.CompletedInvokeActionEventType:
+			diags = e.Diagnostics
+		}
+	}
+	return progress, diags
 }

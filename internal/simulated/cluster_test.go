@@ -30,15 +30,14 @@ func clusterOf(names, image string) (out []driver.Resource) {
 	out = append(out, driver.Resource{Type: "etcd_cluster", Name: "this", Values: driver.Values{
 		"members": map[string]any(wanted), "revision": map[string]any{"image": image},
 	}})
-	const cluster = "etcd_cluster.this"
 	for _, name := range strings.Fields(names) {
 		node := "node." + name
 		machine := driver.Resource{Type: "machine", Name: `node["` + name + `"]`, Values: driver.Values{
-			"name": name, "image": driver.Ref{Resource: cluster, Attribute: node + ".revision.image"},
-			"user_data": driver.JSON{Resource: cluster, Attribute: node + ".environment"},
+			"name": name, "image": driver.Ref{Resource: thisCluster, Attribute: node + ".revision.image"},
+			"user_data": driver.JSON{Resource: thisCluster, Attribute: node + ".environment"},
 		}}
 		out = append(out, machine, driver.Resource{Type: "etcd_member", Name: `node["` + name + `"]`, Values: driver.Values{
-			"config": driver.Ref{Resource: cluster, Attribute: node}, "machine_id": driver.Ref{Resource: machine.Address(), Attribute: "id"},
+			"config": driver.Ref{Resource: thisCluster, Attribute: node}, "machine_id": driver.Ref{Resource: machine.Address(), Attribute: "id"},
 		}})
 	}
 	return out
@@ -80,11 +79,14 @@ func (s *site) take(address, id string) driver.Result {
 
 // clusterID is the ID of the cluster in hexadecimal.
 func (w *world) clusterID() string {
-	w.Helper()
-	url := w.cluster.Processes()[0].ClientURL
-	list, err := w.network.Run("test").As("root").Client(url, url).MemberList(w.Context())
+	return membership.ClusterID(w.clusterAt(w.cluster.Processes()[0])).String()
+}
+
+// clusterAt is the ID of the cluster of a process.
+func (w *world) clusterAt(p *etcdsim.Process) uint64 {
+	list, err := w.network.Run("test").As("root").Client(p.ClientURL, p.ClientURL).MemberList(w.Context())
 	w.must(err)
-	return membership.ClusterID(list.Header.ClusterId).String()
+	return list.Header.ClusterId
 }
 
 // watch returns what fails the test if a call was made in the meantime that changes the
@@ -133,16 +135,12 @@ func memberOf(name string) string  { return `etcd_member.node["` + name + `"]` }
 // silence hides all members from Terraform, and the discovery service.
 func (s *site) silence() {
 	s.network.Cut("", serviceAt)
-	for _, p := range s.cluster.Processes() {
-		s.network.Cut("", p.ClientURL)
-	}
+	s.all(func(p *etcdsim.Process) { s.network.Cut("", p.ClientURL) })
 }
 
 func (s *site) hear() {
 	s.network.Heal("", serviceAt)
-	for _, p := range s.cluster.Processes() {
-		s.network.Heal("", p.ClientURL)
-	}
+	s.all(func(p *etcdsim.Process) { s.network.Heal("", p.ClientURL) })
 }
 
 // fresh are the names whose members are not those of before.
@@ -189,20 +187,13 @@ func (s *site) killedWhileAdding(name string) {
 	}
 }
 
-// strangers is the ID of the cluster of a process.
-func (s *site) strangers(p *etcdsim.Process) uint64 {
-	list, err := s.network.Run("test").Client(p.ClientURL, p.ClientURL).MemberList(s.Context())
-	s.must(err)
-	return list.Header.ClusterId
-}
-
 // restoreOf is the restore that replaces a cluster.
 func restoreOf(cluster string, gone ...any) driver.Values {
 	return driver.Values{"snapshot": "/s.db", "sha256": strings.Repeat("0", 64), "replaces_cluster": cluster, "gone": gone}
 }
 
 func (s *site) id() string {
-	return driver.Attribute(s.ws.State("etcd_cluster.this").Value, "cluster_id")
+	return driver.Attribute(s.ws.State(thisCluster).Value, "cluster_id")
 }
 
 // restored fails the test unless the cluster of the state serves, is another one than

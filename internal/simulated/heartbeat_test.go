@@ -109,9 +109,7 @@ func init() { // a map that refers to itself
 		"beating": func(s *script, _ string) { // a cluster of r, s and t that serves both APIs
 			s.network.V2, s.schedule.Twins = true, true // two watches may ask for one lease
 			s.cluster = s.network.Form("3.5.35", "r", "s", "t")
-			for _, p := range s.cluster.Processes() {
-				s.members[p.Name] = p
-			}
+			s.all(func(p *etcdsim.Process) { s.members[p.Name] = p })
 			s.rest(length("10s"))
 			s.ws.Provider = s.provider("r s t")
 			s.loseAnswers()
@@ -163,31 +161,27 @@ func init() { // a map that refers to itself
 				return err
 			})
 		},
-		"claim": func(s *script, rest string) {
-			name, ttl, _ := strings.Cut(rest, " ")
+		"claim": pair(func(s *script, name, ttl string) {
 			s.store(func(store claim.Store) (err error) {
 				s.beats.claims[name], err = store.Create(s.Context(), running+name, "of "+name, length(ttl))
 				return err
 			})
-		},
-		"renew": func(s *script, rest string) {
-			name, ttl, _ := strings.Cut(rest, " ")
+		}),
+		"renew": pair(func(s *script, name, ttl string) {
 			s.store(func(store claim.Store) (err error) {
 				s.beats.claims[name], err = store.Beat(s.Context(), s.beats.claims[name], length(ttl))
 				return err
 			})
-		},
+		}),
 		"release": func(s *script, name string) {
 			s.store(func(store claim.Store) error { return store.Delete(s.Context(), s.beats.claims[name]) })
 		},
 		"stale": func(s *script, value string) { // the key has no time to live
-			_, err := s.client("r").Put(s.Context(), running+"deploy", value)
-			s.must(err)
+			s.must(errOf(s.client("r").Put(s.Context(), running+"deploy", value)))
 			s.web(http.MethodPut, etcdsim.ClientURL("r"), "/v2/keys/running/deploy?value="+value)
 		},
 		"no-claim": func(s *script, _ string) {
-			_, err := s.client("r").Delete(s.Context(), running+"deploy")
-			s.must(err)
+			s.must(errOf(s.client("r").Delete(s.Context(), running+"deploy")))
 			s.web(http.MethodDelete, etcdsim.ClientURL("r"), "/v2/keys/running/deploy")
 		},
 		"watching": func(s *script, block string) { s.watchIn(s.block(block)); s.rest(length("1s")) },

@@ -181,21 +181,6 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// The end of the connections is the end of everything that a provider process does.
-func TestCloseEndsAnApply(t *testing.T) {
-	t.Parallel()
-	simulate(t, 1, "a b c", func(w *world) {
-		ws := w.adopt("a b c")
-		ws.Resources = members("a b c d") // nobody starts d
-		time.AfterFunc(2*time.Minute, func() { _ = w.pool.Close() })
-		begin := time.Now()
-		_, r := ws.Up(w.Context(), w.start("first"))
-		if took := time.Since(begin); r.Err() == nil || took > 3*time.Minute {
-			t.Errorf("after %v: %v", took, r)
-		}
-	})
-}
-
 // A restore that is killed at any request goes on with the same configuration, or with the
 // line that the error prints.
 func TestRestoreIsKilled(t *testing.T) {

@@ -31,6 +31,14 @@ func each(do func(s *script, word string)) func(*script, string) {
 	}
 }
 
+// pair does something with the first word of a line and what is left of it.
+func pair(do func(s *script, first, rest string)) func(*script, string) {
+	return func(s *script, line string) {
+		first, rest, _ := strings.Cut(line, " ")
+		do(s, first, rest)
+	}
+}
+
 // whole is a verb with the space at its end, which a line does not have.
 func whole(verb string) string {
 	if strings.HasSuffix(verb, " =") {
@@ -50,9 +58,7 @@ func init() { // a map that refers to itself
 			s.empty("formed")
 		},
 		"found": func(s *script, names string) { // made without this provider; the state has its machines
-			for _, p := range s.cluster.Processes() {
-				s.fleet.adopt(p)
-			}
+			s.all(func(p *etcdsim.Process) { s.fleet.adopt(p) })
 			s.ws.Provider = s.provider(names)
 			for _, name := range strings.Fields(names) {
 				r := driver.Resource{Type: "machine", Name: `node["` + name + `"]`, Values: driver.Values{"name": name, "image": "one"}}
@@ -72,9 +78,7 @@ func init() { // a map that refers to itself
 			}
 		},
 		"estate": func(s *script, names string) { // nodes, each with its machine and member
-			for _, p := range s.cluster.Processes() {
-				s.fleet.adopt(p)
-			}
+			s.all(func(p *etcdsim.Process) { s.fleet.adopt(p) })
 			s.names = names
 			all := nodesOf(names, names)
 			for i := 0; i < len(all); i += 2 { // the machines run before a state has their members
@@ -103,14 +107,13 @@ func init() { // a map that refers to itself
 		},
 		"image": func(s *script, image string) { s.space.image = image; s.configure() },
 		"apart": func(s *script, name string) { s.space.apart = name; s.configure() },
-		"set": func(s *script, rest string) {
-			name, text, _ := strings.Cut(rest, " ")
+		"set": pair(func(s *script, name, text string) {
 			v := s.value(text)
 			s.space.more[name] = v
 			if s.space.names != "" {
 				s.set(name, v)
 			}
-		},
+		}),
 		"unset":    func(s *script, name string) { delete(s.space.more, name); delete(s.ws.Resources[0].Values, name) },
 		"provider": func(s *script, names string) { s.ws.Provider = s.provider(names) },
 		"give": func(s *script, rest string) {
@@ -118,41 +121,34 @@ func init() { // a map that refers to itself
 			s.resource(address(words[0])).Values[words[1]] = s.value(words[2])
 		},
 		"only": func(s *script, names string) { s.ws.Resources = members(names) }, // members without nodes
-		"more": func(s *script, names string) {
-			s.ws.Resources = append(s.ws.Resources, nodesOf(names, s.names)...)
-		},
+		"more": func(s *script, names string) { s.ws.Resources = append(s.ws.Resources, nodesOf(names, s.names)...) },
 		"knows": func(s *script, rest string) { // what a member has of its node
 			words := strings.SplitN(rest, " ", 3)
 			config, _ := s.resource("etcd_member." + words[0]).Values["config"].(driver.Values)
 			start, _ := config["start"].(driver.Values)
 			start[words[1]] = s.value(words[2])
 		},
-		"becomes": func(s *script, rest string) {
-			at, typ, _ := strings.Cut(rest, " ")
-			s.resource(at).Type = typ
-		},
+		"becomes": pair(func(s *script, at, typ string) { s.resource(at).Type = typ }),
 		"after": func(s *script, rest string) {
 			at := addresses(rest)
 			s.resource(at[0]).After = at[1:]
 		},
-		"also": func(s *script, rest string) {
-			typ, names, _ := strings.Cut(rest, " ")
+		"also": pair(func(s *script, typ, names string) {
 			s.ws.Resources = append(s.ws.Resources, nodes(strings.Fields(names), s.space.image)...)
 			s.ws.Resources[len(s.ws.Resources)-1].Type = typ
-		},
+		}),
 		"block": func(s *script, rest string) {
 			words := strings.SplitN(rest, " ", 2)
 			typ, name, _ := strings.Cut(words[0], ".")
 			v, _ := s.value(words[1]).(driver.Values)
 			s.ws.Resources = append(s.ws.Resources, driver.Resource{Type: typ, Name: name, Values: v})
 		},
-		"copy": func(s *script, rest string) { // of a resource of the first space
-			at, name, _ := strings.Cut(rest, " ")
+		"copy": pair(func(s *script, at, name string) { // of a resource of the first space
 			i := slices.IndexFunc(s.spaces["main"].ws.Resources, func(r driver.Resource) bool { return r.Address() == address(at) })
 			r := s.spaces["main"].ws.Resources[i]
 			r.Name, r.Values = cmp.Or(name, r.Name), maps.Clone(r.Values)
 			s.ws.Resources = append(s.ws.Resources, r)
-		},
+		}),
 		"without": each(func(s *script, at string) {
 			s.ws.Resources = slices.DeleteFunc(slices.Clone(s.ws.Resources), func(r driver.Resource) bool { return r.Address() == at })
 		}),
@@ -161,22 +157,20 @@ func init() { // a map that refers to itself
 				s.ws.Resources[i].CreateBeforeDestroy = r.Type == "etcd_member" && (of == "on" || of == r.Name)
 			}
 		},
-		"standby": func(s *script, rest string) {
-			name, text, _ := strings.Cut(rest, " ")
+		"standby": pair(func(s *script, name, text string) {
 			s.space.learner = name
 			s.space.arguments, _ = s.value(text).(driver.Values)
 			s.configure()
-		},
+		}),
 		"impatient": func(s *script, name string) { s.ws.Resources = append(s.ws.Resources, impatient(name, "")) },
-		"restore": func(s *script, rest string) {
-			of, names, _ := strings.Cut(rest, " ")
+		"restore": pair(func(s *script, of, names string) {
 			var gone []any
 			for _, name := range strings.Fields(names) {
 				gone = append(gone, name)
 			}
 			s.space.more["restore"] = restoreOf(of, gone...)
 			s.set("restore", s.space.more["restore"])
-		},
+		}),
 		"literal": func(s *script, _ string) { // URLs have IP addresses
 			wanted := map[string]any{}
 			for i, name := range []string{"a", "b", "c"} {
@@ -260,14 +254,13 @@ func init() { // a map that refers to itself
 			s.ok(r)
 			s.ok(<-first)
 		},
-		"repeat": func(s *script, rest string) {
-			times, line, _ := strings.Cut(rest, " ")
+		"repeat": pair(func(s *script, times, line string) {
 			n, err := strconv.Atoi(times)
 			s.must(err)
 			for range n {
 				s.play(line)
 			}
-		},
+		}),
 		"settle": func(s *script, _ string) {
 			s.rest(time.Minute)
 			for range 5 {
@@ -291,11 +284,8 @@ func init() { // a map that refers to itself
 		"user":     func(s *script, name string) { s.user = name },
 
 		// What happens outside of Terraform.
-		"wait": func(s *script, d string) { s.rest(length(d)) },
-		"env": func(s *script, rest string) {
-			name, value, _ := strings.Cut(rest, " ")
-			s.env[name] = value
-		},
+		"wait":    func(s *script, d string) { s.rest(length(d)) },
+		"env":     pair(func(s *script, name, value string) { s.env[name] = value }),
 		"skew":    func(s *script, d string) { s.skew = length(d) },
 		"lax":     func(s *script, _ string) { s.network.Lax = true }, // the servers check nothing
 		"stop":    each(func(s *script, name string) { s.fleet.stop(name) }),
@@ -323,10 +313,7 @@ func init() { // a map that refers to itself
 				}
 			}
 		},
-		"restart": func(s *script, rest string) { // the process of a member, at its URL or another one
-			name, url, _ := strings.Cut(rest, " ")
-			s.restart(name, url)
-		},
+		"restart": pair(func(s *script, name, url string) { s.restart(name, url) }), // the process of a member, at its URL or another one
 		"process": func(s *script, name string) {
 			s.must(s.cluster.NewProcess(name, release).Start())
 			s.rest(time.Minute)
@@ -351,9 +338,7 @@ func init() { // a map that refers to itself
 		"stranger": func(s *script, version string) { // another cluster answers
 			s.other = s.network.Form(cmp.Or(etcdsim.Version(version), release), "x").Processes()[0]
 			s.rest(time.Minute)
-			for _, p := range s.cluster.Processes() {
-				s.network.Answer(p.ClientURL, s.other)
-			}
+			s.all(func(p *etcdsim.Process) { s.network.Answer(p.ClientURL, s.other) })
 		},
 		"http-port":     func(s *script, port string) { s.network.HTTP = port },
 		"metrics-url":   func(s *script, url string) { s.ws.Provider["metrics_url"] = url },
@@ -364,16 +349,13 @@ func init() { // a map that refers to itself
 		},
 		// Members are added, changed and removed by etcdctl.
 		"add": each(func(s *script, name string) { s.addByHand(name) }),
-		"update": func(s *script, rest string) {
-			name, url, _ := strings.Cut(rest, " ")
-			_, err := s.client("a").MemberUpdate(s.Context(), s.ids()[name], []string{url})
-			s.must(err)
-		},
+		"update": pair(func(s *script, name, url string) {
+			s.must(errOf(s.client("a").MemberUpdate(s.Context(), s.ids()[name], []string{url})))
+		}),
 		"remove": func(s *script, which string) {
 			for _, m := range s.cluster.Members() {
 				if m.Name == which || which == "learners" && m.IsLearner || which == "unstarted" && len(m.ClientURLs) == 0 {
-					_, err := s.client(cmp.Or(s.via, "a")).MemberRemove(s.Context(), m.ID)
-					s.must(err)
+					s.must(errOf(s.client(cmp.Or(s.via, "a")).MemberRemove(s.Context(), m.ID)))
 				}
 			}
 			s.rest(time.Minute)
@@ -386,18 +368,14 @@ func init() { // a map that refers to itself
 			}
 			s.rest(time.Minute)
 		},
-		"founder": func(s *script, name string) { s.fleet.add(name, environment(name, s.names, false)) },
-		"joiner": func(s *script, rest string) { // NAME, and those that it asks
-			name, peers, _ := strings.Cut(rest, " ")
-			s.fleet.add(name, environment(name, peers, true))
-		},
+		"founder":   func(s *script, name string) { s.fleet.add(name, environment(name, s.names, false)) },
+		"joiner":    pair(func(s *script, name, peers string) { s.fleet.add(name, environment(name, peers, true)) }), // NAME, and those that it asks
 		"keep-data": each(func(s *script, name string) { s.fleet.keep[name] = true }),
 		"machine":   func(s *script, name string) { s.fleet.add(name, environment(name, s.names, true)) },
 		"full":      func(s *script, name string) { s.outOfSpace(name) },
 		"secure":    func(s *script, _ string) { s.secure() },
 		"downgrade": func(s *script, to string) {
-			_, err := s.client("a").Downgrade(s.Context(), clientv3.DowngradeEnable, to)
-			s.must(err)
+			s.must(errOf(s.client("a").Downgrade(s.Context(), clientv3.DowngradeEnable, to)))
 		},
 		"run-as": func(s *script, rest string) { // another version, on the old machines
 			words := strings.Fields(rest)
@@ -409,15 +387,8 @@ func init() { // a map that refers to itself
 				s.rest(time.Minute)
 			}
 		},
-		"write": func(s *script, rest string) {
-			key, value, _ := strings.Cut(rest, " ")
-			_, err := s.client("a").Put(s.Context(), key, value)
-			s.must(err)
-		},
-		"put": func(s *script, rest string) {
-			key, value, _ := strings.Cut(rest, " ")
-			s.put(key, value)
-		},
+		"write":  pair(func(s *script, key, value string) { s.must(errOf(s.client("a").Put(s.Context(), key, value))) }),
+		"put":    pair(func(s *script, key, value string) { s.put(key, value) }),
 		"delete": func(s *script, part string) { s.forget(part) },
 	}
 }

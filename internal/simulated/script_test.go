@@ -358,7 +358,7 @@ func (s *script) noted(what string) string {
 	case "file":
 		return hashOf(of)
 	case "stranger":
-		return fmt.Sprintf("%x", s.strangers(s.other))
+		return fmt.Sprintf("%x", s.clusterAt(s.other))
 	case "token":
 		return s.tokenID()
 	case "seen":

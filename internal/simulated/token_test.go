@@ -67,12 +67,15 @@ func (k *tokenWorld) of(size any, more driver.Values) []driver.Resource {
 	return []driver.Resource{{Type: "etcd_discovery_token", Name: "this", Values: values}}
 }
 
-// told are summaries, each once. What a plan says of every token of an old protocol is
-// left out.
+// told are the summaries of diagnostics, each once, with warnings in brackets. What a plan
+// says of every token of an old protocol is left out.
 func told(r driver.Result) string {
-	lines := strings.Split(summaries(r), ", ")
-	slices.Sort(lines)
-	return strings.Join(slices.DeleteFunc(slices.Compact(lines), func(s string) bool { return s == "(For members up to etcd 3.6)" }), ", ")
+	var out []string
+	for _, d := range r.Diagnostics {
+		out = append(out, map[bool]string{true: "(" + d.Summary + ")", false: d.Summary}[d.Warning])
+	}
+	slices.Sort(out)
+	return strings.Join(slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "(For members up to etcd 3.6)" }), ", ")
 }
 
 // tokenID is the token in the state, "" without one.
@@ -109,8 +112,7 @@ func (k *tokenWorld) put(id, name, value string) {
 		if path == name {
 			path = "members/" + name
 		}
-		_, err := k.client("r").Put(k.Context(), discovery.DefaultPrefix+"/"+id+"/"+path, value)
-		k.must(err)
+		k.must(errOf(k.client("r").Put(k.Context(), discovery.DefaultPrefix+"/"+id+"/"+path, value)))
 	}
 }
 
@@ -124,8 +126,7 @@ func (k *tokenWorld) forget(id string) {
 		k.web(http.MethodDelete, etcdsim.ClientURL("r"), registryKeys+id+"?recursive=true")
 	default:
 		for _, key := range k.keys() {
-			_, err := k.client("r").Delete(k.Context(), key)
-			k.must(err)
+			k.must(errOf(k.client("r").Delete(k.Context(), key)))
 		}
 	}
 }
@@ -212,11 +213,10 @@ func init() { // a map that refers to itself
 			s.token, s.names = newToken(s.world, "service"), ""
 			s.ws.Resources = s.token.of(1, nil)
 		},
-		"wants": func(s *script, rest string) {
-			size, text, _ := strings.Cut(rest, " ")
+		"wants": pair(func(s *script, size, text string) {
 			more, _ := s.value(cmp.Or(text, "{}")).(driver.Values)
 			s.ws.Resources = s.token.of(s.value(size), more)
-		},
+		}),
 		"register": each(func(s *script, name string) { // the last ID first
 			s.token.registered++
 			s.token.put(s.tokenID(), fmt.Sprintf("%x", 0xff-s.token.registered), name+"="+etcdsim.PeerURL(name))
@@ -230,13 +230,8 @@ func init() { // a map that refers to itself
 			words := strings.SplitN(rest, " ", 3)
 			s.token.put(words[0], words[1], words[2])
 		},
-		"delete-token": func(s *script, id string) { s.token.forget(id) },
-		"size": func(s *script, rest string) { // where it is kept, a pattern
-			id, want, _ := strings.Cut(rest, " ")
-			if got := s.token.size(id); !regexp.MustCompile("^(?:" + want + ")$").MatchString(got) {
-				s.Errorf("the size of %s is %q, want %q", id, got, want)
-			}
-		},
+		"delete-token":  func(s *script, id string) { s.token.forget(id) },
+		"size":          pair(func(s *script, id, want string) { s.like("the size of "+id, s.token.size(id), "^(?:"+want+")$") }), // where it is kept, a pattern
 		"minted":        func(s *script, n string) { s.expect("tokens of the service", s.token.service.Minted(), n) },
 		"service-fails": func(s *script, code string) { s.token.service.Fail(int(s.number(code))) },
 		"another": func(s *script, _ string) { // registry is at the addresses
@@ -254,8 +249,7 @@ func init() { // a map that refers to itself
 			s.token.lose(strings.Contains(how, "lost"), strings.Contains(how, "forever"))
 		},
 		// The next plan changes the token in place or not at all, or replaces it, if it may.
-		"plans": func(s *script, rest string) {
-			may, text, _ := strings.Cut(rest, " ")
+		"plans": pair(func(s *script, may, text string) {
 			more, _ := s.value(text).(driver.Values)
 			was := s.ws.Resources
 			s.ws.Resources = s.token.of(3, nil)
@@ -268,6 +262,6 @@ func init() { // a map that refers to itself
 			if r.Err() != nil || !slices.Contains([]string{"no-op", "update", may}, plan.Change(tokenAddress).Action) {
 				s.Errorf("%v: %v: %v", more, plan, r)
 			}
-		},
+		}),
 	}
 }

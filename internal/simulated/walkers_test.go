@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -32,8 +35,7 @@ func (w *walker) ignoreUserData() {
 // addByHand adds a learner with etcdctl.
 func (w *walker) addByHand(name string) {
 	w.Helper()
-	_, err := w.client(cmp.Or(w.via, "a")).MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})
-	w.must(err)
+	w.must(errOf(w.client(cmp.Or(w.via, "a")).MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})))
 }
 
 func (w *walker) key(name string) string {
@@ -43,8 +45,7 @@ func (w *walker) key(name string) string {
 // put writes a key of the provider by hand.
 func (w *walker) put(name, value string) {
 	w.Helper()
-	_, err := w.client("a").Put(w.Context(), w.key(name), value)
-	w.must(err)
+	w.must(errOf(w.client("a").Put(w.Context(), w.key(name), value)))
 }
 
 // forget deletes the keys of the provider with a part of a name.
@@ -52,20 +53,9 @@ func (w *walker) forget(part string) {
 	w.Helper()
 	for _, key := range w.keys() {
 		if strings.Contains(key, part) {
-			_, err := w.client("a").Delete(w.Context(), key)
-			w.must(err)
+			w.must(errOf(w.client("a").Delete(w.Context(), key)))
 		}
 	}
-}
-
-// startLearner adds a learner by hand, and starts it.
-func (w *world) startLearner(name string) {
-	w.Helper()
-	_, err := w.client("a").MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})
-	w.must(err)
-	w.members[name] = w.cluster.NewProcess(name, release)
-	w.must(w.members[name].Start())
-	w.rest(10 * time.Second)
 }
 
 // outOfSpace raises the alarm of a member.
@@ -140,9 +130,7 @@ func impatient(name, machine string) driver.Resource {
 // taken is a site that manages the members of a cluster without nodes.
 func (w *world) taken(names string) *site {
 	s := newSite(w)
-	for _, p := range w.cluster.Processes() {
-		s.fleet.adopt(p)
-	}
+	w.all(func(p *etcdsim.Process) { s.fleet.adopt(p) })
 	s.ws = w.adopt(names)
 	s.ws.Machines = s.fleet
 	for i, name := range strings.Fields(names) {
@@ -190,3 +178,44 @@ func (w *world) statement() string {
 	w.Fatal("there is no record")
 	return ""
 }
+
+// secure makes the users of the guide "Network and security", each with a password that
+// follows from its name, and lets nobody in without a login from then on.
+func (w *world) secure() {
+	w.Helper()
+	for _, line := range append([]string{"etcdctl user add root", "etcdctl user grant-role root root"}, acctest.Permissions(w)...) {
+		w.etcdctl(line)
+	}
+	w.must(errOf(w.client("a").AuthEnable(w.Context())))
+}
+
+// etcdctl runs a command of root that concerns users.
+func (w *world) etcdctl(line string) {
+	w.Helper()
+	c, f, err := w.client("a"), strings.Fields(line), error(nil)
+	switch f[1] + " " + f[2] {
+	case "user add":
+		_, err = c.UserAdd(w.Context(), f[3], f[3]+"-pw")
+	case "user grant-role":
+		_, err = c.UserGrantRole(w.Context(), f[3], f[4])
+	case "role add":
+		_, err = c.RoleAdd(w.Context(), f[3])
+	case "role grant-permission":
+		kind, bad := clientv3.StrToPermissionType(f[5])
+		w.must(bad)
+		_, err = c.RoleGrantPermission(w.Context(), f[3], f[6], clientv3.GetPrefixRangeEnd(f[6]), kind)
+	default:
+		w.Fatalf("%q is no known command", line)
+	}
+	w.must(err)
+}
+
+// as are the arguments of a provider block that logs in.
+func (w *world) as(names, user string) driver.Values {
+	v := w.provider(names)
+	v["username"], v["password"] = user, user+"-pw"
+	return v
+}
+
+// TestPermissions shows that each feature works for the user that the guide makes for it.
+func TestPermissions(t *testing.T) { tell(t, "users.txt") }

@@ -13,6 +13,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -255,6 +256,28 @@ func (w *world) expect(what string, got, want any) {
 		w.Errorf("%s: %s, want %s", what, g, e)
 	}
 }
+
+// check fails the test unless something is so, and like unless a text matches a pattern.
+func (w *world) check(is bool, otherwise string, args ...any) {
+	if w.Helper(); !is {
+		w.Errorf(otherwise, args...)
+	}
+}
+
+func (w *world) like(what, got, pattern string) {
+	w.Helper()
+	w.check(regexp.MustCompile(pattern).MatchString(got), "%s: %s, want %s", what, got, pattern)
+}
+
+// all does something to all processes of the cluster.
+func (w *world) all(do func(p *etcdsim.Process)) {
+	for _, p := range w.cluster.Processes() {
+		do(p)
+	}
+}
+
+// errOf is the error of an answer that is of no interest.
+func errOf[T any](_ T, err error) error { return err }
 
 // must fails the test if there is an error.
 func (w *world) must(errs ...error) {
