@@ -24,6 +24,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // TestGames holds the simulated world to the record that TestAccGames of package acctest
@@ -40,9 +41,7 @@ func TestGames(t *testing.T) {
 		})
 	}
 	if os.Getenv("UPDATE") != "" && !t.Failed() {
-		if err := os.WriteFile(file, []byte(strings.Join(text, "\n")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(strings.Join(text, "\n")), 0o600))
 	}
 }
 
@@ -135,9 +134,7 @@ func again(t *testing.T, seed int, processors string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	record, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(record)
 }
 
@@ -148,9 +145,7 @@ func TestGame(t *testing.T) {
 		t.Skip("it is a part of TestGamesAreRepeatable")
 	}
 	log, _ := search(t, seed)
-	if err := os.WriteFile(os.Getenv("ETCD_TEST_GAME_FILE"), []byte(strings.Join(log, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(os.Getenv("ETCD_TEST_GAME_FILE"), []byte(strings.Join(log, "\n")), 0o600))
 }
 
 func difference(got, want string) string {
@@ -170,9 +165,7 @@ func TestFoundGames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			seed, err := strconv.ParseUint(c.lines[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			replay(t, seed, c.lines[1:]...)
 		})
 	}
