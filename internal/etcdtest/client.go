@@ -18,6 +18,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 const (
@@ -54,9 +56,7 @@ func (o Options) clientConfig(withPassword bool, endpoints ...string) clientv3.C
 func newClient(tb TB, cfg clientv3.Config) *clientv3.Client {
 	tb.Helper()
 	client, err := clientv3.New(cfg)
-	if err != nil {
-		tb.Fatalf("etcdtest: client of %v: %v", cfg.Endpoints, err)
-	}
+	must.Succeed(tb, err)
 	tb.Cleanup(func() { _ = client.Close() })
 	return client
 }

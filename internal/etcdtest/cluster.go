@@ -292,9 +292,7 @@ func (c *Cluster) list(tb TB) (list *clientv3.MemberListResponse) {
 func (c *Cluster) change(tb TB, what string, do func(context.Context, *clientv3.Client) error, again error) {
 	tb.Helper()
 	client, err := clientv3.New(c.config())
-	if err != nil {
-		tb.Fatalf("etcdtest: %s: %v", what, err)
-	}
+	must.Succeed(tb, err)
 	defer func() { _ = client.Close() }()
 	err = poll(WaitContext(tb), 100*time.Millisecond, func(ctx context.Context) error {
 		err := do(ctx, client)

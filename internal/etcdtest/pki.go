@@ -73,9 +73,8 @@ func NewPKI(tb TB) *PKI {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	must.Succeed(tb, err)
-	if pki.cert, err = x509.ParseCertificate(der); err != nil {
-		tb.Fatalf("etcdtest: %v", err)
-	}
+	pki.cert, err = x509.ParseCertificate(der)
+	must.Succeed(tb, err)
 	pki.key = key
 	pki.CAFile = pki.write("ca.pem", "CERTIFICATE", der)
 	pki.Server = pki.issue("server", "", true, day)
