@@ -266,9 +266,8 @@ func TestAccRestoreInPlace(t *testing.T) {
 	f.Form()
 	lost := fmt.Sprint(f.State(cluster)["cluster_id"])
 	client, ctx := f.Client("a"), etcdtest.WaitContext(t)
-	if _, err := client.Put(ctx, "kept", "before"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.Put(ctx, "kept", "before")
+	must.Succeed(t, err)
 	file, sum := backup(ctx, t, client)
 	f.Lose("a", "b", "c")
 	f.Write("restore_override.tf", fmt.Sprintf(
@@ -374,9 +373,8 @@ func TestAccDamagedStore(t *testing.T) {
 			f.Form()
 			client := f.Client("a")
 			for range 20 {
-				if _, err := client.Put(etcdtest.WaitContext(t), "k", "a sound value"); err != nil {
-					t.Fatal(err)
-				}
+				_, err := client.Put(etcdtest.WaitContext(t), "k", "a sound value")
+				must.Succeed(t, err)
 			}
 			database := filepath.Join(f.Machines, "b", "data", "member", "snap", "db")
 			etcdtest.Until(t, "b has stored the value, and a snapshot", func() bool {
