@@ -145,9 +145,8 @@ func fill(t *testing.T, c *etcdtest.Cluster, s store) {
 	random := rand.NewChaCha8([32]byte{}) // values that cannot be compressed
 	put := func(ops ...clientv3.Op) {
 		t.Helper()
-		if _, err := client.Txn(ctx).Then(ops...).Commit(); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.Txn(ctx).Then(ops...).Commit()
+		must.Succeed(t, err)
 	}
 	for key := 0; key*value < s.bytes; {
 		var ops []clientv3.Op

@@ -274,9 +274,8 @@ func engineRemoves(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 // plainRemove removes a member with one command.
 func plainRemove(t *testing.T, c *etcdtest.Cluster, p *etcdtest.Process) {
 	t.Helper()
-	if _, err := c.Etcdctl("member", "remove", fmt.Sprintf("%x", c.MemberID(t, p))); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.Etcdctl("member", "remove", fmt.Sprintf("%x", c.MemberID(t, p)))
+	must.Succeed(t, err)
 }
 
 // measureRollout replaces every machine of a cluster of three, one after the other.
