@@ -7,7 +7,7 @@ echo "\$*" >>'$PWD/log'
 exec '$REAL' "\$@"
 END
 chmod +x etcdctl
-export ETCDCTL=$PWD/etcdctl ROOT_PASSWORD=all DISCOVERY_PASSWORD=register CLUSTER_PASSWORD=join no_proxy='*'
+export ETCDCTL="$PWD/etcdctl" ROOT_PASSWORD=all DISCOVERY_PASSWORD=register CLUSTER_PASSWORD=join no_proxy='*'
 sh "$EXAMPLES/registry/secure.sh"
 sh "$EXAMPLES/registry/cluster.sh" allow cluster-one TOKEN
 registered=/_etcd/registry/TOKEN/members/1
@@ -15,7 +15,9 @@ registered=/_etcd/registry/TOKEN/members/1
 "$REAL" --user=discovery:register get $registered
 
 denied() {
-	if "$REAL" "--user=$@" >out 2>&1; then exit 1; fi
+	user=$1
+	shift
+	if "$REAL" "--user=$user" "$@" >out 2>&1; then exit 1; fi
 	grep -E 'permission denied|authentication failed' out
 }
 denied discovery:register get /anything

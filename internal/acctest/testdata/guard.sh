@@ -1,3 +1,7 @@
+#!/bin/sh
+# Copyright (c) The terraform-provider-etcd Authors
+# SPDX-License-Identifier: MPL-2.0
+
 trap '' HUP INT TERM; cat >/dev/null
 round=0
 while [ "$round" -lt 600 ]; do

@@ -1,3 +1,8 @@
+#!/bin/sh
+# Copyright (c) The terraform-provider-etcd Authors
+# SPDX-License-Identifier: MPL-2.0
+# shellcheck disable=SC2016,SC2103,SC2164 # bash -e runs it, and stand-ins are programs in single quotes
+
 # The last lines of .ci/run list the skipped checks and the age of the toolchain. All programs
 # that it calls are stand-ins here.
 program() {

@@ -1,3 +1,8 @@
+#!/bin/sh
+# Copyright (c) The terraform-provider-etcd Authors
+# SPDX-License-Identifier: MPL-2.0
+# shellcheck disable=SC2016,SC2103,SC2164 # bash -e runs it, and stand-ins are programs in single quotes
+
 # The commit of a tag is on main, or nothing is built of it: the first command of the
 # workflow looks.
 first=$(sed -n 's/^      - run: //p' "$ROOT/.github/workflows/release.yml" | head -1)

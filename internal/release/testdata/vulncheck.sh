@@ -1,3 +1,8 @@
+#!/bin/sh
+# Copyright (c) The terraform-provider-etcd Authors
+# SPDX-License-Identifier: MPL-2.0
+# shellcheck disable=SC2016,SC2103,SC2164 # bash -e runs it, and stand-ins are programs in single quotes
+
 # If the database cannot be reached, the output says so. This is a failure if the check is
 # required.
 here=$PWD
