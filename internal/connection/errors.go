@@ -158,7 +158,10 @@ func reason(err error) string {
 func kindOfAttempt(err error) Kind {
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	op, failed := errors.AsType[*net.OpError](err)
-	timed, _ := errors.AsType[net.Error](err)
+	timed, _ := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
 	switch {
 	case errors.As(err, new(RedirectError)):
 		return Redirected

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,7 +35,11 @@ func Cut(s string) string {
 	if len(s) <= shown {
 		return s
 	}
-	return strings.ToValidUTF8(s[:shown], "")
+	n := shown
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // Plain returns an error if a text that came over the wire must not be shown

@@ -138,11 +138,13 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 		return refuse(HasQuorum, Facts{})
 	}
 	limit := Quorum(len(e.Snapshot.Voters())) // 1 without a list
-	proven := func(p proof) []Member {
-		return keep(e.votersOf(r), func(v Member) bool { return e.proofOf(v, r) == p })
+	proven := map[proof][]Member{}
+	for _, v := range e.votersOf(r) {
+		of := e.proofOf(v, r)
+		proven[of] = append(proven[of], v)
 	}
 	unlisted := func(m Member) bool { return !slices.Contains(IDs(e.Snapshot.Members), m.ID) }
-	serving, silent := proven(provesServer), proven(provesNothing)
+	serving, silent := proven[provesServer], proven[provesNothing]
 	contradicted := keep(serving, r.states)
 	open := append(keep(silent, func(m Member) bool { return !r.states(m) }), serving...)
 	switch {

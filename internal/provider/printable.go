@@ -42,8 +42,7 @@ func Server(p *Provider) tfprotov6.ProviderServer {
 // printable is the last step for every text on its way to a terminal or a log:
 // every diagnostic, the error of a function, the progress of an action and the
 // name of a listed resource. It removes characters that cannot be printed,
-// whatever the origin of the text, see [text.Lines]. What a process is asked once, about
-// schemas and functions, has no text from outside.
+// whatever the origin of the text, see [text.Lines].
 type printable struct {
 	served
 	// table returns the table of the current walk, nil before there is one.
@@ -95,6 +94,21 @@ func cleanAll(diags []*tfprotov6.Diagnostic) {
 	for _, d := range diags {
 		d.Summary, d.Detail = text.Clean(d.Summary), text.Lines(d.Detail)
 	}
+}
+
+// GetMetadata implements [tfprotov6.ProviderServer].
+func (p *printable) GetMetadata(ctx context.Context, req *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
+	return shown(ctx, req, p.served.GetMetadata)
+}
+
+// GetProviderSchema implements [tfprotov6.ProviderServer].
+func (p *printable) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	return shown(ctx, req, p.served.GetProviderSchema)
+}
+
+// GetResourceIdentitySchemas implements [tfprotov6.ProviderServer].
+func (p *printable) GetResourceIdentitySchemas(ctx context.Context, req *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
+	return shown(ctx, req, p.served.GetResourceIdentitySchemas)
 }
 
 // ValidateProviderConfig implements [tfprotov6.ProviderServer].
@@ -166,6 +180,11 @@ func (p *printable) ReadDataSource(ctx context.Context, req *tfprotov6.ReadDataS
 // CallFunction implements [tfprotov6.FunctionServer].
 func (p *printable) CallFunction(ctx context.Context, req *tfprotov6.CallFunctionRequest) (*tfprotov6.CallFunctionResponse, error) {
 	return shown(ctx, req, p.served.CallFunction)
+}
+
+// GetFunctions implements [tfprotov6.FunctionServer].
+func (p *printable) GetFunctions(ctx context.Context, req *tfprotov6.GetFunctionsRequest) (*tfprotov6.GetFunctionsResponse, error) {
+	return shown(ctx, req, p.served.GetFunctions)
 }
 
 // ValidateEphemeralResourceConfig implements [tfprotov6.EphemeralResourceServer].

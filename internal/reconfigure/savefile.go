@@ -183,7 +183,8 @@ func place(ctx context.Context, file *os.File, r SaveRequest) error {
 		return err
 	}
 	_ = dir.Sync() // some file systems do not support this, and nothing more can be done
-	return dir.Close()
+	_ = dir.Close()
+	return nil
 }
 
 func move(ctx context.Context, file *os.File, r SaveRequest) error {

@@ -106,11 +106,16 @@ func SetOf(texts []string) types.Set {
 	if texts == nil {
 		return types.SetNull(types.StringType)
 	}
+	return types.SetValueMust(types.StringType, ValuesOf(texts))
+}
+
+// ValuesOf returns texts as values, never nil.
+func ValuesOf(texts []string) []attr.Value {
 	values := make([]attr.Value, len(texts))
 	for i, s := range texts {
 		values[i] = types.StringValue(s)
 	}
-	return types.SetValueMust(types.StringType, values)
+	return values
 }
 
 // TypesOf returns the types of the attributes of a schema, by name.

@@ -16,7 +16,6 @@ import (
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
@@ -215,7 +214,7 @@ func silentUntil(name string, seen silence, after time.Duration) string {
 // with -target a machine goes without its member, so that nothing at apply asks again. The
 // plan is not changed by what is seen, because Terraform asks for it again during the
 // apply. If that comes first of all, it looks again.
-func (r *Resource) agrees(ctx context.Context, p nodesPlan, plan, state model, want map[string]wanted, stored health, kept private.Reader, diags *diag.Diagnostics) bool {
+func (r *Resource) agrees(ctx context.Context, p nodesPlan, state model, stored health, diags *diag.Diagnostics) bool {
 	keeps := p.Rebuilt == "" && len(p.TakenBack)+len(p.unfollowed(stored)) == 0
 	if r.Backend == nil || keeps || r.Backend.Table.Fresh(state.ID.ValueString()) {
 		return true
@@ -227,7 +226,7 @@ func (r *Resource) agrees(ctx context.Context, p nodesPlan, plan, state model, w
 		return p.Rebuilt == ""
 	}
 	seen := r.refresh(ctx, &state, stored, diags)
-	now := plan.nodesPlan(ctx, state, want, seen, kept, diags)
+	now := nodesPlan{NodesPlan: membership.PlanNodes(p.wanted, p.nodes, seen.NodesHealth), saves: p.saves}
 	differs := p.Rebuilt != "" && p.Rebuilt != now.Rebuilt || !slices.Equal(p.TakenBack, now.TakenBack)
 	if differs {
 		report.Error(diags, text.New("The plan needs a refresh",

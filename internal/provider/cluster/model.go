@@ -163,7 +163,7 @@ func clientURLs(n node.Node) []string {
 }
 
 func listOf(texts []string) types.List {
-	return types.ListValueMust(types.StringType, attribute.SetOf(texts).Elements())
+	return types.ListValueMust(types.StringType, attribute.ValuesOf(texts))
 }
 
 // mapOf returns texts as a map, and null for nil.

@@ -95,7 +95,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !attribute.As[restore](ctx, plan.Restore, diags).same(attribute.As[restore](ctx, state.Restore, diags))
 	state = does.state
 	p := plan.nodesPlan(ctx, state, want, stored, kept, diags)
-	if diags.HasError() || !r.agrees(ctx, p, *plan, state, want, stored, kept, diags) {
+	if diags.HasError() || !r.agrees(ctx, p, state, stored, diags) {
 		return
 	}
 	p.check(plan.Version.ValueString(), stored, diags)
@@ -149,6 +149,7 @@ func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diag
 type nodesPlan struct {
 	membership.NodesPlan
 	wanted map[string]membership.NodeValues
+	nodes  []membership.Node // in the state
 	// has are the nodes in the state, or the former ones that are taken back.
 	has, former map[string]node.Node
 	// saves is true if the apply stores another snapshot.
@@ -162,7 +163,6 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 	for name, w := range want {
 		p.wanted[name] = w.NodeValues
 	}
-	var nodes []membership.Node
 	saved := private.Kept[map[string]membership.NodeValues](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {
 		n := built(ctx, name, p.has[name], diags)
@@ -170,9 +170,9 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 		if former, ok := p.former[name]; ok {
 			n.Former = new(built(ctx, name, former, diags))
 		}
-		nodes = append(nodes, n)
+		p.nodes = append(p.nodes, n)
 	}
-	p.NodesPlan = membership.PlanNodes(p.wanted, nodes, stored.NodesHealth)
+	p.NodesPlan = membership.PlanNodes(p.wanted, p.nodes, stored.NodesHealth)
 	for _, name := range p.TakenBack {
 		p.has[name] = p.former[name]
 	}

@@ -81,7 +81,7 @@ func TestEveryEnvironmentPassesTheGate(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil || seen < 30 || gates < 3 {
+	if err != nil || seen < 38 || gates < 3 {
 		t.Fatalf("%d files with %d gates, %v", seen, gates, err)
 	}
 }
