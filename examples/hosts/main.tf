@@ -76,7 +76,7 @@ resource "terraform_data" "host" {
   provisioner "remote-exec" {
     inline = ["sh etcd-host/host.sh up ${join(" ", concat(
       [local.programs[each.key], "${var.releases}/v${etcd_cluster.this.node[each.key].version}"],
-      [etcd_cluster.this.node[each.key].id], coalesce(etcd_cluster.this.node[each.key].start.replaces, []),
+      [etcd_cluster.this.node[each.key].id], coalesce(jsondecode(etcd_cluster.this.node[each.key].start).replaces, []),
     ))}"]
   }
 

@@ -298,9 +298,8 @@ func TestSending(t *testing.T) {
 		d.Kill()
 		client := b.Client(t)
 		for i := range 300 {
-			if _, err := client.Put(etcdtest.WaitContext(t), fmt.Sprint("key", i), "value"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := client.Put(etcdtest.WaitContext(t), fmt.Sprint("key", i), "value")
+			must.Succeed(t, err)
 		}
 		d.PeerLink().Cut()
 		d.Start()

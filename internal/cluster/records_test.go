@@ -192,9 +192,8 @@ func TestMetadataOfOneCluster(t *testing.T) {
 		if r, ok, err := c.ObjectRecords(id).Get(ctx, ""); err != nil || !ok || r.Object != id.String() {
 			w.Errorf("%+v, %v", r, err)
 		}
-		if _, err := w.etcd().Put(ctx, want[2]+"x", "x"); err != nil {
-			w.Fatal(err)
-		}
+		_, err = w.etcd().Put(ctx, want[2]+"x", "x")
+		must.Succeed(w, err)
 		if all, err := All(ctx, c.Turns(id)); len(all) != 1 || all[0].By != id.String() || !errors.As(err, new(*Malformed)) {
 			w.Errorf("the turns are %+v, %v", all, err)
 		}

@@ -72,9 +72,8 @@ func (r *simulatedRegistry) put(key, value string) {
 	if token, id, ok := strings.Cut(key, "/"); ok && !strings.HasPrefix(id, "_") {
 		key = token + "/members/" + id
 	}
-	if _, err := r.v3().Put(r.Context(), DefaultPrefix+"/"+key, value); err != nil {
-		r.Fatal(err)
-	}
+	_, err := r.v3().Put(r.Context(), DefaultPrefix+"/"+key, value)
+	must.Succeed(r, err)
 }
 
 func (r *simulatedRegistry) v3() *clientv3.Client {

@@ -91,10 +91,27 @@ func (p *process) evaluate(r Resource, look lookup) (config tftypes.Value, ok bo
 	if !p.fail(r.Address(), err) || r.Type == machineType {
 		return config, err == nil
 	}
-	resp, ok := call(p, r.Address(), "validate", p.server(r.Type).ValidateResourceConfig, &tfprotov6.ValidateResourceConfigRequest{
+	resp, ok := call(p, r.Address(), "validate", p.validate, &tfprotov6.ValidateResourceConfigRequest{
 		TypeName: r.Type, Config: dynamic(config), ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
 	})
 	return config, ok && p.report(r.Address(), resp.Diagnostics)
+}
+
+// valid has the types and configurations that a provider has found valid.
+var valid sync.Map
+
+// validate asks whether a configuration is valid, unless it is known to be: core asks again and
+// again, and the answer is that of the configuration alone.
+func (p *process) validate(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	config := req.TypeName + string(req.Config.MsgPack)
+	if _, known := valid.Load(config); known {
+		return &tfprotov6.ValidateResourceConfigResponse{}, nil
+	}
+	resp, err := p.run.Server.ValidateResourceConfig(ctx, req)
+	if err == nil && len(resp.Diagnostics) == 0 {
+		valid.Store(config, true)
+	}
+	return resp, err
 }
 
 // look returns what a reference stands for at this point of the walk.

@@ -180,9 +180,8 @@ func TestRegistryWithAuthentication(t *testing.T) {
 				for _, args := range [][]string{
 					{"role", "add", user}, {"role", "grant-permission", user, "--prefix=true", "readwrite", prefix}, {"user", "add", user, secret}, {"user", "grant-role", user, user},
 				} {
-					if _, err := c.Etcdctl(args...); err != nil {
-						t.Fatal(err)
-					}
+					_, err := c.Etcdctl(args...)
+					must.Succeed(t, err)
 				}
 			}
 			try := func(sh shell, cert etcdtest.Cert, words, outcome string) {

@@ -64,14 +64,12 @@ func (g *registry) provided(t *testing.T) tokens.Registry {
 func (g *registry) set(t *testing.T, token, size string, members ...string) {
 	t.Helper()
 	put := func(key, value string) {
-		if _, err := g.client.Put(t.Context(), prefix+token+"/"+key, value); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.client.Put(t.Context(), prefix+token+"/"+key, value)
+		must.Succeed(t, err)
 		g.v2(t, http.MethodPut, "/"+token+"/"+strings.TrimPrefix(key, "members/"), value)
 	}
-	if _, err := g.client.Delete(t.Context(), prefix+token+"/", clientv3.WithPrefix()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := g.client.Delete(t.Context(), prefix+token+"/", clientv3.WithPrefix())
+	must.Succeed(t, err)
 	g.v2(t, http.MethodDelete, "/"+token+"?recursive=true", "")
 	if size != "" {
 		put("_config/size", size)

@@ -188,9 +188,8 @@ func TestContrast(t *testing.T) {
 	}
 	light := func(c colour) (sum float64) {
 		var rgb [3]int
-		if _, err := fmt.Sscanf(string(c), "#%02x%02x%02x", &rgb[0], &rgb[1], &rgb[2]); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscanf(string(c), "#%02x%02x%02x", &rgb[0], &rgb[1], &rgb[2])
+		must.Succeed(t, err)
 		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
 			sum += weight * math.Pow((float64(rgb[i])/255+0.055)/1.055, 2.4)
 		}

@@ -252,9 +252,8 @@ func TestSaveRemovesWhatKilledOnesLeft(t *testing.T) {
 	writing, err := newPartial(path)
 	must.Succeed(t, err)
 	defer func() { _ = writing.Close() }()
-	if _, err := sendingSnapshot(snapshotOf("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = sendingSnapshot(snapshotOf("a")).Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute})
+	must.Succeed(t, err)
 	for _, name := range append(others, writing.Name(), path) {
 		if _, err := os.Lstat(name); err != nil {
 			t.Error(err)
@@ -290,9 +289,8 @@ func TestSaveNeedsLittleMemory(t *testing.T) {
 		return err
 	}}
 	path := filepath.Join(t.TempDir(), "etcd.db")
-	if _, err := e.Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := e.Save(t.Context(), SaveRequest{Path: path, Limit: time.Minute})
+	must.Succeed(t, err)
 	if _, n, err := Fingerprint(t.Context(), path); err != nil || n < size {
 		t.Fatal(n, err)
 	}

@@ -154,8 +154,7 @@ func (g *game) options(words []string) (out []driver.Option) {
 func (g *game) settled() bool {
 	o := g.ws.State(thisCluster)
 	return o != nil && !slices.ContainsFunc(g.names, func(name string) bool {
-		m := g.ws.State(memberOf(name))
-		return m == nil || driver.Attribute(m.Value, "config", "start", "node_id") != driver.Attribute(o.Value, "node", name, "id")
+		return nodeIDOf(g.ws.State(memberOf(name))) != driver.Attribute(o.Value, "node", name, "id")
 	})
 }
 
@@ -293,9 +292,7 @@ func (g *game) nodeIDs() (nodes, followed map[string]string) {
 	nodes, followed = map[string]string{}, map[string]string{}
 	for _, name := range g.names {
 		nodes[name] = driver.Attribute(g.ws.State(thisCluster).Value, "node", name, "id")
-		if m := g.ws.State(memberOf(name)); m != nil {
-			followed[name] = driver.Attribute(m.Value, "config", "start", "node_id")
-		}
+		followed[name] = nodeIDOf(g.ws.State(memberOf(name)))
 	}
 	return nodes, followed
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/protobuf/proto"
@@ -21,6 +22,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 )
 
 const thisCluster = "etcd_cluster.this"
@@ -307,20 +309,27 @@ func nodesOf(names, initial string) (out []driver.Resource) {
 func nodeOfCluster(name, id, initial string) []driver.Resource {
 	all := strings.Fields(initial)
 	know := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all), name))))
-	start := driver.Values{"node_id": name + "-" + id, "initial": slices.Contains(all, name), "initial_members": len(all), "imported": false, "replaces": []any{}}
-	var peers, endpoints []any
+	start := node.Start{NodeID: name + "-" + id, Initial: slices.Contains(all, name), InitialMembers: len(all), Peers: []string{}}
 	for _, other := range know {
-		endpoints = append(endpoints, "http://"+other+".example:2379")
+		start.Endpoints = append(start.Endpoints, "http://"+other+".example:2379")
 		if other != name {
-			peers = append(peers, "http://"+other+".example:2380")
+			start.Peers = append(start.Peers, "http://"+other+".example:2380")
 		}
 	}
-	start["peers"], start["endpoints"] = peers, endpoints
-	config := driver.Values{"name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start}
+	config := driver.Values{"name": name, "peer_urls": []any{"http://" + name + ".example:2380"}, "start": start.Text().ValueString()}
 	return []driver.Resource{
 		{Type: "machine", Name: name, Values: driver.Values{"name": name, "image": id}},
 		{Type: "etcd_member", Name: name, Values: driver.Values{"config": config, "machine_id": driver.Ref{Resource: "machine." + name, Attribute: "id"}}},
 	}
+}
+
+// nodeIDOf is the ID of the node that a member in the state has, "" without a member.
+func nodeIDOf(m *driver.Object) string {
+	if m == nil {
+		return ""
+	}
+	s, _ := node.StartOf(types.StringValue(driver.Attribute(m.Value, "config", "start")))
+	return s.NodeID
 }
 
 // impatient is a member without a node, for which a creation waits a minute.

@@ -6,6 +6,7 @@ package simulated
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // phrases are the first words of the lines of a script.
@@ -125,8 +127,11 @@ func init() { // a map that refers to itself
 		"knows": func(s *script, rest string) { // what a member has of its node
 			words := strings.SplitN(rest, " ", 3)
 			config, _ := s.resource("etcd_member." + words[0]).Values["config"].(driver.Values)
-			start, _ := config["start"].(driver.Values)
+			start := map[string]any{}
+			must.Succeed(s, json.Unmarshal([]byte(config["start"].(string)), &start))
 			start[words[1]] = s.value(words[2])
+			written, _ := json.Marshal(start)
+			config["start"] = string(written)
 		},
 		"becomes": pair(func(s *script, at, typ string) { s.resource(at).Type = typ }),
 		"after": func(s *script, rest string) {

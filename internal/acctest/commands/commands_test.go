@@ -171,7 +171,7 @@ func TestAccUserData(t *testing.T) {
 				text += fmt.Sprintf("resource \"terraform_data\" %q {\n  input = provider::etcd::%s(local.node, jsondecode(%q))\n}\n", resource, name, given)
 			}
 		}
-		node := "locals {\n  node = { environment = { ETCD_NAME = \"a\" }, join_script_base64gzip = %q, version = null, start = { format = %d } }\n}\n"
+		node := "locals {\n  node = { environment = { ETCD_NAME = \"a\" }, join_script_base64gzip = %q, version = null, start = jsonencode({ format = %d }) }\n}\n"
 		w.Write("main.tf", acctest.Required+fmt.Sprintf(node, script, userdata.Format)+text)
 		w.Apply().MustSucceed()
 		for address, want := range wants {

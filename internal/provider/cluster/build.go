@@ -70,14 +70,11 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 			peers = union(peers, urls)
 		}
 	}
+	slices.Sort(peers)
 	endpoints := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(b.endpoints))...)))
 	start := node.Start{
-		NodeID: types.StringValue(id), Format: types.Int64Value(userdata.Format),
-		Initial: types.BoolValue(initial), InitialMembers: types.Int64Null(), ClusterID: attribute.TextOf(b.clusterID), Endpoints: attribute.SetOf(endpoints), Peers: attribute.SetOf(peers),
-		WindowEnd: types.StringNull(), Replaces: listOf(replaces), Imported: types.BoolValue(b.imported), Rebuild: attribute.TextOf(v.Rebuild),
-	}
-	if b.members > 0 {
-		start.InitialMembers = types.Int64Value(int64(b.members))
+		NodeID: id, Format: userdata.Format, Initial: initial, InitialMembers: b.members, ClusterID: b.clusterID,
+		Endpoints: endpoints, Peers: append([]string{}, peers...), Replaces: replaces, Imported: b.imported, Rebuild: v.Rebuild,
 	}
 	variables := maps.Clone(b.variables)
 	if !initial {
@@ -88,7 +85,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	}
 	if first && b.discovery == nil {
 		end := b.now.Add(b.window)
-		start.WindowEnd = types.StringValue(end.UTC().Format(time.RFC3339))
+		start.WindowEnd = end.UTC().Format(time.RFC3339)
 		variables[joinscript.WindowVariable] = fmt.Sprintf("%d-%d", b.now.Unix(), end.Unix())
 	}
 	variables[nodeVariable] = id
@@ -96,7 +93,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	n.ID, n.JoinScriptBase64Gzip = types.StringValue(id), types.StringValue(b.script(initial).Base64Gzip)
 	env, d := environment.Map(ctx, environmentOf(name, v, initial, variables, peers))
 	diags.Append(d...)
-	n.Environment, n.Start = env, objectOf(ctx, start, diags)
+	n.Environment, n.Start = env, start.Text()
 	return n
 }
 

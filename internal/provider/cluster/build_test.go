@@ -83,7 +83,7 @@ func TestBuild(t *testing.T) {
 		}
 		v := membership.NodeValues{PeerURLs: peerOf("a"), ClientURLs: clientOf("a"), Version: "3.6.16", Revision: map[string]string{"image": "x"}, Rebuild: "1"}
 		n := b.build(t.Context(), "a", v, []string{"node-0"}, tt.initial, tt.first, &diags)
-		env, s := attribute.TextsByKey(n.Environment), node.StartOf(t.Context(), n.Start, &diags)
+		env, s := attribute.TextsByKey(n.Environment), startOf(n, &diags)
 		if diags.HasError() {
 			t.Fatalf("%s: %v", name, diags)
 		}
@@ -101,7 +101,7 @@ func TestBuild(t *testing.T) {
 		if !reflect.DeepEqual(env, want) {
 			t.Errorf("%s: the environment is\n%v, want\n%v", name, env, want)
 		}
-		if n.ID.ValueString() != "node-3132333435363738" || s.WindowEnd.IsNull() == tt.first || s.Initial.ValueBool() != tt.initial || s.InitialMembers.ValueInt64() != 2 {
+		if n.ID.ValueString() != "node-3132333435363738" || (s.WindowEnd != "") != tt.first || s.Initial != tt.initial || s.InitialMembers != 2 {
 			t.Errorf("%s: %v, start %+v", name, n.ID, s)
 		}
 		back := model{Node: types.MapNull(types.StringType)}
@@ -168,17 +168,18 @@ func TestRenewedEndpoints(t *testing.T) {
 		"not known yet":       {[]string{"a", "b"}, []string{"a", "c", unknownURL}, false},
 	} {
 		var diags diag.Diagnostics
-		n := node.Node{Environment: mapOf(map[string]string{clientURLsVariable: "a"}), Start: objectOf(t.Context(), node.Start{
-			Endpoints: attribute.SetOf(tt.had), Peers: attribute.SetOf(nil), Replaces: listOf(nil),
-		}, &diags)}
-		s := node.StartOf(t.Context(), renewed(t.Context(), n, tt.present, &diags), &diags)
+		n := node.Node{Environment: mapOf(map[string]string{clientURLsVariable: "a"}), Start: node.Start{Endpoints: tt.had}.Text()}
+		s, err := node.StartOf(renewed(n, tt.present, &diags))
 		want := tt.had
 		if tt.renewed {
 			want = tt.present
 		}
-		if diags.HasError() || !reflect.DeepEqual(attribute.Texts(s.Endpoints), want) {
+		if err != nil || diags.HasError() || !reflect.DeepEqual(s.Endpoints, want) {
 			t.Errorf("%s: %v (%v), want %q", name, s.Endpoints, diags, want)
 		}
+	}
+	if diags := (diag.Diagnostics{}); startOf(node.Node{Start: types.StringValue("{")}, &diags).NodeID != "" || !diags.HasError() {
+		t.Error("what is no start is read")
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // model is the resource in Terraform's form: configuration, plan or state.
@@ -136,21 +138,30 @@ func (m model) nodes(ctx context.Context, diags *diag.Diagnostics) map[string]no
 func (m model) inState(ctx context.Context, diags *diag.Diagnostics) (out []membership.Node) {
 	nodes := m.nodes(ctx, diags)
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		out = append(out, built(ctx, name, nodes[name], diags))
+		out = append(out, built(name, nodes[name], diags))
 	}
 	return out
 }
 
 // built is a node that is built, in the form of package membership.
-func built(ctx context.Context, name string, n node.Node, diags *diag.Diagnostics) membership.Node {
-	s := node.StartOf(ctx, n.Start, diags)
+func built(name string, n node.Node, diags *diag.Diagnostics) membership.Node {
+	s := startOf(n, diags)
 	return membership.Node{
-		ID: n.ID.ValueString(), Name: name, Replaces: attribute.Texts(s.Replaces), Imported: s.Imported.ValueBool(),
+		ID: n.ID.ValueString(), Name: name, Replaces: s.Replaces, Imported: s.Imported,
 		NodeValues: membership.NodeValues{
 			PeerURLs: slices.Sorted(slices.Values(attribute.Texts(n.PeerURLs))), ClientURLs: clientURLs(n), Version: n.Version.ValueString(),
-			Revision: attribute.TextsByKey(n.Revision), Rebuild: s.Rebuild.ValueString(),
+			Revision: attribute.TextsByKey(n.Revision), Rebuild: s.Rebuild,
 		},
 	}
+}
+
+// startOf reads the start of a node in the state.
+func startOf(n node.Node, diags *diag.Diagnostics) node.Start {
+	s, err := node.StartOf(n.Start)
+	if err != nil {
+		report.Error(diags, text.New("Cannot read the state of node "+n.Name.ValueString(), "Its start is not what etcd_cluster writes: %s. Restore the state from a backup.", err.Error()))
+	}
+	return s
 }
 
 // clientURLs returns the client URLs of a node that is built, nil if only the machine
@@ -183,7 +194,7 @@ func planned(name string, v membership.NodeValues, unknownURLs bool) node.Node {
 	n := node.Node{
 		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: attribute.SetOf(v.PeerURLs),
 		Version: attribute.TextOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
-		JoinScriptBase64Gzip: types.StringUnknown(), Start: types.ObjectUnknown(node.StartTypes),
+		JoinScriptBase64Gzip: types.StringUnknown(), Start: types.StringUnknown(),
 	}
 	if unknownURLs {
 		n.PeerURLs = types.SetUnknown(types.StringType)
@@ -205,13 +216,6 @@ func (m *model) setNodes(ctx context.Context, nodes map[string]node.Node, urls [
 
 // clientURLs are the client URLs of the nodes in the state.
 func (m model) clientURLs() []string { return attribute.Texts(m.Endpoints) }
-
-// objectOf returns a start as an object.
-func objectOf(ctx context.Context, s node.Start, diags *diag.Diagnostics) types.Object {
-	o, d := types.ObjectValueFrom(ctx, node.StartTypes, s)
-	diags.Append(d...)
-	return o
-}
 
 // identity identifies a cluster. The ID is "" until a cluster that forms by discovery
 // has responded, because Terraform requires an identity from the creation on.

@@ -108,7 +108,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 		case membership.NodeKept:
 			n := p.has[name]
 			n.Version, n.Revision = attribute.TextOf(v.Version), mapOf(v.Revision)
-			n.Start = renewed(ctx, n, p.presentURLs(), diags)
+			n.Start = renewed(n, p.presentURLs(), diags)
 			nodes[name] = n
 		case membership.NodeNew:
 			nodes[name], status[name] = planned(name, v.NodeValues, want[name].unknown), string(membership.NodePending)
@@ -165,10 +165,10 @@ func (m model) nodesPlan(ctx context.Context, state model, want map[string]wante
 	}
 	saved := private.Kept[map[string]membership.NodeValues](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {
-		n := built(ctx, name, p.has[name], diags)
+		n := built(name, p.has[name], diags)
 		n.Unsaved = !m.Snapshot.IsNull() && (p.saves || !reflect.DeepEqual(saved[name], p.wanted[name]))
 		if former, ok := p.former[name]; ok {
-			n.Former = new(built(ctx, name, former, diags))
+			n.Former = new(built(name, former, diags))
 		}
 		p.nodes = append(p.nodes, n)
 	}
@@ -261,16 +261,16 @@ func (p nodesPlan) presentURLs() (urls []string) {
 // renewed returns the start of a node that is kept. Its endpoints are renewed if none of
 // them belongs to another present node: through them the member would be unreachable once
 // it is dead.
-func renewed(ctx context.Context, n node.Node, present []string, diags *diag.Diagnostics) types.Object {
-	s := node.StartOf(ctx, n.Start, diags)
+func renewed(n node.Node, present []string, diags *diag.Diagnostics) types.String {
+	s := startOf(n, diags)
 	own := clientURLs(n)
-	left := slices.ContainsFunc(attribute.Texts(s.Endpoints), func(u string) bool { return !slices.Contains(own, u) && slices.Contains(present, u) })
+	left := slices.ContainsFunc(s.Endpoints, func(u string) bool { return !slices.Contains(own, u) && slices.Contains(present, u) })
 	others := slices.ContainsFunc(present, func(u string) bool { return !slices.Contains(own, u) && u != unknownURL })
 	if left || !others || slices.Contains(present, unknownURL) {
 		return n.Start
 	}
-	s.Endpoints = attribute.SetOf(slices.Sorted(slices.Values(present)))
-	return objectOf(ctx, s, diags)
+	s.Endpoints = slices.Sorted(slices.Values(present))
+	return s.Text()
 }
 
 func unknownValues(what string) text.Message {

@@ -119,33 +119,33 @@ func (m model) stored() any {
 type config struct {
 	id, name types.String
 	peerURLs types.Set
-	start    types.Object
+	start    types.String
 }
 
 // configOf returns the values of a node: null for null, unknown for unknown.
 func configOf(o types.Object) config {
-	c := config{types.StringNull(), types.StringNull(), types.SetNull(types.StringType), types.ObjectNull(node.StartTypes)}
+	c := config{types.StringNull(), types.StringNull(), types.SetNull(types.StringType), types.StringNull()}
 	if o.IsUnknown() {
-		return config{types.StringUnknown(), types.StringUnknown(), types.SetUnknown(types.StringType), types.ObjectUnknown(node.StartTypes)}
+		return config{types.StringUnknown(), types.StringUnknown(), types.SetUnknown(types.StringType), types.StringUnknown()}
 	}
 	if o.IsNull() {
 		return c
 	}
 	c.name, _ = o.Attributes()["name"].(types.String)
 	c.peerURLs, _ = o.Attributes()["peer_urls"].(types.Set)
-	c.start, _ = o.Attributes()["start"].(types.Object)
+	c.start, _ = o.Attributes()["start"].(types.String)
 	if c.id = types.StringUnknown(); !c.start.IsUnknown() {
-		c.id, _ = c.start.Attributes()["node_id"].(types.String)
+		s, _ := node.StartOf(c.start) // validated
+		c.id = attribute.TextOf(s.NodeID)
 	}
 	return c
 }
 
 // start returns what the member must know of its node, and whether it is known.
-func (m model) start(ctx context.Context) (node.Start, bool) {
-	var unread diag.Diagnostics // the schema holds the types
+func (m model) start() (node.Start, bool) {
 	of := configOf(m.Config).start
-	s := node.StartOf(ctx, of, &unread)
-	return s, attribute.IsGiven(of) && !unread.HasError()
+	s, err := node.StartOf(of)
+	return s, attribute.IsGiven(of) && err == nil
 }
 
 // nodeID is the ID of the node, "" if the member has none.
@@ -190,18 +190,18 @@ func (m model) goal() reconfigure.Stage {
 }
 
 // toRequest returns the request that creates the model's member.
-func (m model) toRequest(ctx context.Context) reconfigure.JoinRequest {
-	start, _ := m.start(ctx)
+func (m model) toRequest() reconfigure.JoinRequest {
+	start, _ := m.start()
 	r := reconfigure.JoinRequest{
 		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(), Goal: m.goal(),
-		AwaitCluster: start.Initial.ValueBool() || start.InitialMembers.ValueInt64() > 0, InitialMembers: int(start.InitialMembers.ValueInt64()),
-		Replaces: attribute.Texts(start.Replaces), Machine: m.MachineID.ValueString(),
+		AwaitCluster: start.Initial || start.InitialMembers > 0, InitialMembers: start.InitialMembers,
+		Replaces: start.Replaces, Machine: m.MachineID.ValueString(),
 	}
-	if start.Initial.ValueBool() {
+	if start.Initial {
 		r.Bootstrap = membership.InitialMember
 	}
-	r.Cluster, _ = membership.ParseClusterID(start.ClusterID.ValueString()) // 0 if it is not known
-	r.ID, _ = membership.ParseMemberID(m.learnerID.ValueString())           // validated already
+	r.Cluster, _ = membership.ParseClusterID(start.ClusterID)     // 0 if it is not known
+	r.ID, _ = membership.ParseMemberID(m.learnerID.ValueString()) // validated already
 	return r
 }
 

@@ -77,7 +77,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	var e membership.Entry
 	var endpoints []string
 	if !req.State.Raw.IsNull() {
-		e, endpoints = noteOf(state), r.endpoints(ctx, state)
+		e, endpoints = noteOf(state), r.endpoints(state)
 		e.Object = r.Backend.Table.Object()
 	}
 	switch {
@@ -97,8 +97,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if !req.Plan.Raw.IsNull() {
 		r.planEnvironment(ctx, resp, plan)
-		r.complete(ctx, &e, plan)
-		endpoints = append(endpoints, r.endpoints(ctx, plan)...)
+		r.complete(&e, plan)
+		endpoints = append(endpoints, r.endpoints(plan)...)
 		var more []string
 		e, more = e.Located(r.Backend.Table.Clusters())
 		endpoints = append(endpoints, more...)
@@ -140,21 +140,19 @@ func sideOf(m model) *membership.Side {
 }
 
 // complete adds what the plan has of the member.
-func (r *Resource) complete(ctx context.Context, e *membership.Entry, m model) {
+func (r *Resource) complete(e *membership.Entry, m model) {
 	e.Name, e.Learner, e.Adopter, e.After, e.ByProvider = m.Name.ValueString(), m.role == roleLearner, m.adopts(), sideOf(m), m.byProvider()
 	e.BeforeMachine = m.goal() == reconfigure.Added
-	start, known := m.start(ctx)
+	start, known := m.start()
 	if !known {
 		return
 	}
-	e.Built, e.Initial, e.Imported = true, int(start.InitialMembers.ValueInt64()), start.Imported.ValueBool()
-	if attribute.IsGiven(start.Peers) {
-		e.Peers = append([]string{}, attribute.Texts(start.Peers)...)
-	}
-	end, err := time.Parse(time.RFC3339, start.WindowEnd.ValueString())
+	e.Built, e.Initial, e.Imported = true, start.InitialMembers, start.Imported
+	e.Peers = start.Peers
+	end, err := time.Parse(time.RFC3339, start.WindowEnd)
 	e.WindowOpen = err == nil && r.Backend.Run.Clock.Now().Before(end)
 	if e.Cluster == 0 {
-		e.Cluster, _ = membership.ParseClusterID(start.ClusterID.ValueString())
+		e.Cluster, _ = membership.ParseClusterID(start.ClusterID)
 	}
 }
 
@@ -208,7 +206,7 @@ func (r *Resource) identify(ctx context.Context, e *membership.Entry, c *backend
 	if unknown || plan.adopts() {
 		return
 	}
-	if found, err := c.Identify(ctx, plan.toRequest(ctx), snap); err == nil && found.Step == membership.StepRefuse {
+	if found, err := c.Identify(ctx, plan.toRequest(), snap); err == nil && found.Step == membership.StepRefuse {
 		e.Found = found
 	}
 }

@@ -34,10 +34,10 @@ func usable(endpoints []string) []string {
 
 // endpoints are the client URLs of the cluster that arguments give: those of the node
 // come in addition to the provider's.
-func (r *Resource) endpoints(ctx context.Context, m model) []string {
+func (r *Resource) endpoints(m model) []string {
 	out := usable(attribute.Texts(m.Endpoints))
-	if start, known := m.start(ctx); known {
-		out = append(out, usable(attribute.Texts(start.Endpoints))...)
+	if start, known := m.start(); known {
+		out = append(out, usable(start.Endpoints)...)
 		out = append(out, r.Backend.Settings.Endpoints...)
 	}
 	return out
@@ -74,10 +74,10 @@ func (m model) byProvider() bool { return m.Config.IsNull() && m.Endpoints.IsNul
 
 // reach returns the cluster of a member: at the endpoints that arguments give, and at the
 // client URLs at which the member was reached, which are not trusted more for that.
-func (r *Resource) reach(ctx context.Context, m model, diags *diag.Diagnostics) (*backend.Cluster, error) {
+func (r *Resource) reach(m model, diags *diag.Diagnostics) (*backend.Cluster, error) {
 	id, _ := membership.ParseClusterID(m.ClusterID.ValueString()) // 0 if it is not known
 	known := usable(attribute.Texts(m.ClientURLs))
-	c, err := r.Backend.Of(id, r.endpoints(ctx, m), diags)
+	c, err := r.Backend.Of(id, r.endpoints(m), diags)
 	switch {
 	case err == nil:
 		c.Cluster.AddFallbackEndpoints(known)
@@ -95,8 +95,8 @@ func (m model) ids() (membership.MemberID, membership.ClusterID, error) {
 
 // act does something to the cluster of a member, and reports an error. It reports whether that
 // was done.
-func (r *Resource) act(ctx context.Context, m model, action reconfigure.Action, diags *diag.Diagnostics, do func(*backend.Cluster) error) bool {
-	c, err := r.reach(ctx, m, diags)
+func (r *Resource) act(m model, action reconfigure.Action, diags *diag.Diagnostics, do func(*backend.Cluster) error) bool {
+	c, err := r.reach(m, diags)
 	if err == nil {
 		err = do(c)
 	}
@@ -112,7 +112,7 @@ func (r *Resource) act(ctx context.Context, m model, action reconfigure.Action, 
 func (r *Resource) ensure(ctx context.Context, m *model, timeout time.Duration, action reconfigure.Action, req reconfigure.JoinRequest, lost *lostVoters, diags *diag.Diagnostics) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r.act(ctx, *m, action, diags, func(c *backend.Cluster) (err error) {
+	r.act(*m, action, diags, func(c *backend.Cluster) (err error) {
 		var joined reconfigure.Joined
 		if lost == nil {
 			joined, err = c.Join(ctx, req)
@@ -144,7 +144,7 @@ func (r *Resource) refresh(ctx context.Context, m *model, diags *diag.Diagnostic
 		report.Warn(diags, text.BadID(name, err))
 		return true
 	}
-	c, err := r.reach(ctx, *m, diags)
+	c, err := r.reach(*m, diags)
 	if err != nil {
 		report.Warn(diags, text.NotRefreshed(err))
 		return true
@@ -199,7 +199,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 		return
 	}
 	it := membership.Member{ID: id, Name: name, ClientURLs: urls}
-	c, err := r.reach(ctx, m, diags)
+	c, err := r.reach(m, diags)
 	if i := slices.IndexFunc(plan.Lost, func(g membership.GivingUp) bool { return g.Cluster == at }); i >= 0 {
 		lost := plan.Lost[i]
 		lost.Known = append(lost.Known, it)
@@ -250,7 +250,7 @@ func (r *Resource) lost(ctx context.Context, m model, diags *diag.Diagnostics) (
 		return lostVoters{}
 	}
 	_, id, bad := m.ids()
-	c, err := r.reach(ctx, m, diags)
+	c, err := r.reach(m, diags)
 	if err != nil || bad != nil {
 		return lostVoters{}
 	}

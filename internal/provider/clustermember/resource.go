@@ -75,7 +75,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if diags.HasError() {
 		return
 	}
-	join := m.toRequest(ctx)
+	join := m.toRequest()
 	if m.nodeID() != "" {
 		join.Restart = timeout / 3 // the script on its machine joins as a new member
 	}
@@ -128,7 +128,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	ctx = connection.TrustHosts(ctx, m.given()...)
 	learner := state.Role.ValueString() == string(roleLearner)
-	join := m.toRequest(ctx)
+	join := m.toRequest()
 	var bad error
 	join.ID, join.Cluster, bad = m.ids()
 	join.Goal, join.Replaces = reconfigure.Voting, nil
@@ -191,7 +191,7 @@ func (r *Resource) own(ctx context.Context, was string, m, state model, diags *d
 		return
 	}
 	id, at, _ := state.ids() // Update has read them
-	r.act(ctx, m, reconfigure.ActionRecord, diags, func(c *backend.Cluster) error {
+	r.act(m, reconfigure.ActionRecord, diags, func(c *backend.Cluster) error {
 		return c.RecordOwner(ctx, was, reconfigure.UpdateRequest{Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers()})
 	})
 }
@@ -206,7 +206,7 @@ func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.D
 	defer cancel()
 	id, at, _ := state.ids() // Update has read them
 	var updated reconfigure.Outcome
-	if !r.act(ctx, m, reconfigure.ActionUpdate, diags, func(c *backend.Cluster) (err error) {
+	if !r.act(m, reconfigure.ActionUpdate, diags, func(c *backend.Cluster) (err error) {
 		updated, err = c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: at, Name: name, PeerURLs: want})
 		return err
 	}) {

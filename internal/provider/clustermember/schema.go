@@ -5,6 +5,7 @@ package clustermember
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -22,6 +23,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -56,24 +58,26 @@ func waitUntil(description string, stages ...string) schema.Attribute {
 	return attribute.OptionalText("Stage that the creation waits for. "+description, stringvalidator.OneOf(stages...))
 }
 
-// nodeURLs refuses a config that a user writes with values that are not URLs. The nodes of
-// etcd_cluster have URLs.
-type nodeURLs struct{ attribute.Described }
+const setNode = "Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key]."
+
+// isNode refuses a config that a user writes with what is not a node. The nodes of
+// etcd_cluster are.
+type isNode struct{ attribute.Described }
 
 // ValidateObject implements [validator.Object].
-func (nodeURLs) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
-	check := func(in types.Object, at path.Path, urls attribute.URLs, names ...string) {
-		for _, name := range names {
-			if set, ok := in.Attributes()[name].(types.Set); ok {
-				var checked validator.SetResponse
-				urls.ValidateSet(ctx, validator.SetRequest{Path: at.AtName(name), ConfigValue: set}, &checked)
-				resp.Diagnostics.Append(checked.Diagnostics...)
-			}
-		}
+func (isNode) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	of, at := configOf(req.ConfigValue), req.Path.AtName("start")
+	var checked validator.SetResponse
+	attribute.Advertised.ValidateSet(ctx, validator.SetRequest{Path: req.Path.AtName("peer_urls"), ConfigValue: of.peerURLs}, &checked)
+	resp.Diagnostics.Append(checked.Diagnostics...)
+	s, err := node.StartOf(of.start)
+	if err != nil {
+		report.ErrorAt(&resp.Diagnostics, at, text.New("Invalid start of a node", "config.start is not what etcd_cluster writes: %s. "+setNode, err.Error()))
 	}
-	check(req.ConfigValue, req.Path, attribute.Advertised, "peer_urls")
-	if start, ok := req.ConfigValue.Attributes()["start"].(types.Object); ok {
-		check(start, req.Path.AtName("start"), attribute.Endpoints, "endpoints", "peers")
+	for _, u := range slices.Concat(s.Endpoints, s.Peers) {
+		if _, err := connection.ParseEndpoint(u, false); err != nil {
+			report.ErrorAt(&resp.Diagnostics, at, text.URLIn("config.start", err))
+		}
 	}
 }
 
@@ -83,7 +87,7 @@ func commonAttributes() map[string]schema.Attribute {
 	known := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 	return map[string]schema.Attribute{
 		"config": schema.ObjectAttribute{
-			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{nodeURLs{"must be a node of an etcd_cluster"}}, PlanModifiers: []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherNode, "another node replaces it", "another node replaces it")},
+			AttributeTypes: node.ConfigTypes, Optional: true, Validators: []validator.Object{isNode{"must be a node of an etcd_cluster"}}, PlanModifiers: []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherNode, "another node replaces it", "another node replaces it")},
 			MarkdownDescription: "Node of an [`etcd_cluster`](cluster.md): `config = etcd_cluster.this.node[each.key]`. A node with another ID replaces the member. Default: none, for a process that Terraform does not configure.",
 		},
 		"name": schema.StringAttribute{
@@ -143,7 +147,7 @@ func (a arguments) check(diags *diag.Diagnostics) {
 	case a.config.IsUnknown():
 	case a.config.IsNull() && a.name.IsNull():
 		report.ErrorOn(diags, "config", text.New("Neither config nor name",
-			"Set config to a node of an etcd_cluster, such as config = etcd_cluster.this.node[each.key]. For a process that something else starts, set name and peer_urls instead."))
+			setNode+" For a process that something else starts, set name and peer_urls instead."))
 	case a.config.IsNull() && a.peerURLs.IsNull():
 		report.ErrorOn(diags, "peer_urls", text.New("Missing peer_urls",
 			"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"]. "+

@@ -162,7 +162,7 @@ func valueOf(t *testing.T, v any) attr.Value {
 // cloudConfigOf calls cloud_config for a node.
 func cloudConfigOf(t *testing.T, options any) string {
 	t.Helper()
-	node := argument(t, function.ObjectParameter{AttributeTypes: nodeTypes}, `{"environment": {"ETCD_NAME": "a"}, "join_script_base64gzip": "H4sI", "start": {"format": 1}}`)
+	node := argument(t, function.ObjectParameter{AttributeTypes: nodeTypes}, `{"environment": {"ETCD_NAME": "a"}, "join_script_base64gzip": "H4sI", "start": "{\"format\": 1}"}`)
 	got, err := run(t, cloudConfig, node, dynamic(t, options))
 	if err != nil {
 		t.Fatal(err)

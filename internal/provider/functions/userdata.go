@@ -124,7 +124,7 @@ func parseOptions(given types.Dynamic) (o userdata.Options, known bool, err erro
 // drops the others when it converts the argument.
 var nodeTypes = map[string]attr.Type{
 	"environment": node.Types["environment"], "join_script_base64gzip": node.Types["join_script_base64gzip"], "version": node.Types["version"],
-	"start": types.ObjectType{AttrTypes: map[string]attr.Type{"format": node.StartTypes["format"]}},
+	"start": node.Types["start"],
 }
 
 // nodeOf returns what is known of a node, and whether its version is.
@@ -132,10 +132,10 @@ func nodeOf(o types.Object) (n userdata.Node, versionKnown bool) {
 	variables, _ := o.Attributes()["environment"].(types.Map)
 	script, _ := o.Attributes()["join_script_base64gzip"].(types.String)
 	version, _ := o.Attributes()["version"].(types.String)
-	start, _ := o.Attributes()["start"].(types.Object)
-	format, _ := start.Attributes()["format"].(types.Int64)
+	start, _ := o.Attributes()["start"].(types.String)
+	s, _ := node.StartOf(start) // without a format, it is refused
 	return userdata.Node{
-		Environment: attribute.TextsByKey(variables), JoinScriptBase64Gzip: script.ValueString(), Version: version.ValueString(), Format: int(format.ValueInt64()),
+		Environment: attribute.TextsByKey(variables), JoinScriptBase64Gzip: script.ValueString(), Version: version.ValueString(), Format: s.Format,
 	}, !o.IsUnknown() && !version.IsUnknown()
 }
 

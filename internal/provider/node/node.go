@@ -6,13 +6,11 @@
 package node
 
 import (
-	"context"
+	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
 )
@@ -36,48 +34,61 @@ type Node struct {
 	Environment types.Map `tfsdk:"environment"`
 	// JoinScriptBase64Gzip is the join script, for the user data.
 	JoinScriptBase64Gzip types.String `tfsdk:"join_script_base64gzip"`
-	// Start is an object of [Start]. It is unknown while the node is planned to be
-	// created or rebuilt, so that a plan has one line for it.
-	Start types.Object `tfsdk:"start"`
+	// Start is the text of a [Start]. It is unknown while the node is planned to be
+	// created or rebuilt.
+	Start types.String `tfsdk:"start"`
 }
 
 // Start is what functions, etcd_member and etcd_learner must know of the node and of
-// its cluster. It stays as it was when the node was built, but for the endpoints.
+// its cluster. It stays as it was when the node was built, but for the endpoints. It is
+// one value for Terraform, which cannot be changed in part.
 type Start struct {
 	// NodeID is the ID of the node.
-	NodeID types.String `tfsdk:"node_id"`
+	NodeID string `json:"node_id"`
 	// Format is the format in which functions write the user data.
-	Format types.Int64 `tfsdk:"format"`
+	Format int `json:"format"`
 	// Initial is true for a member that forms the cluster together with others.
-	Initial types.Bool `tfsdk:"initial"`
-	// InitialMembers is the number of members that form the cluster, null if the
+	Initial bool `json:"initial"`
+	// InitialMembers is the number of members that form the cluster, 0 if the
 	// cluster was known to exist when the node was built.
-	InitialMembers types.Int64 `tfsdk:"initial_members"`
-	// ClusterID is the ID of the cluster in hexadecimal, null if it was not known when
+	InitialMembers int `json:"initial_members"`
+	// ClusterID is the ID of the cluster in hexadecimal, "" if it was not known when
 	// the node was built.
-	ClusterID types.String `tfsdk:"cluster_id"`
+	ClusterID string `json:"cluster_id"`
 	// Endpoints are the client URLs of all nodes of the cluster, with the node's own.
 	// They are renewed if none of them belongs to another present node any more.
-	Endpoints types.Set `tfsdk:"endpoints"`
+	Endpoints []string `json:"endpoints"`
 	// Peers are the peer URLs of other members in the environment: those that the
-	// join script asks.
-	Peers types.Set `tfsdk:"peers"`
+	// join script asks. nil means that they are not known.
+	Peers []string `json:"peers"`
 	// WindowEnd is the time (RFC 3339) until which the node may form its cluster
-	// without an answer from its peers, null for all but the first initial member.
-	WindowEnd types.String `tfsdk:"window_end"`
+	// without an answer from its peers, "" for all but the first initial member.
+	WindowEnd string `json:"window_end"`
 	// Replaces are the IDs of the nodes of that name before this one whose members may
 	// be left in the cluster.
-	Replaces types.List `tfsdk:"replaces"`
+	Replaces []string `json:"replaces"`
 	// Imported is true for a node whose machine does not have the user data of the
 	// node: the machine existed before the import.
-	Imported types.Bool `tfsdk:"imported"`
+	Imported bool `json:"imported"`
 	// Rebuild is the value of rebuild of etcd_cluster that is in force for the node.
-	Rebuild types.String `tfsdk:"rebuild"`
+	Rebuild string `json:"rebuild"`
+}
+
+// Text returns s as [Node.Start].
+func (s Start) Text() types.String {
+	written, _ := json.Marshal(s) // a struct of texts and numbers
+	return types.StringValue(string(written))
+}
+
+// StartOf reads [Node.Start]. It returns the zero value if the text is null or unknown.
+func StartOf(written types.String) (s Start, err error) {
+	if attribute.IsGiven(written) {
+		err = json.Unmarshal([]byte(written.ValueString()), &s)
+	}
+	return s, err
 }
 
 var (
-	// StartTypes are the types of the attributes of [Start].
-	StartTypes = attribute.TypesOf(start())
 	// Types are the types of the attributes of [Node].
 	Types = attribute.TypesOf(attributes())
 	// ConfigTypes are the types of config of etcd_member and etcd_learner, which
@@ -85,15 +96,7 @@ var (
 	ConfigTypes = map[string]attr.Type{"name": Types["name"], "peer_urls": Types["peer_urls"], "start": Types["start"]}
 )
 
-// StartOf reads [Node.Start]. It returns the zero value if the object is null or unknown.
-func StartOf(ctx context.Context, o types.Object, diags *diag.Diagnostics) (s Start) {
-	if attribute.IsGiven(o) {
-		diags.Append(o.As(ctx, &s, basetypes.ObjectAsOptions{})...)
-	}
-	return s
-}
-
-// Attribute returns the attribute node of etcd_cluster. The types in it and in start are
+// Attribute returns the attribute node of etcd_cluster. The types in it are
 // what they would be without CustomType. The framework asks for them at each value.
 func Attribute() schema.MapNestedAttribute {
 	return schema.MapNestedAttribute{
@@ -118,26 +121,6 @@ func attributes() map[string]schema.Attribute {
 			Computed: true, Sensitive: true,
 			MarkdownDescription: "POSIX shell script to run before every start of etcd, compressed with gzip and encoded in base64. It needs `curl`. See [Exit status](#exit-status-of-the-join-script).",
 		},
-		"start": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "What functions, `etcd_member` and `etcd_learner` use of the node and its cluster. Known after the node is built.",
-			Attributes: start(), CustomType: types.ObjectType{AttrTypes: StartTypes},
-		},
-	}
-}
-
-// start returns the attributes of [Start].
-func start() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"node_id":         attribute.ComputedText("ID of the node."),
-		"format":          attribute.ComputedNumber("Format in which functions write the user data. Another version of the provider does not change it."),
-		"initial":         attribute.ComputedFlag("Whether the member forms the cluster."),
-		"initial_members": attribute.ComputedNumber("Number of members that form the cluster. Null if the cluster existed when the node was built."),
-		"cluster_id":      attribute.ComputedText("ID of the cluster, if it was known when the node was built."),
-		"endpoints":       attribute.ComputedSet("Client URLs of all nodes."),
-		"peers":           attribute.ComputedSet("Peer URLs of other members that the join script asks."),
-		"window_end":      attribute.ComputedText("Time until which the node can form the cluster alone (RFC 3339). Null for all but the first initial member."),
-		"replaces":        attribute.ComputedList("IDs of the nodes of that name before this one."),
-		"imported":        attribute.ComputedFlag("Whether the machine existed before the import."),
-		"rebuild":         attribute.ComputedText("Value of `rebuild` that is in force for the node."),
+		"start": attribute.ComputedText("What functions, `etcd_member` and `etcd_learner` use of the node and its cluster, in JSON. Pass it on as it is. Known after the node is built."),
 	}
 }
