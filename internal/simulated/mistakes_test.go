@@ -110,9 +110,9 @@ func (m mistake) run(t *testing.T, dir, tests string, file ...string) (out strin
 	t.Helper()
 	overlay := filepath.Join(t.TempDir(), "overlay.json")
 	plant(t, overlay, "../"+m.file, m.from, m.to, file...)
-	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-overlay=" + overlay, "-run=" + tests, dir}
+	args := []string{"test", "-vet=off", "-count=1", "-timeout=0", "-failfast", "-overlay=" + overlay, "-run=" + tests, dir}
 	if len(file) > 0 {
-		args = []string{"test", "-vet=off", "-count=20", "-overlay=" + overlay, "-run=" + tests, dir}
+		args = []string{"test", "-vet=off", "-count=20", "-timeout=0", "-overlay=" + overlay, "-run=" + tests, dir}
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Env = append(os.Environ(), "ETCD_TEST_FULL=")
