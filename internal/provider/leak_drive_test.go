@@ -365,7 +365,8 @@ func (s *session) leaks(argument string) (out []string) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(s.values)) {
 		// A plan of etcd_cluster shows which values each node has.
-		ofNode := strings.HasPrefix(path, "node.") && (strings.HasSuffix(path, "."+argument) || argument == "rebuild" && strings.HasSuffix(path, ".start"))
+		last := path[strings.LastIndex(path, ".")+1:]
+		ofNode := strings.HasPrefix(path, "node.") && (last == argument || argument == "rebuild" && last == "start")
 		if shows(s.values[path]) && path != argument && !ofNode {
 			out = append(out, fmt.Sprintf("value of %s: %s", path, s.values[path]))
 		}

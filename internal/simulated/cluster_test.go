@@ -309,7 +309,7 @@ func nodesOf(names, initial string) (out []driver.Resource) {
 func nodeOfCluster(name, id, initial string) []driver.Resource {
 	all := strings.Fields(initial)
 	know := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all), name))))
-	start := node.Start{NodeID: name + "-" + id, Initial: slices.Contains(all, name), InitialMembers: len(all), Peers: []string{}}
+	start := node.Start{NodeID: name + "-" + id, Initial: slices.Contains(all, name), InitialMembers: len(all)}
 	for _, other := range know {
 		start.Endpoints = append(start.Endpoints, "http://"+other+".example:2379")
 		if other != name {

@@ -74,7 +74,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	endpoints := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(b.endpoints))...)))
 	start := node.Start{
 		NodeID: id, Format: userdata.Format, Initial: initial, InitialMembers: b.members, ClusterID: b.clusterID,
-		Endpoints: endpoints, Peers: append([]string{}, peers...), Replaces: replaces, Imported: b.imported, Rebuild: v.Rebuild,
+		Endpoints: endpoints, Peers: peers, Replaces: replaces, Imported: b.imported, Rebuild: v.Rebuild,
 	}
 	variables := maps.Clone(b.variables)
 	if !initial {

@@ -131,8 +131,8 @@ func TestLaterNodeDoesNotRegister(t *testing.T) {
 	if env := attribute.TextsByKey(n.Environment); diags.HasError() || !reflect.DeepEqual(env, want) {
 		t.Errorf("the environment is\n%v, want\n%v (%v)", env, want, diags)
 	}
-	if !n.PeerURLs.IsNull() || clientURLs(n) != nil {
-		t.Errorf("URLs that only the machine knows: %v, %q", n.PeerURLs, clientURLs(n))
+	if s := startOf(n, &diags); !n.PeerURLs.IsNull() || clientURLs(n) != nil || s.Peers != nil {
+		t.Errorf("URLs that only the machines know: %v, %q, peers %q", n.PeerURLs, clientURLs(n), s.Peers)
 	}
 }
 
