@@ -144,7 +144,7 @@ func (e *Engine) forgetIfLost(ctx context.Context, r RemoveRequest, out Removed,
 	err := e.GiveUp(ctx, r.Cluster, nil)
 	kept, ok := errors.AsType[*NotGivenUp](err)
 	switch {
-	case err == nil && r.Forget:
+	case err == nil && r.Permanent:
 		return Removed{Forgotten: cause, Outcome: Outcome{Snapshot: out.Snapshot}}, nil
 	case ok:
 		kept.Cause = cause

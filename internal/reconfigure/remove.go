@@ -35,9 +35,9 @@ type RemoveRequest struct {
 	Shared bool
 	// Timeout limits the removal; 0 means that only ctx limits it.
 	Timeout time.Duration
-	// Forget forgets the member, instead of failing, if the cluster cannot decide
-	// and may be given up; see [Engine.GiveUp].
-	Forget bool
+	// Permanent is true if nothing follows. It ends the turn of the name. If the cluster
+	// cannot decide and may be given up, the member is forgotten; see [Engine.GiveUp].
+	Permanent bool
 
 	// still checks the snapshot right before each change; it may be nil. Its
 	// error ends the removal.
@@ -257,7 +257,7 @@ func (l *removal) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*healthInterval)
 	defer cancel()
 	_ = l.repeat(ctx, ActionRecord, l.name, func() error {
-		if !l.req.Replacement && !l.req.KeepRecord && l.req.Name != "" {
+		if l.req.Permanent && !l.req.KeepRecord && l.req.Name != "" {
 			// No successor follows, neither of the member nor of what it was to replace.
 			if err := l.Cluster.Turns(l.snap.ClusterID).Delete(ctx, l.req.Name); err != nil {
 				return err

@@ -212,7 +212,7 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 	if err == nil {
 		left, err = c.Remove(ctx, reconfigure.RemoveRequest{
 			Owner: owner, KeepRecord: owner == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: urls,
-			Replacement: !removal, Forget: removal, Shared: m.role == roleLearner, Timeout: timeout,
+			Replacement: !removal, Permanent: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})
 	} else { // no address to ask
 		left.Forgotten = err
