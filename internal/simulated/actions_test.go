@@ -350,6 +350,7 @@ func (g *game) destroy() {
 		if plan == nil { // its ordinary plan was refused
 			_, r = g.ws.Up(ctx, g.start("one"), driver.Destroy, driver.NoRefresh)
 		}
+		g.two.Up(ctx, g.start("two")) // if it was refused, g is the last one now
 		g.ending = false
 		if left := g.ws.Addresses(); r.Err() == nil && len(left) > 0 {
 			g.wrong("one", "%v is left after the destruction", left)

@@ -276,6 +276,9 @@ func (o *oracle) look() {
 	for _, s := range o.clusters {
 		now := s.of.Members()
 		for _, m := range now {
+			if p := o.w.members[nodeOf(m)]; p != nil && slices.Contains(m.PeerURLs, p.PeerURL) {
+				delete(o.unproven, nodeOf(m)) // a change was withdrawn, or it has started with it
+			}
 			if was := find(s.before, m.ID); was == nil && len(s.before) == 0 {
 				o.owners[m.ID] = "one" // it has just formed
 			} else if was == nil {

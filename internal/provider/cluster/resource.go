@@ -184,6 +184,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		b.add(name, v.NodeValues)
 	}
 	nodes := m.nodes(ctx, diags)
+	left := private.Kept[map[string][]string](ctx, req.Private, leftKey, diags)
 	at, c, err := r.reach(ctx, append(state.clientURLs(), p.presentURLs()...), diags)
 	if err == nil {
 		b.others = r.listed(at, c, state.ClusterID)
@@ -193,7 +194,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
 		if v := p.Nodes[name]; nodes[name].ID.IsUnknown() {
-			nodes[name] = b.build(ctx, name, v.NodeValues, v.Replaces, false, false, diags)
+			nodes[name] = b.build(ctx, name, v.NodeValues, append(v.Replaces, left[name]...), false, false, diags)
 		}
 	}
 	m.setNodes(ctx, nodes, p.presentURLs(), diags)
@@ -203,12 +204,24 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if err == nil {
 		m.record(at, c, resp.Private, diags)
 	}
-	for _, n := range state.inState(ctx, diags) {
-		if _, stays := nodes[n.Name]; !stays && err == nil {
-			r.cleanUp(at, c, n, diags)
+	gone := state.inState(ctx, diags)
+	for name, ids := range left {
+		last := len(ids) - 1
+		gone = append(gone, membership.Node{Name: name, Replaces: ids[:last], ID: ids[last]})
+	}
+	left = map[string][]string{}
+	for _, n := range gone {
+		if _, stays := nodes[n.Name]; !stays && (err != nil || !r.cleanUp(at, c, n, diags)) {
+			left[n.Name] = append(n.Replaces, n.ID)
 		}
 	}
+	private.Keep(ctx, resp.Private, leftKey, left, diags)
 }
+
+// leftKey is the key of nodes that are gone and whose members may be left, because the
+// cluster did not answer: the IDs by name. The next update asks again, and a node that gets
+// the name replaces them.
+const leftKey = "left"
 
 // listed returns the peer URLs of the members that the cluster lists, nil if it does not
 // answer in time.
@@ -228,23 +241,30 @@ func (r *Resource) listed(ctx context.Context, c *backend.Cluster, id types.Stri
 	return urls
 }
 
-// cleanUp removes what was added for a node that is gone and is still in the cluster: see
-// [reconfigure.Engine.CleanUp].
-func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership.Node, diags *diag.Diagnostics) {
+// cleanUp removes what was added for a node that is gone and is still in the cluster, and
+// reports whether nothing is left: see [reconfigure.Engine.CleanUp]. The peer URLs of the
+// nodes before it may have been others.
+func (r *Resource) cleanUp(ctx context.Context, c *backend.Cluster, n membership.Node, diags *diag.Diagnostics) bool {
 	for _, owner := range append(slices.Clone(n.Replaces), n.ID) {
-		out, err := c.CleanUp(ctx, reconfigure.CleanUpRequest{Owner: owner, Name: n.Name, PeerURLs: n.PeerURLs})
+		req := reconfigure.CleanUpRequest{Owner: owner, Name: n.Name}
+		if owner == n.ID {
+			req.PeerURLs = n.PeerURLs
+		}
+		out, err := c.CleanUp(ctx, req)
 		if err != nil {
 			report.Warn(diags, text.New("Could not check what was added for "+n.Name,
 				"The node was removed, and the cluster did not answer or has no quorum. Nothing was changed in the cluster. "+
-					"If the cluster still exists, find the ID of %s in its member list, and remove that member if it is there:\n\n"+
-					"  etcdctl member list\n  etcdctl member remove ID%s", n.Name, text.Cause(err)))
-			return
+					"The next apply that changes etcd_cluster or adds %[1]s again checks it. To do it now, find the ID of %[1]s in the member list, and remove that member if it is there:\n\n"+
+					"  etcdctl member list\n  etcdctl member remove ID%[2]s", n.Name, text.Cause(err)))
+			return false
 		}
 		report.Done(diags, reconfigure.ActionRemove, n.Name, out.Outcome)
 	}
-	if err := c.AbandonReplacement(ctx, n.ID, n.Name); err != nil {
+	err := c.AbandonReplacement(ctx, n.ID, n.Name)
+	if err != nil {
 		report.Warn(diags, text.TurnLeft(n.Name, err))
 	}
+	return err == nil
 }
 
 // Delete implements [resource.Resource]. It refuses while the cluster answers, unless this
