@@ -52,8 +52,11 @@ type JoinRequest struct {
 	// Replaces are the owners of earlier members of this name that may be left.
 	Replaces []string
 	// Restart is how long a member of our own may not answer before it is removed and
-	// added again, once; 0 means for ever.
+	// added again, once; 0 means for ever. Unless Rejoins is true, that is done only for
+	// a member that has another machine now.
 	Restart time.Duration
+	// Rejoins is true if the script on the machine joins as a new member.
+	Rejoins bool
 
 	// standby is true for a learner that takes a failed voter's place: a wrong
 	// name that its process has published since does not prevent its promotion.
@@ -131,6 +134,8 @@ type join struct {
 	progress uint64                // the highest index that it applied
 	moved    time.Time             // when progress last changed, or the learner started
 	heard    time.Time             // when the member last answered, or the wait began
+	// elsewhere is true if the member has run on another machine: see [claims.elsewhere].
+	elsewhere bool
 }
 
 // ended returns the error of a join: if its time ran out, how far it got, and under an
@@ -188,6 +193,7 @@ func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 // act makes at most one change, based on the latest record and snapshot.
 func (j *join) act(ctx context.Context) error {
 	found := j.identify(j.req, j.snap)
+	j.elsewhere = j.elsewhere || j.claims.elsewhere(j.req.Machine)
 	switch found.Step {
 	case membership.StepAdd:
 		return j.add(ctx)

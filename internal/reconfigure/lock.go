@@ -129,7 +129,7 @@ type hold struct {
 	claim  claim.Hold
 	// unguarded is true if the lock between processes could not be taken.
 	unguarded bool
-	// recorded is true if the replacements on record are current since it was taken.
+	// recorded is true if the replacement was put on record since it was taken.
 	recorded bool
 }
 

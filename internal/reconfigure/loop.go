@@ -47,8 +47,9 @@ const (
 	retryBriefly
 	// retryNow: there was progress, and another step follows without delay.
 	retryNow
-	// retryUnpaused: a lock was taken, and another step follows immediately. It was no
-	// progress: the pause after the step is as long as it would have been.
+	// retryUnpaused: a lock was taken or a record written, and another step follows
+	// immediately. It was no progress: the pause after the step is as long as it would have
+	// been.
 	retryUnpaused
 )
 

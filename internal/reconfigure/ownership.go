@@ -19,7 +19,9 @@ import (
 func (j *join) write(ctx context.Context, state cluster.RecordState, id membership.MemberID) error {
 	next := j.record
 	next.Owner, next.Name, next.PeerURLs, next.State, next.MemberID = j.req.Owner, j.req.Name, j.req.PeerURLs, state, ""
-	next.Machine = cmp.Or(j.req.Machine, next.Machine)
+	if !j.elsewhere || id != j.record.ID() || j.snap.Alive(id) {
+		next.Machine = cmp.Or(j.req.Machine, next.Machine)
+	}
 	if id != 0 {
 		next.MemberID = id.String()
 	}
@@ -97,16 +99,21 @@ func claimsOf(r JoinRequest, record cluster.Record, all []cluster.Record) claims
 
 // identify decides which member of the snapshot the claims are about.
 func (c claims) identify(r JoinRequest, snap membership.Snapshot) membership.Identity {
-	// A member that never ran on its machine may run on the next one already.
-	moved := c.record.Started && c.record.Machine != "" && r.Machine != "" && r.Machine != c.record.Machine
 	q := membership.IdentifyRequest{
 		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, InitialMembers: r.InitialMembers,
-		Ownership: c.record.Ownership(), Owned: c.owned, OtherMachine: moved,
+		Ownership: c.record.Ownership(), Owned: c.owned, OtherMachine: c.elsewhere(r.Machine),
 	}
 	for _, x := range c.abandoned {
 		q.Abandoned = append(q.Abandoned, x.Ownership())
 	}
 	return membership.Identify(snap, q)
+}
+
+// elsewhere reports whether the member has run on another machine than this one. One that
+// never ran there may run on this one already.
+func (c claims) elsewhere(machine string) bool {
+	was := cmp.Or(c.record.Machine, machine)
+	return c.record.Started && machine != "" && machine != was
 }
 
 // read reads the record of the owner. For a member that is to be added it also reads those

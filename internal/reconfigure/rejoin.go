@@ -100,10 +100,11 @@ func (j *join) quiet() error {
 	if j.reached > Added && j.snap.Alive(j.member.ID) || j.heard.IsZero() {
 		j.heard = now
 	}
-	if j.req.Restart == 0 || now.Sub(j.heard) <= j.req.Restart {
-		return nil
+	late := j.req.Restart > 0 && now.Sub(j.heard) > j.req.Restart
+	if late && (j.req.Rejoins || j.elsewhere) {
+		return stopping(errNoStart)
 	}
-	return stopping(errNoStart)
+	return nil
 }
 
 // Incomplete means that a join did not reach its goal in time. If the member

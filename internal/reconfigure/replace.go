@@ -15,9 +15,14 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// recordReplacement records, right before a member is removed to be replaced, that its
-// replacement is in progress. Under an alarm this is impossible, and DecideRemove
-// then allows only a failed member, or the member whose data is corrupt.
+// errRecorded requests another observation: the decision was made before the record was
+// written, which may take as long as a request.
+var errRecorded = outcome{next: retryUnpaused, cause: note("the replacement is on record"), keep: true}
+
+// recordReplacement records, before a member is removed to be replaced, that its
+// replacement is in progress, and then returns [errRecorded]. Under an alarm this is
+// impossible, and DecideRemove then allows only a failed member, or the member whose data
+// is corrupt.
 func (l *removal) recordReplacement(ctx context.Context) error {
 	m, _ := l.snap.Member(l.req.ID)
 	if l.hold.recorded || m.Learner {
@@ -27,14 +32,15 @@ func (l *removal) recordReplacement(ctx context.Context) error {
 		return err
 	}
 	l.endTurns(ctx, l.snap)
-	if l.req.Replacement {
-		t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
-		if _, err := l.Cluster.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
-			return sent(err, "")
-		}
+	if !l.req.Replacement {
+		return nil
+	}
+	t := membership.Turn{Name: cmp.Or(m.Name, l.req.Name), Voters: len(l.snap.Voters()), Since: l.Clock.Now(), By: l.Self}
+	if _, err := l.Cluster.Turns(l.snap.ClusterID).Put(ctx, t); err != nil {
+		return sent(err, "")
 	}
 	l.hold.recorded = true
-	return nil
+	return errRecorded
 }
 
 // endTurns deletes the records of turns that are over, so that they do not seem

@@ -344,6 +344,9 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 				}
 			}
 			g.configure()
+		case strings.Contains(d.Detail, "Set peer_urls to what it runs with"):
+			g.setURL(find(g.cluster.Members(), g.ids()["g"]).PeerURLs[0])
+			g.configure()
 		case strings.Contains(d.Summary, "stated gone answers"):
 			g.restate()
 		case lost != nil:

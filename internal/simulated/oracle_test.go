@@ -335,14 +335,16 @@ func (o *oracle) takesRoom(s *seen, m *pb.Member, who string) {
 		return
 	}
 	voters, living := o.count(s.before, who)
+	leads, asked := o.answered[[2]string{who, strings.Join(m.ClientURLs, "")}]
+	alive := o.alive(m, who) && (leads || !asked) // it may have returned since it was asked
 	for other, was := range o.out {
-		if other != name && living < was && 2*living > voters && o.alive(m, who) {
+		if other != name && living < was && 2*living > voters && alive {
 			o.wrong(who, "%s makes room before %s has come back", name, other)
 		}
 	}
 	o.out[name] = voters
 	for _, other := range s.before {
-		if at := nodeOf(other); 2*living > voters && !other.IsLearner && other.ID != m.ID && o.alive(m, who) && (o.ill[at] && !o.alive(other, who) || o.unproven[at]) {
+		if at := nodeOf(other); 2*living > voters && !other.IsLearner && other.ID != m.ID && alive && (o.ill[at] && !o.alive(other, who) || o.unproven[at]) {
 			o.wrong(who, "%s makes room beside %s, which is dead or has pending addresses", name, at)
 		}
 	}

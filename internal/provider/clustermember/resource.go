@@ -76,9 +76,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	join := m.toRequest()
-	if m.nodeID() != "" {
-		join.Restart = timeout / 3 // the script on its machine joins as a new member
-	}
+	join.Restart, join.Rejoins = timeout/3, m.nodeID() != ""
 	r.ensure(ctx, &m, timeout, reconfigure.ActionAdd, join, nil, diags)
 	if diags.HasError() {
 		return
