@@ -206,11 +206,7 @@ func (o *oracle) begin(wanted []string) {
 	for _, name := range wanted {
 		o.wanted[name] = true
 	}
-	for name := range o.out {
-		if !o.wanted[name] {
-			delete(o.out, name)
-		}
-	}
+	maps.DeleteFunc(o.out, func(name string, _ int) bool { return !o.wanted[name] })
 }
 
 func (o *oracle) alive(m *pb.Member, who string) bool {
