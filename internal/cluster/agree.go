@@ -123,7 +123,7 @@ func trustedOf(all []*ballot, probes []probe) []*ballot {
 
 // same reports whether two lists are equal.
 func (l memberList) same(other memberList) bool {
-	return l.cluster == other.cluster && sameMembers(l.members, other.members)
+	return l.cluster == other.cluster && reflect.DeepEqual(l.members, other.members)
 }
 
 // count confirms a linearizable list that a majority of the voters on it gave. A voter that
@@ -202,8 +202,4 @@ func rank(is bool) int {
 		return 0
 	}
 	return 1
-}
-
-func sameMembers(a, b []membership.Member) bool {
-	return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b))
 }

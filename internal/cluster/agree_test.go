@@ -91,7 +91,7 @@ func TestListsAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := New(connection.Settings{Endpoints: test.endpoints, AddressMap: test.mapped}, nil)
 			got, ok := c.choose(test.probes, 1)
-			if !ok || !sameMembers(got.members, test.want) || got.confirmed != test.confirmed || !slices.Equal(got.against, test.against) {
+			if !ok || !got.same(memberList{cluster: 1, members: test.want}) || got.confirmed != test.confirmed || !slices.Equal(got.against, test.against) {
 				t.Errorf("chose %v, confirmed %v, against %v", got.members, got.confirmed, got.against)
 			}
 		})

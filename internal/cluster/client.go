@@ -116,23 +116,6 @@ func Patiently(ctx context.Context) context.Context { return context.WithValue(c
 
 func isPatient(ctx context.Context) bool { return ctx.Value(patience{}) != nil }
 
-// status requests the status of the server at the endpoint. Learners serve it,
-// but do not issue tokens: the pool lends this client the token of a voter. certificate is
-// [connection.Client.CertificateEnd].
-func (c *Client) status(ctx context.Context, endpoint string) (resp *clientv3.StatusResponse, certificate time.Time, err error) {
-	err = c.send(ctx, c.settings.WithoutCredentials(), endpoint, c.limit(ctx), func(ctx context.Context, conn *connection.Client) error {
-		if resp, err = conn.Status(ctx, endpoint); err != nil {
-			return err
-		}
-		certificate = conn.CertificateEnd()
-		return checkStatus(resp)
-	})
-	if err != nil {
-		return nil, certificate, err
-	}
-	return resp, certificate, nil
-}
-
 // Anywhere sends a request to one endpoint after the other, first to the one
 // that answered last, until an endpoint gives an answer that the others would
 // not change. The request timeout limits each attempt. The error is a

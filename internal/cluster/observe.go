@@ -25,7 +25,7 @@ import (
 type probe struct {
 	endpoint string
 	status   *clientv3.StatusResponse
-	// certificate is the end of the validity of the server's, zero without one.
+	// certificate is [connection.Client.CertificateEnd].
 	certificate time.Time
 	err         error        // of the status call
 	lists       []memberList // a linearizable one first
@@ -84,15 +84,14 @@ func readOnce(ctx context.Context, cl *clientv3.Client) error {
 // ask probes one endpoint: its status, a linearizable list and, in case there
 // is no quorum, a local list. The requests are concurrent, because each of them
 // may take the whole request timeout.
-func (c *Client) ask(ctx context.Context, endpoint string) probe {
-	p := probe{endpoint: endpoint}
+func (c *Client) ask(ctx context.Context, endpoint string) (p probe) {
 	var strong, local memberList
 	var strongErr, localErr error
 	led, cut := context.WithCancel(ctx)
 	defer cut()
 	var requests sync.WaitGroup
 	requests.Go(func() {
-		p.status, p.certificate, p.err = c.status(ctx, endpoint)
+		p = c.askStatus(ctx, endpoint)
 		c.cutShort(led, p.status, cut)
 	})
 	requests.Go(func() { strong, strongErr = c.list(led, endpoint, true) })
@@ -109,11 +108,23 @@ func (c *Client) ask(ctx context.Context, endpoint string) probe {
 	return p
 }
 
-// askStatus probes a learner. A learner serves only the status, and other
-// requests should not disturb it while it catches up.
+// askStatus requests the status of the server at the endpoint. Learners serve it and
+// nothing else, and other requests should not disturb one while it catches up. They do not
+// issue tokens: the pool lends this client the token of a voter.
 func (c *Client) askStatus(ctx context.Context, endpoint string) probe {
 	p := probe{endpoint: endpoint}
-	p.status, p.certificate, p.err = c.status(ctx, endpoint)
+	p.err = c.send(ctx, c.settings.WithoutCredentials(), endpoint, c.limit(ctx), func(ctx context.Context, conn *connection.Client) error {
+		status, err := conn.Status(ctx, endpoint)
+		if err != nil {
+			return err
+		}
+		p.certificate = conn.CertificateEnd()
+		if err := checkStatus(status); err != nil {
+			return err
+		}
+		p.status = status
+		return nil
+	})
 	return p
 }
 
@@ -135,7 +146,7 @@ func (c *Client) observed(ctx context.Context, probes []probe, want membership.C
 	snap.Dissent = before.against
 	if before.confirmed {
 		after, err := c.strongList(ctx, before.cluster)
-		snap.Linearizable = err == nil && sameMembers(before.members, after.members)
+		snap.Linearizable = err == nil && after.same(before.memberList)
 	}
 	return snap, ctx.Err()
 }
@@ -199,21 +210,19 @@ func (c *Client) remember(probes []probe, l memberList, who owners) {
 		if _, known := c.at[id]; !known {
 			c.at[id] = p.endpoint
 		}
-		if gave, ok := p.strong(); ok && !p.status.IsLearner && sameMembers(gave.members, l.members) {
+		if gave, ok := p.strong(); ok && !p.status.IsLearner && gave.same(l) {
 			c.live = append(c.live, p.endpoint)
 		}
 	}
 }
 
 // strongList reads a linearizable list of the cluster through any voter.
-func (c *Client) strongList(ctx context.Context, cluster membership.ClusterID) (memberList, error) {
-	var out memberList
-	err := connection.Try(ctx, c.route(0), func(error) bool { return false }, func(endpoint string) error {
-		l, err := c.list(ctx, endpoint, true)
-		if err == nil && cluster != 0 && l.cluster != cluster {
-			return fmt.Errorf("answers for cluster %s", l.cluster)
+func (c *Client) strongList(ctx context.Context, cluster membership.ClusterID) (out memberList, err error) {
+	err = connection.Try(ctx, c.route(0), func(error) bool { return false }, func(endpoint string) (err error) {
+		out, err = c.list(ctx, endpoint, true)
+		if err == nil && cluster != 0 && out.cluster != cluster {
+			return fmt.Errorf("answers for cluster %s", out.cluster)
 		}
-		out = l
 		return err
 	})
 	if err != nil {
