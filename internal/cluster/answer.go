@@ -23,7 +23,12 @@ func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot
 		ClusterID: list.cluster,
 		Members:   slices.Clone(list.members),
 		Answers:   map[membership.MemberID]membership.Answer{},
-		Others:    others(probes, list.cluster),
+		Others:    map[membership.ClusterID][]string{},
+	}
+	for _, p := range probes {
+		if id, _ := p.from(); p.status != nil && id != list.cluster {
+			snap.Others[id] = append(snap.Others[id], p.endpoint)
+		}
 	}
 	for _, m := range list.members {
 		if a, asked := answerOf(m, list.cluster, probes, who); asked {
@@ -31,17 +36,6 @@ func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot
 		}
 	}
 	return snap
-}
-
-// others returns the endpoints that answered for other clusters.
-func others(probes []probe, cluster membership.ClusterID) map[membership.ClusterID][]string {
-	out := map[membership.ClusterID][]string{}
-	for _, p := range probes {
-		if id, _ := p.from(); p.status != nil && id != cluster {
-			out[id] = append(out[id], p.endpoint)
-		}
-	}
-	return out
 }
 
 // What is known of a member from the answer at one address, the least first.

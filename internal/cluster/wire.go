@@ -183,17 +183,13 @@ func (n *NotDeleted) Unwrap() error { return n.Err }
 func malformed(kind, key string, value []byte, err error) *Malformed {
 	m := &Malformed{Kind: kind, Key: key, Value: connection.Quote(string(value)), Err: errors.New(connection.Cut(err.Error()))}
 	var hint struct {
-		Format   int      `json:"format"`
-		Name     string   `json:"name"`
-		PeerURLs []string `json:"peer_urls"`
-		MemberID string   `json:"member_id"`
+		Format int `json:"format"`
+		Record
 	}
 	err = json.Unmarshal(value, &hint) // an error leaves out what it is about
-	m.Format, m.Newer = hint.Format, hint.Format > format
-	if err == nil && bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
-		m.hint = Record{Name: hint.Name, PeerURLs: hint.PeerURLs, MemberID: hint.MemberID}
-		m.legible = hint.MemberID == "" || m.hint.ID() != 0
-	}
+	m.Format, m.Newer, m.hint = hint.Format, hint.Format > format, hint.Record
+	object := err == nil && bytes.HasPrefix(bytes.TrimSpace(value), []byte("{"))
+	m.legible = object && (hint.MemberID == "" || hint.ID() != 0)
 	return m
 }
 
