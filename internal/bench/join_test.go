@@ -182,7 +182,7 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	t.Cleanup(func() { _ = pool.Close() })
 	port := cluster.New(s, pool)
 	return &reconfigure.Engine{
-		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{},
+		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{}, Changed: func() {},
 		Locker: &claim.Lock{
 			Store: claim.NewV3(port, s, pool), TTL: claim.LockTTL, Clock: clock.System{},
 			Self: claim.Holder{Who: "bench", Run: t.Name()}, AtExit: pool.BeforeClose,

@@ -128,7 +128,7 @@ func (b *bench) processAt(who string, endpoints ...string) *Engine {
 	s := connection.Settings{Endpoints: endpoints, RequestTimeout: connection.DefaultRequestTimeout}
 	port := cluster.New(s, pool)
 	return &Engine{
-		Cluster: port, Process: &ProcessState{}, Clock: clock.System{},
+		Cluster: port, Process: &ProcessState{}, Clock: clock.System{}, Changed: func() {},
 		Locker: notedLocker{b, who, &claim.Lock{
 			Store: claim.NewV3(port, s, pool), TTL: claim.LockTTL, Clock: clock.System{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,

@@ -22,7 +22,7 @@ type Engine struct {
 	Cluster cluster.Cluster
 	Process *ProcessState
 	Clock   clock.Clock
-	// Locker is the lock between processes; nil if there is only one process.
+	// Locker is the lock between processes.
 	Locker Locker
 	// Lost is what the operator states for this Terraform run. See
 	// [membership.DecideGiveUp].
@@ -33,14 +33,8 @@ type Engine struct {
 	// Self is user@host. It names this Terraform run in records that others read.
 	Self string
 	// Changed is called after each change or attempted change, and after each
-	// wait for one; it may be nil.
+	// wait for one.
 	Changed func()
-}
-
-func (e *Engine) reportChange() {
-	if e.Changed != nil {
-		e.Changed()
-	}
 }
 
 // nudge is the pause between two writes of the record during a wait. A learner
@@ -185,10 +179,8 @@ const (
 	ActionImport Action = "import"
 	ActionReach  Action = "reach" // find its cluster
 	ActionForget Action = "forget"
-)
 
-// Actions that do not add or remove a member.
-const (
+	// Actions that do not add or remove a member.
 	actionDefragment Action = "defragment"
 	ActionSave       Action = "save"
 )

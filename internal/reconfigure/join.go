@@ -65,7 +65,7 @@ type JoinRequest struct {
 
 // join is one attempt of [Engine.Join].
 func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error) {
-	defer e.reportChange()
+	defer e.Changed()
 	snap, err := e.waitForCluster(ctx, r)
 	if err != nil {
 		return Joined{}, err

@@ -183,7 +183,7 @@ func (g *guarded) release() {
 	}
 	g.hold = nil
 	h.cancel()
-	defer g.reportChange()
+	defer g.Changed()
 	if h.claim != nil {
 		log.Debug(h.ctx, log.Lock, "releasing the lock", "action", g.action, "member", g.name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseTimeout)
@@ -217,7 +217,7 @@ func (g *guarded) change(send func(context.Context) error) error {
 func (g *guarded) ensure(ctx context.Context) error {
 	h := g.hold
 	switch {
-	case g.Locker == nil || h.unguarded:
+	case h.unguarded:
 		return nil
 	case h.claim != nil:
 		return h.claim.Check(h.ctx)

@@ -182,7 +182,7 @@ func (e *Engine) claimed(ctx context.Context, owner string) (r cluster.Record, o
 // is not configured any more. The same transaction deletes the record of the
 // former owner, so that there is always one owner.
 func (e *Engine) RecordOwner(ctx context.Context, was string, r UpdateRequest) error {
-	defer e.reportChange()
+	defer e.Changed()
 	return e.repeat(ctx, ActionRecord, r.Name, func() error {
 		err := e.recordOwner(ctx, was, r)
 		if err == nil || classify(err).next == stop {

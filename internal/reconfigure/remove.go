@@ -59,7 +59,7 @@ type Removed struct {
 // through a remaining member, and returns when the remaining members agree on
 // the list and on a leader. It succeeds if the member is already removed.
 func (e *Engine) Remove(ctx context.Context, r RemoveRequest) (Removed, error) {
-	defer e.reportChange()
+	defer e.Changed()
 	m := membership.Member{ID: r.ID, Name: r.Name, ClientURLs: r.ClientURLs}
 	e.Process.Know(r.Cluster, m)
 	out, err := e.removeNow(ctx, r)

@@ -71,7 +71,7 @@ func (e *Engine) OpenTurns(ctx context.Context, snap membership.Snapshot) ([]mem
 // replaced until the record is deleted; the error is then a
 // [*cluster.NotDeleted], or the error of a cluster that gave no member list.
 func (e *Engine) AbandonReplacement(ctx context.Context, owner, name string) error {
-	defer e.reportChange()
+	defer e.Changed()
 	id, _ := e.Process.settled.Get(owner)
 	if e.IsDissolved(id) {
 		return nil // no member is left to wait for it
