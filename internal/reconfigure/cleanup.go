@@ -177,30 +177,26 @@ func (w *cleanUp) judge(ctx context.Context, snap membership.Snapshot) membershi
 }
 
 // drop deletes the record of an owner without a member in the list, or without
-// a member to be removed. If it is an intent, the member may still be added.
+// a member to be removed. If it is an intent, the member may still be added. Under an alarm
+// no record can be deleted, and one without effect is left behind.
 func (w *cleanUp) drop(ctx context.Context) error {
-	if w.record.State != cluster.Intended {
-		return w.erase(ctx)
+	intended := w.record.State == cluster.Intended
+	if intended {
+		w.member = membership.Member{ID: w.record.ID(), PeerURLs: w.record.PeerURLs}
+		if err := w.acquire(ctx, ctx, w.snap.ClusterID); err != nil {
+			return stopping(err)
+		}
+		ctx = w.hold.ctx
+		if err := w.ensure(ctx); err != nil {
+			return err
+		}
 	}
-	w.member, w.peerURLs = membership.Member{ID: w.record.ID()}, w.record.PeerURLs
-	if err := w.acquire(ctx, ctx, w.snap.ClusterID); err != nil {
-		return stopping(err)
-	}
-	if err := w.ensure(w.hold.ctx); err != nil {
+	err := w.records().Delete(ctx, w.req.Owner)
+	if !errors.Is(err, cluster.ErrAlarm) {
 		return err
 	}
-	return w.erase(w.hold.ctx)
-}
-
-// erase deletes the record. Under an alarm this is impossible, and a record
-// without effect is left behind.
-func (w *cleanUp) erase(ctx context.Context) error {
-	err := w.records().Delete(ctx, w.req.Owner)
-	if errors.Is(err, cluster.ErrAlarm) && len(w.decision.Warnings) == 0 && w.record.State != cluster.Intended {
+	if !intended && len(w.decision.Warnings) == 0 {
 		return nil
 	}
-	if errors.Is(err, cluster.ErrAlarm) {
-		return w.alarmed(err)
-	}
-	return err
+	return w.alarmed(err)
 }

@@ -71,7 +71,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 		return Joined{}, err
 	}
 	j := &join{
-		guarded: guarded{Engine: e, action: ActionAdd, name: r.Name, peerURLs: r.PeerURLs, snap: snap},
+		guarded: guarded{Engine: e, action: ActionAdd, name: r.Name, member: membership.Member{PeerURLs: r.PeerURLs}, snap: snap},
 		req:     r,
 	}
 	defer j.release()

@@ -84,10 +84,9 @@ type guarded struct {
 	// action and name are the purpose of the lock.
 	action Action
 	name   string
-	// member is the member that is changed, as far as it is known; peerURLs
+	// member is the member that is changed, as far as it is known. Its peer URLs
 	// identify it as long as its ID is not known.
-	member   membership.Member
-	peerURLs []string
+	member membership.Member
 	// hold is the lock while it is held, waited the latest long wait for it.
 	hold   *hold
 	waited *Waited
@@ -290,7 +289,7 @@ func (g *guarded) lostLock(ctx context.Context) *LockLost {
 	}
 	l.Checked = true
 	for _, m := range snap.Members {
-		if m.ID == g.member.ID || g.member.ID == 0 && membership.SameURLs(m.PeerURLs, g.peerURLs) {
+		if m.ID == g.member.ID || g.member.ID == 0 && membership.SameURLs(m.PeerURLs, g.member.PeerURLs) {
 			l.Listed, l.Member = true, m
 		}
 	}
