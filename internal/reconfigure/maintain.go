@@ -76,13 +76,9 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 	if err != nil {
 		return err
 	}
-	left := r.Members
-	if left == nil {
-		left = membership.IDs(snap.Voters())
-	}
 	d := &defragmentation{
 		guarded: guarded{Engine: e, action: actionDefragment, name: "by member", snap: snap},
-		req:     r, left: left, report: report,
+		req:     r, left: r.Members, report: report,
 	}
 	wait, cancel := context.WithTimeout(ctx, r.Limit)
 	err = d.acquire(wait, ctx, snap.ClusterID)
@@ -92,6 +88,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 	}
 	defer d.release()
 	if r.Members == nil {
+		d.left = membership.IDs(snap.Voters())
 		for _, m := range snap.Learners() {
 			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
 		}

@@ -32,15 +32,14 @@ func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Outcome, 
 	defer u.release()
 	err := e.repeat(ctx, u.action, u.name, func() error { return u.underLock(ctx, r.Cluster, u.look) })
 	u.release()
-	u.out.Waited, u.out.Snapshot = u.waited, u.snap
-	return u.out, err
+	return Outcome{u.warnings, u.waited, u.snap}, err
 }
 
 // update is one run of [Engine.UpdatePeerURLs].
 type update struct {
 	guarded
-	req UpdateRequest
-	out Outcome
+	req      UpdateRequest
+	warnings []membership.Warning
 	// recorded is the record that this run has written last.
 	recorded membership.URLChange
 }
@@ -57,7 +56,7 @@ func (u *update) look(ctx context.Context) error {
 	if d.Verdict != membership.Go {
 		return u.refusal(d)
 	}
-	u.out.Warnings = d.Warnings
+	u.warnings = d.Warnings
 	if d.MoveLeaderTo != 0 {
 		return u.moveLeader(d.MoveLeaderTo)
 	}
