@@ -178,12 +178,10 @@ func place(ctx context.Context, file *os.File, r SaveRequest) error {
 	if err := move(ctx, file, r); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(r.Path))
-	if err != nil {
-		return err
+	if dir, err := os.Open(filepath.Dir(r.Path)); err == nil {
+		_ = dir.Sync() // some file systems do not support this, and nothing more can be done
+		_ = dir.Close()
 	}
-	_ = dir.Sync() // some file systems do not support this, and nothing more can be done
-	_ = dir.Close()
 	return nil
 }
 
