@@ -119,10 +119,10 @@ type removal struct {
 }
 
 // later requests another observation because of the error. After the removal
-// was sent, it never gives up: only the outcome remains to be learned.
+// was sent, it never gives up, and keeps the lock: only the outcome remains to be learned.
 func (l *removal) later(err error) error {
 	if l.tried && !unrecoverable(err) {
-		return retrying(err)
+		return kept(retrying(err))
 	}
 	return retryingBriefly(err)
 }
@@ -150,9 +150,7 @@ func (l *removal) undecidable(ctx context.Context) error {
 
 // look observes the cluster and makes at most one change.
 func (l *removal) look(ctx context.Context) error {
-	if err := l.refresh(ctx, l.req.Cluster); err != nil && l.tried {
-		return kept(l.later(err))
-	} else if err != nil {
+	if err := l.refresh(ctx, l.req.Cluster); err != nil {
 		return l.later(err)
 	}
 	snap := l.snap
