@@ -17,27 +17,6 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// snapshotOf builds the snapshot from the list and the probes.
-func snapshotOf(list memberList, probes []probe, who owners) membership.Snapshot {
-	snap := membership.Snapshot{
-		ClusterID: list.cluster,
-		Members:   slices.Clone(list.members),
-		Answers:   map[membership.MemberID]membership.Answer{},
-		Others:    map[membership.ClusterID][]string{},
-	}
-	for _, p := range probes {
-		if id, _ := p.from(); p.status != nil && id != list.cluster {
-			snap.Others[id] = append(snap.Others[id], p.endpoint)
-		}
-	}
-	for _, m := range list.members {
-		if a, asked := answerOf(m, list.cluster, probes, who); asked {
-			snap.Answers[m.ID] = a
-		}
-	}
-	return snap
-}
-
 // What is known of a member from the answer at one address, the least first.
 const (
 	byAnother     = iota + 1 // a load balancer answered, so nothing is known about the member

@@ -48,13 +48,17 @@ func (p probe) strong() (l memberList, ok bool) {
 	return l, l.quorum
 }
 
-// list reads the member list through one endpoint.
+// list reads the member list through one endpoint. Before 3.5 the list itself is always
+// served locally and may be stale. A linearizable read through the same member just before
+// brings it up to date (etcd-io/etcd#18929). That read also succeeds for a user without
+// permission to read the key: a server confirms with the quorum first and checks the
+// permission afterwards (3.4 to 3.7: TestPermissionIsDeniedAfterTheRead).
 func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (out memberList, err error) {
 	err = c.call(ctx, endpoint, func(ctx context.Context, cl *clientv3.Client) error {
 		var opts []clientv3.OpOption
 		if !linearizable {
 			opts = append(opts, clientv3.WithSerializable())
-		} else if err := readOnce(ctx, cl); err != nil {
+		} else if _, err := cl.Get(ctx, membership.MetadataPrefix, clientv3.WithCountOnly()); err != nil && !errors.Is(err, rpctypes.ErrPermissionDenied) {
 			return err
 		}
 		resp, err := cl.MemberList(ctx, opts...)
@@ -66,19 +70,6 @@ func (c *Client) list(ctx context.Context, endpoint string, linearizable bool) (
 		return err
 	})
 	return out, err
-}
-
-// readOnce makes a linearizable read. Before 3.5 the list itself is always served locally
-// and may be stale; this read through the same member just before brings it up to date
-// (etcd-io/etcd#18929). It also succeeds for a user without permission to read the key: a
-// server confirms with the quorum first and checks the permission afterwards (3.4 to 3.7:
-// TestPermissionIsDeniedAfterTheRead).
-func readOnce(ctx context.Context, cl *clientv3.Client) error {
-	_, err := cl.Get(ctx, membership.MetadataPrefix, clientv3.WithCountOnly())
-	if errors.Is(err, rpctypes.ErrPermissionDenied) {
-		return nil
-	}
-	return err
 }
 
 // ask probes one endpoint: its status, a linearizable list and, in case there
@@ -133,17 +124,35 @@ func (c *Client) Observe(ctx context.Context, want membership.ClusterID) (member
 	return c.observed(ctx, c.askAll(ctx, want, false), want)
 }
 
-// observed makes a snapshot of the probes.
+// observed makes a snapshot of the probes. The error is a [*connection.Unreachable] if none
+// of them has a list.
 func (c *Client) observed(ctx context.Context, probes []probe, want membership.ClusterID) (membership.Snapshot, error) {
 	before, ok := c.choose(probes, want)
 	if !ok {
-		return membership.Snapshot{}, unreachable(probes)
+		gone := &connection.Unreachable{}
+		for _, p := range probes {
+			gone.Answers = append(gone.Answers, connection.Answer{Endpoint: p.endpoint, Err: cmp.Or(p.listErr, p.err)})
+		}
+		return membership.Snapshot{}, gone
 	}
-	who := c.ownersOf(before.members)
-	c.remember(probes, before.memberList, who)
-
-	snap := snapshotOf(before.memberList, probes, who)
-	snap.Dissent = before.against
+	c.remember(probes, before.memberList, before.who)
+	snap := membership.Snapshot{
+		ClusterID: before.cluster,
+		Members:   slices.Clone(before.members),
+		Answers:   map[membership.MemberID]membership.Answer{},
+		Dissent:   before.against,
+		Others:    map[membership.ClusterID][]string{},
+	}
+	for _, p := range probes {
+		if id, _ := p.from(); p.status != nil && id != before.cluster {
+			snap.Others[id] = append(snap.Others[id], p.endpoint)
+		}
+	}
+	for _, m := range before.members {
+		if a, asked := answerOf(m, before.cluster, probes, before.who); asked {
+			snap.Answers[m.ID] = a
+		}
+	}
 	if before.confirmed {
 		after, err := c.strongList(ctx, before.cluster)
 		snap.Linearizable = err == nil && after.same(before.memberList)
@@ -249,14 +258,6 @@ func (c *Client) Member(ctx context.Context, m membership.Member, cluster member
 	}
 	a, _ := answerOf(m, cluster, probes, c.ownersOf([]membership.Member{m}))
 	return a
-}
-
-func unreachable(probes []probe) error {
-	u := &connection.Unreachable{}
-	for _, p := range probes {
-		u.Answers = append(u.Answers, connection.Answer{Endpoint: p.endpoint, Err: cmp.Or(p.listErr, p.err)})
-	}
-	return u
 }
 
 // Limits of one observation: the number of endpoints asked concurrently, the number of
