@@ -12,26 +12,15 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 )
 
-// StepKind is the kind of a [Step].
-type StepKind string
-
-// The kinds of step.
-const (
-	// StepDefragment: Member is about to be defragmented, and Remaining members
-	// follow; StepDefragmented: it was defragmented.
-	StepDefragment   StepKind = "defragment"
-	StepDefragmented StepKind = "defragmented"
-	// StepLeaveOut: Member is a learner, and is not defragmented.
-	StepLeaveOut StepKind = "leave out"
-)
-
 // Step reports progress.
 type Step struct {
-	Kind      StepKind
-	Member    membership.MemberID
-	Remaining int
-	// Bytes and Total are sizes in bytes. For StepDefragmented they are the
-	// database size before (Total) and after (Bytes).
+	Member membership.MemberID
+	// Done is false if the member is about to be defragmented, and Remaining members
+	// follow. LeftOut is true for a learner, which is not defragmented.
+	Done, LeftOut bool
+	Remaining     int
+	// Bytes and Total are sizes in bytes: the database size before (Total) and after
+	// (Bytes).
 	Bytes, Total int64
 	Took         time.Duration
 	Snapshot     membership.Snapshot
@@ -90,7 +79,7 @@ func (e *Engine) Defragment(ctx context.Context, r DefragmentRequest, report fun
 	if r.Members == nil {
 		d.left = membership.IDs(snap.Voters())
 		for _, m := range snap.Learners() {
-			report(Step{Kind: StepLeaveOut, Member: m.ID, Snapshot: snap})
+			report(Step{Member: m.ID, LeftOut: true, Snapshot: snap})
 		}
 	}
 	for err == nil && len(d.left) > 0 {
@@ -134,7 +123,7 @@ func (d *defragmentation) next() error {
 func (d *defragmentation) defragment(subject membership.MemberID) error {
 	rest := slices.DeleteFunc(slices.Clone(d.left), func(id membership.MemberID) bool { return id == subject })
 	begin := d.Clock.Now()
-	d.report(Step{Kind: StepDefragment, Member: subject, Remaining: len(rest), Snapshot: d.snap})
+	d.report(Step{Member: subject, Remaining: len(rest), Snapshot: d.snap})
 	err := d.Cluster.Defragment(d.hold.ctx, subject, d.req.Limit)
 	log.Debug(d.hold.ctx, log.Membership, "defragment", "id", subject, "answer", err)
 	if err != nil {
@@ -143,7 +132,7 @@ func (d *defragmentation) defragment(subject membership.MemberID) error {
 	m, _ := d.snap.Member(subject)
 	after := d.Cluster.Member(d.hold.ctx, m, d.snap.ClusterID)
 	d.report(Step{
-		Kind: StepDefragmented, Member: subject, Remaining: len(rest), Snapshot: d.snap, Took: d.Clock.Now().Sub(begin),
+		Member: subject, Done: true, Remaining: len(rest), Snapshot: d.snap, Took: d.Clock.Now().Sub(begin),
 		Bytes: after.DBSize, Total: d.snap.Answer(subject).DBSize,
 	})
 	d.left, d.done = rest, append(d.done, subject)

@@ -120,10 +120,10 @@ func TestMaintenance(t *testing.T) {
 		named{"provider unknown", UnknownProvider("list members")},
 	)
 	for _, step := range []reconfigure.Step{
-		{Kind: reconfigure.StepDefragment, Remaining: 2},
-		{Kind: reconfigure.StepDefragmented, Took: 1500 * time.Millisecond},
-		{Kind: reconfigure.StepDefragmented, Took: time.Second, Bytes: 500 << 10, Total: 1536 << 10},
-		{Kind: reconfigure.StepLeaveOut},
+		{Remaining: 2},
+		{Done: true, Took: 1500 * time.Millisecond},
+		{Done: true, Took: time.Second, Bytes: 500 << 10, Total: 1536 << 10},
+		{LeftOut: true},
 	} {
 		step.Member, step.Snapshot = infra1, s
 		all = append(all, named{"progress", Message{"Progress", Progress(step)}})

@@ -125,16 +125,15 @@ func UnknownProvider(doing string) Message {
 // Progress describes a step of an action.
 func Progress(p reconfigure.Step) string {
 	who := Member(p.Snapshot, p.Member)
-	switch p.Kind {
-	case reconfigure.StepDefragment:
+	switch {
+	case p.LeftOut:
+		return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
+	case !p.Done:
 		return sprintf("Defragmenting %s, %d left after it.", who, p.Remaining)
-	case reconfigure.StepDefragmented:
-		if p.Bytes == 0 {
-			return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
-		}
-		return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
+	case p.Bytes == 0:
+		return sprintf("Defragmented %s in %s.", who, p.Took.Round(time.Millisecond))
 	}
-	return "Leaving out " + who + ": it is a learner, and etcd lets none be defragmented while it runs."
+	return sprintf("Defragmented %s in %s: its database went from %s to %s.", who, p.Took.Round(time.Millisecond), bytes(p.Total), bytes(p.Bytes))
 }
 
 func backup(cluster membership.ClusterID, revision int64) string {
