@@ -67,7 +67,7 @@ func (b *ProcessState) Request(id membership.ClusterID, s Statement, gone []stri
 }
 
 // Know records that the state has the cluster, and these members of it. A member is
-// known until [ProcessState.Forget]. A name alone adds nothing to what is known of it.
+// known until it was removed or forgotten, see [Engine.Remove]. A name alone adds nothing to what is known of it.
 func (b *ProcessState) Know(id membership.ClusterID, members ...membership.Member) {
 	in := b.membersOf(id)
 	for _, m := range members {
@@ -76,12 +76,6 @@ func (b *ProcessState) Know(id membership.ClusterID, members ...membership.Membe
 			in.Set(key, m)
 		}
 	}
-}
-
-// Forget ends the knowledge of a member that was removed or forgotten. Its machine is
-// destroyed next.
-func (b *ProcessState) Forget(id membership.ClusterID, m membership.Member) {
-	b.membersOf(id).Delete(m.Label())
 }
 
 func (b *ProcessState) membersOf(id membership.ClusterID) *syncmap.Map[string, membership.Member] {

@@ -63,11 +63,11 @@ func (e *Engine) Remove(ctx context.Context, r RemoveRequest) (Removed, error) {
 	m := membership.Member{ID: r.ID, Name: r.Name, ClientURLs: r.ClientURLs}
 	e.Process.Know(r.Cluster, m)
 	out, err := e.removeNow(ctx, r)
-	if err != nil && undecidable(err) {
+	if undecidable(err) {
 		out, err = e.forgetIfLost(ctx, r, out, err)
 	}
 	if err == nil {
-		e.Process.Forget(r.Cluster, m)
+		e.Process.membersOf(r.Cluster).Delete(m.Label()) // its machine is destroyed next
 		if out.LastVoter || out.Forgotten != nil {
 			e.Process.dissolved.Set(r.Cluster, true)
 		}
@@ -101,7 +101,6 @@ func (e *Engine) removeNow(ctx context.Context, r RemoveRequest) (Removed, error
 		l.forget(ctx)
 		err = nil
 	}
-	l.release()
 	l.out.Waited = l.waited
 	return l.out, err
 }

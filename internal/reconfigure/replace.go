@@ -46,10 +46,7 @@ func (l *removal) recordReplacement(ctx context.Context) error {
 // endTurns deletes the records of turns that are over, so that they do not seem
 // open again when the cluster shrinks. A failed deletion is repeated another time.
 func (e *Engine) endTurns(ctx context.Context, snap membership.Snapshot) {
-	all, _, err := e.Cluster.Turns(snap.ClusterID).List(ctx)
-	if err != nil || len(all) == 0 {
-		return
-	}
+	all, _, _ := e.Cluster.Turns(snap.ClusterID).List(ctx)
 	open := snap.OpenTurns(all)
 	for _, t := range all {
 		if !slices.ContainsFunc(open, func(o membership.Turn) bool { return o.Name == t.Name }) {

@@ -31,7 +31,6 @@ func (e *Engine) UpdatePeerURLs(ctx context.Context, r UpdateRequest) (Outcome, 
 	u := &update{guarded: guarded{Engine: e, action: ActionUpdate, name: r.Name, member: membership.Member{ID: r.ID}}, req: r}
 	defer u.release()
 	err := e.repeat(ctx, u.action, u.name, func() error { return u.underLock(ctx, r.Cluster, u.look) })
-	u.release()
 	return Outcome{u.warnings, u.waited, u.snap}, err
 }
 
@@ -68,18 +67,6 @@ func (u *update) look(ctx context.Context) error {
 		log.Debug(ctx, log.Membership, "member update", "member", u.name, "id", u.req.ID, "answer", err)
 		return sent(err, "the new peer URLs were sent")
 	})
-}
-
-// readdress updates the ownership record with the new URLs.
-func (u *update) readdress(ctx context.Context) error {
-	records := u.Cluster.Records(u.req.Cluster)
-	record, _, err := records.Get(ctx, u.req.Owner)
-	if err != nil || record.ID() != u.req.ID || record.State != cluster.Added {
-		return err
-	}
-	record.PeerURLs = u.req.PeerURLs
-	_, err = records.Put(ctx, record)
-	return err
 }
 
 // WithEvidence returns the snapshot with what decisions need beside the answers: which silent
@@ -179,7 +166,13 @@ func (u *update) confirm(ctx context.Context) error {
 			}
 		}
 	}
-	return u.readdress(ctx)
+	record, _, err := u.records().Get(ctx, u.req.Owner)
+	if err != nil || record.ID() != u.req.ID || record.State != cluster.Added {
+		return err
+	}
+	record.PeerURLs = u.req.PeerURLs
+	_, err = u.records().Put(ctx, record)
+	return err
 }
 
 func (u *update) put(ctx context.Context, c membership.URLChange) error {
