@@ -87,8 +87,7 @@ func TestNoMalformedRecordIsWritten(t *testing.T) {
 func again[T any](t *testing.T, k kind[T], n int, all []T) {
 	t.Helper()
 	for i, r := range all {
-		value, err := k.encode(r)
-		must.Succeed(t, err)
+		value := k.encode(r)
 		name := k.name(r)
 		read, err := k.decode(name, &mvccpb.KeyValue{Key: []byte(name), Value: []byte(value)})
 		if (err == nil) != (i < n) || strings.Contains(fmt.Sprintf("%+v", read), "\x1b") {

@@ -61,8 +61,8 @@ type kind[T any] struct {
 	revision func(r T) int64
 }
 
-// encode returns the stored form of a record.
-func (k kind[T]) encode(r T) (string, error) {
+// encode returns the stored form of a record. One that JSON cannot hold is not decoded again.
+func (k kind[T]) encode(r T) string {
 	if k.author != nil {
 		by, since := k.author(&r)
 		if connection.PlainName(*by) != nil {
@@ -70,8 +70,8 @@ func (k kind[T]) encode(r T) (string, error) {
 		}
 		*since = since.UTC().Truncate(time.Second)
 	}
-	fields, err := json.Marshal(r)
-	return fmt.Sprintf(`{"format":%d,%s`, format, bytes.TrimPrefix(fields, []byte("{"))), err
+	fields, _ := json.Marshal(r)
+	return fmt.Sprintf(`{"format":%d,%s`, format, bytes.TrimPrefix(fields, []byte("{")))
 }
 
 // decode returns the record in a key, or why the provider cannot have written it.
@@ -145,11 +145,7 @@ func (s Store[T]) List(ctx context.Context) (out []T, unread []*Malformed, err e
 // changes, in place of an earlier record of the same name. Put writes what it can read
 // again only.
 func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
-	value, err := s.encode(r)
-	if err != nil {
-		return r, err
-	}
-	name := s.name(r)
+	name, value := s.name(r), s.encode(r)
 	written := &mvccpb.KeyValue{Key: []byte(s.prefix + name), Value: []byte(value)}
 	if _, err := s.decode(name, written); err != nil {
 		return r, err
@@ -165,7 +161,7 @@ func (s Store[T]) Put(ctx context.Context, r T, instead ...T) (T, error) {
 			write = append(write, clientv3.OpDelete(s.prefix+of))
 		}
 	}
-	err = s.Anywhere(ctx, func(ctx context.Context, kv *clientv3.Client) error {
+	err := s.Anywhere(ctx, func(ctx context.Context, kv *clientv3.Client) error {
 		resp, err := kv.Txn(ctx).
 			If(unchanged...).
 			Then(write...).
