@@ -206,10 +206,7 @@ func strictly(value []byte, into any) error {
 		return fmt.Errorf("its format is %d, this version writes %d", of, format)
 	}
 	delete(fields, "format")
-	rest, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
+	rest, _ := json.Marshal(fields) // what was decoded can be encoded
 	d := json.NewDecoder(bytes.NewReader(rest))
 	d.DisallowUnknownFields()
 	return d.Decode(into)

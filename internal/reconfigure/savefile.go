@@ -92,10 +92,7 @@ func newPartial(path string) (*os.File, error) {
 
 // sweep removes the partial files of processes that do not run any more.
 func sweep(path string) {
-	all, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return // the next step fails as well
-	}
+	all, _ := os.ReadDir(filepath.Dir(path)) // if this fails, so does the next step
 	ours := regexp.MustCompile("^" + regexp.QuoteMeta(filepath.Base(hidden(path, "."))) + "[0-9]*" + regexp.QuoteMeta(partial) + "$")
 	for _, entry := range all {
 		if !ours.MatchString(entry.Name()) || !entry.Type().IsRegular() {
@@ -219,10 +216,8 @@ func recordOf(path string) string { return hidden(path, ".receipt") }
 
 // recorded returns the record that speaks of the file at path, if one does. It reads the file.
 func recorded(ctx context.Context, path string) (all []fileRecord) {
-	text, err := os.ReadFile(recordOf(path))
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
+	text, _ := os.ReadFile(recordOf(path)) // "" is no JSON
+	err := json.Unmarshal(text, &all)
 	if at, gone := os.Lstat(path); err != nil || gone != nil || !at.Mode().IsRegular() {
 		return nil
 	}
@@ -249,10 +244,7 @@ func (r SaveRequest) replaced(known []fileRecord) *membership.Backup {
 // it is known: whichever of them a kill leaves, its record speaks of it. undo is for a file
 // that does not appear.
 func writeRecord(path string, all []fileRecord) (undo func(), err error) {
-	text, err := json.Marshal(all)
-	if err != nil {
-		return nil, err
-	}
+	text, _ := json.Marshal(all) // texts and numbers can be encoded
 	name := recordOf(path)
 	_ = os.Remove(name + ".new") // of a killed process
 	file, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
