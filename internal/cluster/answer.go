@@ -113,9 +113,7 @@ func alarmsIn(errors []string) (out []membership.Alarm) {
 func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membership.Evidence {
 	probes := c.askAll(ctx, of, true)
 	var e membership.Evidence
-	if snap, err := c.observed(ctx, probes, of); err == nil {
-		e.Snapshot = snap
-	}
+	e.Snapshot, _ = c.observed(ctx, probes, of) // without a list it is empty
 	for _, p := range probes {
 		h := p.heard(of)
 		if to := c.settings.AddressMap[p.endpoint]; to != "" {
