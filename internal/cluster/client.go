@@ -165,7 +165,7 @@ func (c *Client) prefer(endpoint string) {
 func (c *Client) route(via membership.MemberID) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.at[via]; ok {
+	if e, ok := c.at[via]; ok && via != 0 {
 		return []string{e}
 	}
 	return append(slices.Clone(c.live), except(c.settings.Endpoints, c.live)...)
