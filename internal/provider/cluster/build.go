@@ -51,19 +51,18 @@ type builder struct {
 	peers, endpoints map[string][]string
 	// others are the peer URLs of the members that the cluster lists.
 	others []string
-	// ids are IDs of nodes that exist, by name. imported is true if their machines do not
-	// have the user data of the node.
-	ids      map[string]string
-	imported bool
+	// imported are the IDs of nodes that exist, by name, "" for a new ID. It is nil if their
+	// machines have the user data of the node.
+	imported map[string]string
 	// members is the number of initial members, 0 if the cluster is known to exist.
 	members int
 }
 
-// build returns the node of a name. first is true for the one initial member that may
-// form a static cluster without an answer of its peers, initial for each of those that
-// form it.
-func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, initial, first bool, diags *diag.Diagnostics) node.Node {
-	id := cmp.Or(b.ids[name], nodePrefix+b.run.ID())
+// build returns the node of a name. The first initial member may form a static cluster
+// without an answer of its peers.
+func (b builder) build(ctx context.Context, name string, v membership.NodeValues, replaces []string, diags *diag.Diagnostics) node.Node {
+	initial := slices.Contains(b.initial, name)
+	id := cmp.Or(b.imported[name], nodePrefix+b.run.ID())
 	peers := slices.DeleteFunc(slices.Clone(b.others), func(u string) bool { return slices.Contains(v.PeerURLs, u) })
 	for other, urls := range b.peers {
 		if other != name {
@@ -74,22 +73,20 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	endpoints := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(b.endpoints))...)))
 	start := node.Start{
 		NodeID: id, Format: userdata.Format, Initial: initial, InitialMembers: b.members, ClusterID: b.clusterID,
-		Endpoints: endpoints, Peers: peers, Replaces: replaces, Imported: b.imported, Rebuild: v.Rebuild,
+		Endpoints: endpoints, Peers: peers, Replaces: replaces, Imported: b.imported != nil, Rebuild: v.Rebuild,
 	}
-	variables := maps.Clone(b.variables)
+	variables := map[string]string{}
+	maps.Copy(variables, b.variables)
 	if !initial {
 		variables = toAsk(b.variables)
 	}
-	if variables == nil {
-		variables = map[string]string{}
-	}
-	if first && b.discovery == nil {
+	if initial && name == b.initial[0] && b.discovery == nil {
 		end := b.now.Add(b.window)
 		start.WindowEnd = end.UTC().Format(time.RFC3339)
 		variables[joinscript.WindowVariable] = fmt.Sprintf("%d-%d", b.now.Unix(), end.Unix())
 	}
 	variables[nodeVariable] = id
-	n := planned(name, v, false)
+	n := planned(name, v)
 	n.ID, n.JoinScriptBase64Gzip = types.StringValue(id), types.StringValue(b.script(initial).Base64Gzip)
 	env, d := environment.Map(ctx, environmentOf(name, v, initial, variables, peers))
 	diags.Append(d...)
@@ -176,34 +173,28 @@ type formation struct {
 	discovery *bootstrap.Bootstrap
 }
 
-// formationOf decides which members form the cluster: all that are not learners.
-func (m model) formationOf(ctx context.Context, want map[string]wanted, token string, diags *diag.Diagnostics) (f formation) {
-	f.discovery = attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)
-	peers := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if !want[name].learner {
-			f.initial = append(f.initial, name)
-			peers[name] = want[name].PeerURLs
-		}
-	}
+// formationOf returns how the initial members form the cluster.
+func (m model) formationOf(ctx context.Context, want map[string]membership.NodeValues, initial []string, token string, diags *diag.Diagnostics) formation {
+	f := formation{initial: initial, discovery: attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)}
 	if f.discovery != nil {
-		if !f.discovery.Environment.IsUnknown() {
-			diags.Append(f.discovery.Environment.ElementsAs(ctx, &f.variables, false)...)
-		}
+		f.variables = attribute.TextsByKey(f.discovery.Environment)
 		return f
 	}
-	initial, err := membership.InitialClusterOf(peers)
-	if err != nil {
-		return f // the validator refuses it
+	peers := map[string][]string{}
+	for _, name := range initial {
+		peers[name] = want[name].PeerURLs
 	}
-	f.variables = map[string]string{"ETCD_INITIAL_CLUSTER": initial, "ETCD_INITIAL_CLUSTER_TOKEN": token}
+	together, err := membership.InitialClusterOf(peers)
+	if err != nil {
+		return f // none is initial, or the validator refuses it
+	}
+	f.variables = map[string]string{"ETCD_INITIAL_CLUSTER": together, "ETCD_INITIAL_CLUSTER_TOKEN": token}
 	if restored := attribute.As[restore](ctx, m.Restore, diags); restored != nil {
 		f.restores = true
 		maps.Copy(f.variables, restored.variables())
 	}
-	if _, id, err := membership.InitialMemberIDs(peers, token); err == nil {
-		f.clusterID = id.String()
-	}
+	_, id, _ := membership.InitialMemberIDs(peers, token) // it fails as InitialClusterOf does
+	f.clusterID = id.String()
 	return f
 }
 
@@ -251,15 +242,10 @@ const savedKey = "saved"
 // keepSaved keeps what is wanted now as saved, if an apply stores another snapshot. It
 // compares texts and not times: the plan of the apply must give the same answer once the new
 // snapshot is known.
-func (m model) keepSaved(ctx context.Context, keep private.Writer, was types.String, want map[string]wanted, diags *diag.Diagnostics) {
-	if m.Snapshot.Equal(was) {
-		return
+func (m model) keepSaved(ctx context.Context, keep private.Writer, was types.String, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
+	if !m.Snapshot.Equal(was) {
+		private.Keep(ctx, keep, savedKey, want, diags)
 	}
-	saved := map[string]membership.NodeValues{}
-	for name, w := range want {
-		saved[name] = w.NodeValues
-	}
-	private.Keep(ctx, keep, savedKey, saved, diags)
 }
 
 // pack returns nodes as Terraform's protocol has them.

@@ -29,20 +29,19 @@ func TestURLsOfMember(t *testing.T) {
 	for name, tt := range map[string]struct {
 		member       member
 		peer, client []string
-		known        bool
 	}{
-		"address":       {member{Address: types.StringValue("10.0.0.1")}, peerOf("10.0.0.1"), clientOf("10.0.0.1"), true},
-		"IPv6":          {member{Address: types.StringValue("fd00::1")}, peerOf("[fd00::1]"), clientOf("[fd00::1]"), true},
-		"refused":       {member{Address: types.StringValue("10.0.0.1:2380")}, []string{}, []string{}, true},
-		"peer URLs":     {member{PeerURLs: attribute.SetOf([]string{"http://a:12380"})}, []string{"http://a:12380"}, []string{"http://a:2379"}, true},
-		"both":          {member{PeerURLs: attribute.SetOf(peerOf("a")), ClientURLs: attribute.SetOf(clientOf("b"))}, peerOf("a"), clientOf("b"), true},
-		"machine knows": {member{}, nil, nil, true},
-		"unknown":       {member{Address: types.StringUnknown()}, []string{unknownURL}, []string{unknownURL}, false},
-		"unknown set":   {member{PeerURLs: types.SetUnknown(types.StringType)}, []string{unknownURL}, []string{unknownURL}, false},
+		"address":       {member{Address: types.StringValue("10.0.0.1")}, peerOf("10.0.0.1"), clientOf("10.0.0.1")},
+		"IPv6":          {member{Address: types.StringValue("fd00::1")}, peerOf("[fd00::1]"), clientOf("[fd00::1]")},
+		"refused":       {member{Address: types.StringValue("10.0.0.1:2380")}, []string{}, nil},
+		"peer URLs":     {member{PeerURLs: attribute.SetOf([]string{"http://a:12380"})}, []string{"http://a:12380"}, []string{"http://a:2379"}},
+		"both":          {member{PeerURLs: attribute.SetOf(peerOf("a")), ClientURLs: attribute.SetOf(clientOf("b"))}, peerOf("a"), clientOf("b")},
+		"machine knows": {member{}, nil, nil},
+		"unknown":       {member{Address: types.StringUnknown()}, []string{unknownURL}, []string{unknownURL}},
+		"unknown set":   {member{PeerURLs: types.SetUnknown(types.StringType)}, []string{unknownURL}, []string{unknownURL}},
 	} {
-		peer, client, known := tt.member.urls()
-		if !reflect.DeepEqual(peer, tt.peer) || !reflect.DeepEqual(client, tt.client) || known != tt.known {
-			t.Errorf("%s: %q, %q, known %t", name, peer, client, known)
+		peer, client := tt.member.urls()
+		if !reflect.DeepEqual(peer, tt.peer) || !reflect.DeepEqual(client, tt.client) {
+			t.Errorf("%s: %q, %q", name, peer, client)
 		}
 	}
 }
@@ -66,23 +65,23 @@ func TestBuild(t *testing.T) {
 	now := time.Unix(1000, 0)
 	formed := map[string]string{"ETCD_INITIAL_CLUSTER": "a=https://a:2380,b=https://b:2380", "ETCD_INITIAL_CLUSTER_TOKEN": "t"}
 	for name, tt := range map[string]struct {
-		initial, first bool
-		state          string
-		window         string
-		formed         bool
+		initial []string
+		state   string
+		window  string
+		formed  bool
 	}{
-		"first initial member": {true, true, "new", "1000-1900", true},
-		"initial member":       {true, false, "new", "", true},
-		"later node":           {false, false, "existing", "", false},
+		"first initial member": {[]string{"a", "b"}, "new", "1000-1900", true},
+		"initial member":       {[]string{"0", "a"}, "new", "", true},
+		"later node":           {nil, "existing", "", false},
 	} {
 		var diags diag.Diagnostics
 		b := builder{
-			run: &backend.Run{Random: strings.NewReader("12345678")}, now: now, window: 15 * time.Minute, members: 2, formation: formation{variables: maps.Clone(formed), clusterID: "abc"},
+			run: &backend.Run{Random: strings.NewReader("12345678")}, now: now, window: 15 * time.Minute, members: 2, formation: formation{initial: tt.initial, variables: maps.Clone(formed), clusterID: "abc"},
 			peers: map[string][]string{"a": peerOf("a"), "b": peerOf("b")}, endpoints: map[string][]string{"a": clientOf("a"), "b": clientOf("b")},
 			others: append(peerOf("a"), peerOf("old")...),
 		}
 		v := membership.NodeValues{PeerURLs: peerOf("a"), ClientURLs: clientOf("a"), Version: "3.6.16", Revision: map[string]string{"image": "x"}, Rebuild: "1"}
-		n := b.build(t.Context(), "a", v, []string{"node-0"}, tt.initial, tt.first, &diags)
+		n := b.build(t.Context(), "a", v, []string{"node-0"}, &diags)
 		env, s := attribute.TextsByKey(n.Environment), startOf(n, &diags)
 		if diags.HasError() {
 			t.Fatalf("%s: %v", name, diags)
@@ -101,7 +100,7 @@ func TestBuild(t *testing.T) {
 		if !reflect.DeepEqual(env, want) {
 			t.Errorf("%s: the environment is\n%v, want\n%v", name, env, want)
 		}
-		if n.ID.ValueString() != "node-3132333435363738" || (s.WindowEnd != "") != tt.first || s.Initial != tt.initial || s.InitialMembers != 2 {
+		if n.ID.ValueString() != "node-3132333435363738" || (s.WindowEnd != "") != (tt.window != "") || s.Initial != tt.formed || s.InitialMembers != 2 {
 			t.Errorf("%s: %v, start %+v", name, n.ID, s)
 		}
 		back := model{Node: types.MapNull(types.StringType)}
@@ -123,7 +122,7 @@ func TestLaterNodeDoesNotRegister(t *testing.T) {
 		"ETCD_DISCOVERY_TOKEN": "t", "ETCD_DISCOVERY_ENDPOINTS": "https://r:2379", "ETCD_DISCOVERY_CACERT": "/ca", "ETCD_OTHER": "x",
 	}}}
 	var diags diag.Diagnostics
-	n := b.build(t.Context(), "d", membership.NodeValues{}, nil, false, false, &diags)
+	n := b.build(t.Context(), "d", membership.NodeValues{}, nil, &diags)
 	want := map[string]string{
 		"ETCD_NAME": "d", "ETCD_JOIN_DISCOVERY_TOKEN": "t", "ETCD_JOIN_DISCOVERY_ENDPOINTS": "https://r:2379", "ETCD_DISCOVERY_CACERT": "/ca",
 		"ETCD_INITIAL_CLUSTER_STATE": "existing", nodeVariable: n.ID.ValueString(),
@@ -137,20 +136,21 @@ func TestLaterNodeDoesNotRegister(t *testing.T) {
 }
 
 func TestFormation(t *testing.T) {
-	var diags diag.Diagnostics
-	m := model{Discovery: types.ObjectNull(nil)}
-	want := map[string]wanted{}
+	members := map[string]member{}
 	for _, name := range []string{"c", "a", "b"} {
-		want[name] = wanted{NodeValues: membership.NodeValues{PeerURLs: peerOf(name)}, learner: name == "c"}
+		members[name] = member{PeerURLs: attribute.SetOf(peerOf(name)), ClientURLs: attribute.SetOf(clientOf(name)), Learner: types.BoolValue(name == "c")}
 	}
-	f := m.formationOf(t.Context(), want, "t", &diags)
+	all, diags := types.MapValueFrom(t.Context(), memberType(), members)
+	m := model{Discovery: types.ObjectNull(nil), Members: all}
+	want, initial, _ := m.wants(t.Context(), &diags)
+	f := m.formationOf(t.Context(), want, initial, "t", &diags)
 	if diags.HasError() || !reflect.DeepEqual(f.initial, []string{"a", "b"}) || len(f.clusterID) == 0 {
 		t.Fatalf("%+v (%v), want a and b with a cluster ID", f, diags)
 	}
 	if got := f.variables["ETCD_INITIAL_CLUSTER"]; got != "a=https://a:2380,b=https://b:2380" {
 		t.Errorf("ETCD_INITIAL_CLUSTER is %s", got)
 	}
-	if other := m.formationOf(t.Context(), want, "u", &diags); other.clusterID == f.clusterID {
+	if other := m.formationOf(t.Context(), want, initial, "u", &diags); other.clusterID == f.clusterID {
 		t.Error("another token has the same cluster ID")
 	}
 }

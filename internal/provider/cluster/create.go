@@ -22,11 +22,11 @@ import (
 func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Diagnostics) {
 	plan.ID, plan.ClusterID, plan.Complete = types.StringUnknown(), types.StringUnknown(), types.BoolValue(false)
 	plan.Pending, plan.Reason, plan.Node = listOf(nil), types.StringNull(), types.MapUnknown(types.ObjectType{AttrTypes: node.Types})
-	want, known := plan.wants(ctx, diags)
+	want, initial, _ := plan.wants(ctx, diags)
 	if want != nil && !diags.HasError() {
-		plan.checkFormation(ctx, want, diags)
+		plan.checkFormation(ctx, want, len(initial), diags)
 		r.checkNothingRuns(ctx, want, diags)
-		plan.planForming(ctx, want, known, diags)
+		plan.planForming(ctx, want, diags)
 	}
 	// Nothing answers there yet. The nodes show where, and every status is pending.
 	plan.Status, plan.Endpoints = types.MapUnknown(types.StringType), types.ListUnknown(types.StringType)
@@ -34,13 +34,10 @@ func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Di
 
 // checkFormation refuses members that do not fit their token, or of which none forms the
 // cluster.
-func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
-	initial, clients := 0, map[string][]string{}
+func (m model) checkFormation(ctx context.Context, want map[string]membership.NodeValues, initial int, diags *diag.Diagnostics) {
+	clients := map[string][]string{}
 	for name, w := range want {
 		clients[name] = w.ClientURLs
-		if !w.learner {
-			initial++
-		}
 	}
 	boot := attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)
 	switch {
@@ -67,7 +64,7 @@ func (m model) checkFormation(ctx context.Context, want map[string]wanted, diags
 // checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
 // state was lost, it has another key, or it is tainted. Silence proves nothing, and is
 // what a first apply finds, unless the state has the cluster: then it may have formed.
-func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]wanted, diags *diag.Diagnostics) {
+func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
 	peers, urls := knownURLs(want)
 	if r.Backend == nil || r.Backend.Unknown {
 		return

@@ -92,7 +92,7 @@ type restoration struct {
 }
 
 // restoration decides what becomes of the restore.
-func (m model) restoration(ctx context.Context, state model, kept before, want map[string]wanted, diags *diag.Diagnostics) restoration {
+func (m model) restoration(ctx context.Context, state model, kept before, want map[string]membership.NodeValues, diags *diag.Diagnostics) restoration {
 	now, was := attribute.As[restore](ctx, m.Restore, diags), attribute.As[restore](ctx, state.Restore, diags)
 	has := state.inState(ctx, diags)
 	req := membership.RestoreRequest{
@@ -211,40 +211,37 @@ func (r *Resource) carryOut(ctx context.Context, does restoration, keep private.
 // be seen. The nodes of a restored cluster know it, so that no member joins a survivor of
 // the cluster before.
 func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *diag.Diagnostics) {
-	want, _ := m.wants(ctx, diags)
-	f := m.formationOf(ctx, want, r.Backend.Run.ID()+r.Backend.Run.ID(), diags)
+	want, initial, _ := m.wants(ctx, diags)
+	f := m.formationOf(ctx, want, initial, r.Backend.Run.ID()+r.Backend.Run.ID(), diags)
 	b := r.builder(*m, f)
 	if diags.HasError() {
 		return
 	}
 	for name, w := range want {
-		b.add(name, w.NodeValues)
+		b.add(name, w)
 	}
-	b.members = len(f.initial)
+	b.members = len(initial)
 	if !restored {
 		b.clusterID = ""
 	}
 	m.ClusterID = attribute.TextOf(f.clusterID)
 	m.forming(ctx, want, func(name string) node.Node {
-		initial := slices.Contains(f.initial, name)
-		return b.build(ctx, name, want[name].NodeValues, nil, initial, initial && name == f.initial[0], diags)
+		return b.build(ctx, name, want[name], nil, diags)
 	}, diags)
 }
 
 // planForming plans a cluster that is to form.
-func (m *model) planForming(ctx context.Context, want map[string]wanted, known bool, diags *diag.Diagnostics) {
+func (m *model) planForming(ctx context.Context, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
 	m.ClusterID = types.StringUnknown()
 	m.forming(ctx, want, func(name string) node.Node {
-		n := planned(name, want[name].NodeValues, want[name].unknown)
-		if !known {
-			n.Version, n.Revision = m.Version, m.Revision
-		}
+		n := planned(name, want[name])
+		n.Version, n.Revision = m.Version, m.Revision // which may be unknown
 		return n
 	}, diags)
 }
 
 // forming sets what a cluster that is to form has, with the nodes that build returns.
-func (m *model) forming(ctx context.Context, want map[string]wanted, build func(name string) node.Node, diags *diag.Diagnostics) {
+func (m *model) forming(ctx context.Context, want map[string]membership.NodeValues, build func(name string) node.Node, diags *diag.Diagnostics) {
 	nodes, status := map[string]node.Node{}, map[string]string{}
 	var urls []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -98,14 +98,14 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	named, unnamed := namedMembers(snap, diags)
 	b := r.builder(m, formation{clusterID: snap.ClusterID.String()})
-	b.ids, b.imported = map[string]string{}, true
+	b.imported = map[string]string{}
 	for name, it := range named {
 		b.peers[name], b.endpoints[name] = membership.NormalURLs(it.PeerURLs), membership.NormalURLs(it.ClientURLs)
-		b.ids[name] = nodeOwned(records, it.ID)
+		b.imported[name] = nodeOwned(records, it.ID)
 	}
 	nodes, status, members := map[string]node.Node{}, map[string]string{}, map[string]member{}
 	for name, it := range named {
-		nodes[name] = b.build(ctx, name, membership.NodeValues{PeerURLs: b.peers[name], ClientURLs: b.endpoints[name]}, nil, false, false, diags)
+		nodes[name] = b.build(ctx, name, membership.NodeValues{PeerURLs: b.peers[name], ClientURLs: b.endpoints[name]}, nil, diags)
 		learner := types.BoolNull()
 		status[name] = string(membership.NodeVoter)
 		if it.Learner {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -53,26 +52,23 @@ type member struct {
 	Learner    types.Bool   `tfsdk:"learner"`
 }
 
-// wanted is what the configuration says of one node.
-type wanted struct {
-	membership.NodeValues
-	learner bool
-	// unknown is true if the URLs are not known at plan.
-	unknown bool
-}
-
 // unknownURL stands for URLs that are not known at plan: they differ from all others.
 const unknownURL = "(known after apply)"
 
-// urls returns the URLs of a member, and whether they are known. They are nil if only
-// the machine knows them.
-func (m member) urls() (peer, client []string, known bool) {
+// isUnknown reports whether URLs are not known at plan.
+func isUnknown(urls []string) bool { return slices.Contains(urls, unknownURL) }
+
+// urls returns the URLs of a member. They are nil if only the machine knows them.
+func (m member) urls() (peer, client []string) {
 	if m.Address.IsUnknown() || attribute.SomeUnknown(m.PeerURLs) || attribute.SomeUnknown(m.ClientURLs) {
-		return []string{unknownURL}, []string{unknownURL}, false
+		return []string{unknownURL}, []string{unknownURL}
 	}
 	peer, client = membership.NormalURLs(attribute.Texts(m.PeerURLs)), membership.NormalURLs(attribute.Texts(m.ClientURLs))
 	if !m.Address.IsNull() {
-		peer, client = at(m.Address.ValueString(), membership.PeerPort), at(m.Address.ValueString(), membership.ClientPort)
+		peer = []string{} // not nil, also for an address that the validator refuses
+		if url, err := membership.URLAt("https", m.Address.ValueString(), membership.PeerPort); err == nil {
+			peer = []string{url}
+		}
 	}
 	if len(client) == 0 {
 		for _, p := range peer {
@@ -81,42 +77,34 @@ func (m member) urls() (peer, client []string, known bool) {
 			}
 		}
 	}
-	return peer, client, true
+	return peer, client
 }
 
-// at returns the URL at an address. It is empty for an address that the validator refuses,
-// and not nil: the member has an address.
-func at(address string, port int) []string {
-	url, err := membership.URLAt("https", address, port)
-	if err != nil {
-		return []string{}
-	}
-	return []string{url}
-}
-
-// wants returns what the configuration says of each node. known is false if the names,
-// the version or the revision are not known.
-func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[string]wanted, known bool) {
+// wants returns what the configuration says of each node. initial are the members that form
+// the cluster, sorted: all that are not learners. known is false if the names, the version,
+// the revision or rebuild are not known.
+func (m model) wants(ctx context.Context, diags *diag.Diagnostics) (want map[string]membership.NodeValues, initial []string, known bool) {
 	revision, rebuild := attribute.TextsByKey(m.Revision), attribute.TextsByKey(m.Rebuild)
 	if m.Members.IsUnknown() {
-		return nil, false
+		return nil, nil, false
 	}
 	var members map[string]member
 	diags.Append(m.Members.ElementsAs(ctx, &members, false)...)
-	want = map[string]wanted{}
-	for name, it := range members {
-		peer, client, known := it.urls()
-		want[name] = wanted{learner: it.Learner.ValueBool(), unknown: !known, NodeValues: membership.NodeValues{
-			PeerURLs: peer, ClientURLs: client, Version: m.Version.ValueString(), Revision: revision, Rebuild: rebuild[name],
-		}}
+	want = map[string]membership.NodeValues{}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		peer, client := members[name].urls()
+		want[name] = membership.NodeValues{PeerURLs: peer, ClientURLs: client, Version: m.Version.ValueString(), Revision: revision, Rebuild: rebuild[name]}
+		if !members[name].Learner.ValueBool() {
+			initial = append(initial, name)
+		}
 	}
-	return want, !m.Version.IsUnknown() && !attribute.SomeUnknown(m.Revision) && !attribute.SomeUnknown(m.Rebuild)
+	return want, initial, !m.Version.IsUnknown() && !attribute.SomeUnknown(m.Revision) && !attribute.SomeUnknown(m.Rebuild)
 }
 
 // knownURLs returns all URLs that are known, in order.
-func knownURLs(want map[string]wanted) (peer, client []string) {
+func knownURLs(want map[string]membership.NodeValues) (peer, client []string) {
 	for _, w := range want {
-		if !w.unknown {
+		if !isUnknown(w.PeerURLs) {
 			peer, client = append(peer, w.PeerURLs...), append(client, w.ClientURLs...)
 		}
 	}
@@ -179,24 +167,18 @@ func listOf(texts []string) types.List {
 
 // mapOf returns texts as a map, and null for nil.
 func mapOf(texts map[string]string) types.Map {
-	if texts == nil {
-		return types.MapNull(types.StringType)
-	}
-	values := map[string]attr.Value{}
-	for key, s := range texts {
-		values[key] = types.StringValue(s)
-	}
-	return types.MapValueMust(types.StringType, values)
+	m, _ := types.MapValueFrom(context.Background(), types.StringType, texts) // texts always fit
+	return m
 }
 
 // planned is a node that the plan builds, as far as it is known.
-func planned(name string, v membership.NodeValues, unknownURLs bool) node.Node {
+func planned(name string, v membership.NodeValues) node.Node {
 	n := node.Node{
 		ID: types.StringUnknown(), Name: types.StringValue(name), PeerURLs: attribute.SetOf(v.PeerURLs),
 		Version: attribute.TextOf(v.Version), Revision: mapOf(v.Revision), Environment: types.MapUnknown(types.StringType),
 		JoinScriptBase64Gzip: types.StringUnknown(), Start: types.StringUnknown(),
 	}
-	if unknownURLs {
+	if isUnknown(v.PeerURLs) {
 		n.PeerURLs = types.SetUnknown(types.StringType)
 	}
 	return n
@@ -209,7 +191,7 @@ func (m *model) setNodes(ctx context.Context, nodes map[string]node.Node, urls [
 	m.Node, d = types.MapValueFrom(ctx, types.ObjectType{AttrTypes: node.Types}, nodes)
 	diags.Append(d...)
 	m.Endpoints = listOf(slices.Sorted(slices.Values(urls)))
-	if slices.Contains(urls, unknownURL) {
+	if isUnknown(urls) {
 		m.Endpoints = types.ListUnknown(types.StringType)
 	}
 }

@@ -100,7 +100,7 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 		o.ID = "object-" + r.Backend.Run.ID()
 		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
-	want, _ := plan.wants(ctx, diags)
+	want, _, _ := plan.wants(ctx, diags)
 	peers, _ := knownURLs(want)
 	if taken := r.Backend.Table.EnterCluster(membership.ClusterEntry{Object: o.ID, PeerURLs: peers}); len(taken) > 0 {
 		report.ErrorOn(diags, "members", text.New("Two etcd_cluster have one peer URL",

@@ -69,15 +69,15 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 
 // planUpdate plans the nodes of a cluster in the state.
 func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, stored health, kept private.Reader, diags *diag.Diagnostics) {
-	want, known := plan.wants(ctx, diags)
-	if want == nil || !known {
+	want, initial, known := plan.wants(ctx, diags)
+	if !known {
 		report.ErrorOn(diags, "members", unknownValues("members, version, revision or rebuild"))
 		return
 	}
 	plan.planDiscovery(ctx, state, diags)
 	has := state.nodes(ctx, diags)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if _, there := has[name]; there && want[name].unknown {
+		if _, there := has[name]; there && isUnknown(want[name].PeerURLs) {
 			report.ErrorOn(diags, "members", unknownValues("the address of "+name))
 			return
 		}
@@ -88,8 +88,8 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	}
 	if does.action == membership.RestoreNow {
 		plan.ID = state.ID
-		plan.checkFormation(ctx, want, diags)
-		plan.planForming(ctx, want, true, diags)
+		plan.checkFormation(ctx, want, len(initial), diags)
+		plan.planForming(ctx, want, diags)
 		return
 	}
 	warned := does.action == membership.RestoreNothing && attribute.IsGiven(plan.Restore) && !attribute.As[restore](ctx, plan.Restore, diags).same(attribute.As[restore](ctx, state.Restore, diags))
@@ -111,9 +111,9 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 			n.Start = renewed(n, p.presentURLs(), diags)
 			nodes[name] = n
 		case membership.NodeNew:
-			nodes[name], status[name] = planned(name, v.NodeValues, want[name].unknown), string(membership.NodePending)
+			nodes[name], status[name] = planned(name, v.NodeValues), string(membership.NodePending)
 		case membership.NodeRebuilt:
-			nodes[name], status[name] = planned(name, v.NodeValues, false), string(membership.NodeReplacing)
+			nodes[name], status[name] = planned(name, v.NodeValues), string(membership.NodeReplacing)
 		}
 	}
 	maps.DeleteFunc(status, func(name, _ string) bool { _, stays := nodes[name]; return !stays })
@@ -156,23 +156,20 @@ type nodesPlan struct {
 	saves bool
 }
 
-func (m model) nodesPlan(ctx context.Context, state model, want map[string]wanted, stored health, kept private.Reader, diags *diag.Diagnostics) nodesPlan {
+func (m model) nodesPlan(ctx context.Context, state model, want map[string]membership.NodeValues, stored health, kept private.Reader, diags *diag.Diagnostics) nodesPlan {
 	p := nodesPlan{
-		wanted: map[string]membership.NodeValues{}, has: state.nodes(ctx, diags), former: formerNodes(ctx, kept, diags), saves: !m.Snapshot.Equal(state.Snapshot),
-	}
-	for name, w := range want {
-		p.wanted[name] = w.NodeValues
+		wanted: want, has: state.nodes(ctx, diags), former: formerNodes(ctx, kept, diags), saves: !m.Snapshot.Equal(state.Snapshot),
 	}
 	saved := private.Kept[map[string]membership.NodeValues](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {
 		n := built(name, p.has[name], diags)
-		n.Unsaved = !m.Snapshot.IsNull() && (p.saves || !reflect.DeepEqual(saved[name], p.wanted[name]))
+		n.Unsaved = !m.Snapshot.IsNull() && (p.saves || !reflect.DeepEqual(saved[name], want[name]))
 		if former, ok := p.former[name]; ok {
 			n.Former = new(built(name, former, diags))
 		}
 		p.nodes = append(p.nodes, n)
 	}
-	p.NodesPlan = membership.PlanNodes(p.wanted, p.nodes, stored.NodesHealth)
+	p.NodesPlan = membership.PlanNodes(want, p.nodes, stored.NodesHealth)
 	for _, name := range p.TakenBack {
 		p.has[name] = p.former[name]
 	}
@@ -266,7 +263,7 @@ func renewed(n node.Node, present []string, diags *diag.Diagnostics) types.Strin
 	own := clientURLs(n)
 	left := slices.ContainsFunc(s.Endpoints, func(u string) bool { return !slices.Contains(own, u) && slices.Contains(present, u) })
 	others := slices.ContainsFunc(present, func(u string) bool { return !slices.Contains(own, u) && u != unknownURL })
-	if left || !others || slices.Contains(present, unknownURL) {
+	if left || !others || isUnknown(present) {
 		return n.Start
 	}
 	s.Endpoints = slices.Sorted(slices.Values(present))

@@ -58,7 +58,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	if r.form(ctx, &m, false, diags); !diags.HasError() {
 		m.store(ctx, &resp.State, resp.Identity, diags)
-		want, _ := m.wants(ctx, diags)
+		want, _, _ := m.wants(ctx, diags)
 		m.keepSaved(ctx, resp.Private, types.StringNull(), want, diags)
 	}
 }
@@ -156,7 +156,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	m := attribute.Read[model](ctx, req.Plan, diags)
 	state := attribute.Read[model](ctx, req.State, diags)
 	stored := private.Kept[health](ctx, req.Private, healthKey, diags)
-	want, _ := m.wants(ctx, diags)
+	want, initial, _ := m.wants(ctx, diags)
 	does := m.restoration(ctx, state, private.Kept[before](ctx, req.Private, beforeKey, diags), want, diags)
 	r.carryOut(ctx, does, resp.Private, diags)
 	if does.action == membership.RestoreNow && !diags.HasError() {
@@ -167,18 +167,15 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		return
 	}
 	state = does.state
-	f := m.formationOf(ctx, want, "", diags)
+	f := m.formationOf(ctx, want, nil, "", diags) // what is built now joins
 	f.clusterID = state.ClusterID.ValueString()
-	if f.discovery == nil {
-		f.variables = nil
-	}
 	b := r.builder(m, f)
 	if diags.HasError() {
 		return
 	}
 	p := m.nodesPlan(ctx, state, want, stored, req.Private, diags)
 	for name, w := range want {
-		b.add(name, w.NodeValues)
+		b.add(name, w)
 	}
 	for name, v := range p.Nodes { // a changed address that is pending is not in force
 		b.add(name, v.NodeValues)
@@ -190,11 +187,11 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		b.others = r.listed(at, c, state.ClusterID)
 	}
 	if !state.Complete.ValueBool() {
-		b.members = len(f.initial)
+		b.members = len(initial)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Nodes)) {
 		if v := p.Nodes[name]; nodes[name].ID.IsUnknown() {
-			nodes[name] = b.build(ctx, name, v.NodeValues, append(v.Replaces, left[name]...), false, false, diags)
+			nodes[name] = b.build(ctx, name, v.NodeValues, append(v.Replaces, left[name]...), diags)
 		}
 	}
 	m.setNodes(ctx, nodes, p.presentURLs(), diags)

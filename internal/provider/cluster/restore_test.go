@@ -37,16 +37,15 @@ func restoring(bump attr.Value, mark attr.Value) types.Object {
 func TestOnlyInitialNodesRestore(t *testing.T) {
 	t.Parallel()
 	var diags diag.Diagnostics
-	want := map[string]wanted{}
-	for _, name := range []string{"a", "b"} {
-		want[name] = wanted{NodeValues: membership.NodeValues{PeerURLs: []string{"https://" + name + ":2380"}}}
-	}
+	want, names := map[string]membership.NodeValues{"a": {PeerURLs: peerOf("a")}, "b": {PeerURLs: peerOf("b")}}, []string{"a", "b"}
 	for bump, value := range map[attr.Value]string{types.Int64Null(): "", types.Int64Value(0): "", types.Int64Value(7): "7"} {
 		m := model{Restore: restoring(bump, types.BoolValue(value != ""))}
-		f := m.formationOf(t.Context(), want, "token", &diags)
-		b := builder{run: &backend.Run{Random: rand.Reader}, now: time.Unix(0, 0), formation: f}
+		b := builder{run: &backend.Run{Random: rand.Reader}, now: time.Unix(0, 0), formation: m.formationOf(t.Context(), want, names, "token", &diags)}
 		for _, initial := range []bool{true, false} {
-			n := b.build(t.Context(), "a", want["a"].NodeValues, nil, initial, false, &diags)
+			if !initial {
+				b.initial = nil
+			}
+			n := b.build(t.Context(), "a", want["a"], nil, &diags)
 			env := attribute.TextsByKey(n.Environment)
 			script, snapshot, sum, increase := joinscript.Static(), "", "", ""
 			if initial {
@@ -60,7 +59,7 @@ func TestOnlyInitialNodesRestore(t *testing.T) {
 			}
 		}
 	}
-	if f := (model{Restore: noRestore()}).formationOf(t.Context(), want, "token", &diags); f.restores || len(f.variables) != 2 {
+	if f := (model{Restore: noRestore()}).formationOf(t.Context(), want, names, "token", &diags); f.restores || len(f.variables) != 2 {
 		t.Errorf("without restore: %+v", f)
 	}
 	if diags.HasError() {

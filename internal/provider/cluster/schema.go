@@ -122,22 +122,22 @@ func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConf
 		return
 	}
 	attribute.As[restore](ctx, m.Restore, &resp.Diagnostics).validate(&resp.Diagnostics)
-	want, _ := m.wants(ctx, &resp.Diagnostics)
+	want, _, _ := m.wants(ctx, &resp.Diagnostics)
 	checkAddresses(want, m.Discovery.IsNull(), &resp.Diagnostics)
 }
 
 // checkAddresses refuses members without addresses in a static cluster, members with one
 // peer URL, and members that the others cannot reach.
-func checkAddresses(want map[string]wanted, static bool, diags *diag.Diagnostics) {
+func checkAddresses(want map[string]membership.NodeValues, static bool, diags *diag.Diagnostics) {
 	owner := map[string]string{}
 	var inside, outside, url string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		w := want[name]
-		if static && w.PeerURLs == nil && !w.unknown {
+		if static && w.PeerURLs == nil {
 			report.ErrorAt(diags, path.Root("members").AtMapKey(name), text.New("Member "+name+" has no address",
 				"Without discovery, the members find each other by their addresses. Set address or peer_urls of %s, or set discovery to the bootstrap of an etcd_discovery_token.", name))
 		}
-		if w.unknown {
+		if isUnknown(w.PeerURLs) {
 			continue
 		}
 		for _, u := range w.PeerURLs {
