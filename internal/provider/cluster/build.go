@@ -27,6 +27,8 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/environment"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
@@ -196,6 +198,35 @@ func (m model) formationOf(ctx context.Context, want map[string]membership.NodeV
 	_, id, _ := membership.InitialMemberIDs(peers, token) // it fails as InitialClusterOf does
 	f.clusterID = id.String()
 	return f
+}
+
+// checkFormation refuses members that do not fit their token, or of which none forms the
+// cluster.
+func (m model) checkFormation(ctx context.Context, want map[string]membership.NodeValues, initial int, diags *diag.Diagnostics) {
+	clients := map[string][]string{}
+	for name, w := range want {
+		clients[name] = w.ClientURLs
+	}
+	boot := attribute.As[bootstrap.Bootstrap](ctx, m.Discovery, diags)
+	switch {
+	case initial == 0:
+		report.ErrorOn(diags, "members", text.New("No member forms the cluster",
+			"Every member has learner = true. Take learner out of the members that form the cluster. Prefer three or five."))
+	case boot == nil:
+		bootstrap.AdviseSize(initial, diags)
+	case boot.Complete.ValueBool():
+		report.ErrorOn(diags, "discovery", text.New("The token has formed a cluster",
+			"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. "+
+				"These commands show the registrations as members:\n\n  terraform apply -refresh-only -target='etcd_discovery_token.this'\n  terraform state show 'etcd_discovery_token.this'\n\n"+
+				"If the resource is tainted, keep it:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf the state has lost the cluster, import it by its ID. "+
+				"If no registered member ever served, destroy everything. The next apply creates another token."+text.DestroyInstead))
+	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
+		report.ErrorOn(diags, "members", text.New("The token is for another number of members",
+			"The discovery token forms a cluster of %d, and members has %d that take part in the formation. Set size of the token to %[2]d, or learner = true for members that join later.",
+			boot.Size.ValueInt64(), initial))
+	default:
+		boot.RefuseMembers(clients, diags)
+	}
 }
 
 // formerKey is the key of the nodes before those that were rebuilt ([pack]), until a member

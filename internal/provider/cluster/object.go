@@ -19,6 +19,41 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
+// checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
+// state was lost, it has another key, or it is tainted. Silence proves nothing, and is
+// what a first apply finds, unless the state has the cluster: then it may have formed.
+func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
+	peers, urls := knownURLs(want)
+	if r.Backend == nil || r.Backend.Unknown {
+		return
+	}
+	c, err := r.Backend.Cluster(urls)
+	if err != nil {
+		return // no address is known
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	snap, err := c.Cluster.Observe(ctx, 0)
+	switch {
+	case snap.ClusterID != 0:
+		report.ErrorOn(diags, "members", text.New("A cluster runs at these addresses",
+			"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines.\n\n"+
+				"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
+				"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
+				"and set ignore_changes for the user data of the machines, which exist:\n\n%s\n\n%s",
+			snap.ClusterID, text.Verbatim(importBlock("etcd_cluster.this", snap.ClusterID.String())), memberBlocks(snap)))
+	case err != nil && port.Hopeless(err):
+		report.ErrorOn(diags, "members", text.New("Something answers at the addresses of the members",
+			"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials.", err))
+	default:
+		if _, ok := membership.InState(r.Backend.Table.Clusters(), peers); ok {
+			report.ErrorOn(diags, "members", text.New("The cluster is in the state",
+				"The state has an etcd_cluster with these addresses, and its cluster does not answer. It may have formed, and its members would lose their machines.\n\n"+
+					"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf it has another key, write a moved block."+text.DestroyInstead))
+		}
+	}
+}
+
 // otherObject returns the record of another etcd_cluster than that of the model. was is
 // what the last refresh found: a record that cannot be read neither is one, nor ends one.
 func (m model) otherObject(ctx context.Context, c *backend.Cluster, id membership.ClusterID, was port.ObjectRecord) port.ObjectRecord {

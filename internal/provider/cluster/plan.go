@@ -67,6 +67,20 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 }
 
+// planCreation plans a cluster that does not exist yet.
+func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Diagnostics) {
+	plan.ID, plan.ClusterID, plan.Complete = types.StringUnknown(), types.StringUnknown(), types.BoolValue(false)
+	plan.Pending, plan.Reason, plan.Node = listOf(nil), types.StringNull(), types.MapUnknown(types.ObjectType{AttrTypes: node.Types})
+	want, initial, _ := plan.wants(ctx, diags)
+	if want != nil && !diags.HasError() {
+		plan.checkFormation(ctx, want, len(initial), diags)
+		r.checkNothingRuns(ctx, want, diags)
+		plan.planForming(ctx, want, diags)
+	}
+	// Nothing answers there yet. The nodes show where, and every status is pending.
+	plan.Status, plan.Endpoints = types.MapUnknown(types.StringType), types.ListUnknown(types.StringType)
+}
+
 // planUpdate plans the nodes of a cluster in the state.
 func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, stored health, kept private.Reader, diags *diag.Diagnostics) {
 	want, initial, known := plan.wants(ctx, diags)
@@ -276,17 +290,9 @@ func unknownValues(what string) text.Message {
 			"  terraform apply -target='ADDRESS OF THAT RESOURCE'\n\nThen run terraform apply.", what)
 }
 
-// reason is [reasonOf] of the plan.
-func (p nodesPlan) reason(complete, noAddress bool) string {
-	if p.saves && p.Reason == membership.NodesUnsaved {
-		return "this apply stores the snapshot that is taken first, and a later plan goes on"
-	}
-	return reasonOf(p.NodesPlan, complete, noAddress)
-}
-
-// reasonOf says why the nodes that are pending wait, "" if none does. complete is true if
+// reason says why the nodes that are pending wait, "" if none does. complete is true if
 // the cluster has responded once, noAddress if no address of it is known.
-func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
+func (p nodesPlan) reason(complete, noAddress bool) string {
 	others := strings.Join(p.Others, ", ")
 	switch p.Reason {
 	case membership.NodesNext:
@@ -318,6 +324,9 @@ func reasonOf(p membership.NodesPlan, complete, noAddress bool) string {
 	case membership.NodesDeviate:
 		return others + " runs another version than its node has: the image of the machine decides"
 	case membership.NodesUnsaved:
+		if p.saves {
+			return "this apply stores the snapshot that is taken first, and a later plan goes on"
+		}
 		return "no snapshot was taken since the change: take one, with other triggers of the etcd_snapshot"
 	case membership.NodesVersionUnknown:
 		return "the version is not known of " + others

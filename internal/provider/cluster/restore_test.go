@@ -139,10 +139,10 @@ func TestTexts(t *testing.T) {
 		{Pending: []string{"a"}, Reason: membership.NodesVersionUnknown, Others: []string{"b"}},
 		{Pending: []string{"a"}, Reason: membership.NodesUnsaved},
 	} {
-		got += fmt.Sprint(p.Reason, ": ") + reasonOf(p, true, false) + "\n"
+		got += fmt.Sprint(p.Reason, ": ") + nodesPlan{NodesPlan: p}.reason(true, false) + "\n"
 	}
-	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}, false, false) + "\n"
-	got += reasonOf(membership.NodesPlan{Reason: membership.NodesUnobserved}, false, true) + "\n"
+	got += nodesPlan{NodesPlan: membership.NodesPlan{Reason: membership.NodesUnobserved, Others: []string{"b"}}}.reason(false, false) + "\n"
+	got += nodesPlan{NodesPlan: membership.NodesPlan{Reason: membership.NodesUnobserved}}.reason(false, true) + "\n"
 	must.BeGolden(t, filepath.Join("testdata", "texts.txt"), got)
 }
 
