@@ -90,9 +90,7 @@ func (b builder) build(ctx context.Context, name string, v membership.NodeValues
 	variables[nodeVariable] = id
 	n := planned(name, v)
 	n.ID, n.JoinScriptBase64Gzip = types.StringValue(id), types.StringValue(b.script(initial).Base64Gzip)
-	env, d := environment.Map(ctx, environmentOf(name, v, initial, variables, peers))
-	diags.Append(d...)
-	n.Environment, n.Start = env, start.Text()
+	n.Environment, n.Start = environment.Map(ctx, environmentOf(name, v, initial, variables, peers), diags), start.Text()
 	return n
 }
 

@@ -217,12 +217,11 @@ func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *dia
 		return // the node has the environment
 	}
 	initial := j.InitialCluster(m.Name.ValueString())
-	env, d := environment.Map(ctx, map[string]string{
+	m.InitialCluster = types.StringValue(initial)
+	m.Environment = environment.Map(ctx, map[string]string{
 		"ETCD_NAME": m.Name.ValueString(), "ETCD_INITIAL_CLUSTER": initial, "ETCD_INITIAL_CLUSTER_STATE": "existing",
 		"ETCD_INITIAL_ADVERTISE_PEER_URLS": strings.Join(m.peers(), ","),
-	})
-	diags.Append(d...)
-	m.Environment, m.InitialCluster = env, types.StringValue(initial)
+	}, diags)
 }
 
 // fromMember stores the values of the member list and of the member itself. Values that

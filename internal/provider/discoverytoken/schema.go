@@ -235,9 +235,7 @@ func (m *model) fromLocation(ctx context.Context, endpoints []string, diags *dia
 		// etcd 3.4 and 3.5 would otherwise run as proxies if the cluster is full.
 		variables["ETCD_DISCOVERY_FALLBACK"] = "exit"
 	}
-	made, d := environment.Map(ctx, variables)
-	diags.Append(d...)
-	m.Environment = made
+	m.Environment = environment.Map(ctx, variables, diags)
 	m.setBootstrap()
 }
 

@@ -11,10 +11,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
@@ -26,13 +26,9 @@ import (
 // (U+0085, U+2028, U+2029), or a byte that is not UTF-8.
 func Unfit(value string) (rune, bool) {
 	for i, r := range value {
-		switch {
-		case r < ' ', r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029':
+		notUTF8 := r == utf8.RuneError && !strings.HasPrefix(value[i:], string(r))
+		if notUTF8 || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) {
 			return r, true
-		case r == utf8.RuneError:
-			if _, size := utf8.DecodeRuneInString(value[i:]); size == 1 {
-				return r, true
-			}
 		}
 	}
 	return 0, false
@@ -62,11 +58,12 @@ func Problem(variables map[string]string) *text.Message {
 
 // Map returns the variables as the value of the attribute environment. It makes
 // every attribute with variables for a machine.
-func Map(ctx context.Context, variables map[string]string) (types.Map, diag.Diagnostics) {
+func Map(ctx context.Context, variables map[string]string, diags *diag.Diagnostics) types.Map {
 	if t := Problem(variables); t != nil {
-		var diags diag.Diagnostics
-		report.ErrorAt(&diags, path.Root("environment"), *t)
-		return types.MapNull(types.StringType), diags
+		report.ErrorOn(diags, "environment", *t)
+		return types.MapNull(types.StringType)
 	}
-	return types.MapValueFrom(ctx, types.StringType, variables)
+	m, d := types.MapValueFrom(ctx, types.StringType, variables)
+	diags.Append(d...)
+	return m
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 )
 
 // A value that is not one line for every reader of user data does not pass Map.
@@ -19,7 +21,8 @@ func TestGate(t *testing.T) {
 		"": true, "a b": true, `$(id) "'\`: true, "é": true, "\u00a0": true, "\ufffd": true,
 		"\x00": false, "\t": false, "a\n": false, "a\r": false, "\x1b[2J": false, "\x7f": false, "\u0085": false, "\u009b": false, "\u2028": false, "\u2029": false, "\xff": false,
 	} {
-		made, diags := Map(t.Context(), map[string]string{"ETCD_A": value})
+		var diags diag.Diagnostics
+		made := Map(t.Context(), map[string]string{"ETCD_A": value}, &diags)
 		if diags.HasError() == fits || made.IsNull() == fits {
 			t.Errorf("%q: %v, %v", value, made, diags)
 		}
@@ -30,7 +33,7 @@ func TestGate(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "1A", "A B", "A\nB", "A=B", "é"} {
-		if _, diags := Map(t.Context(), map[string]string{name: ""}); !diags.HasError() {
+		if Problem(map[string]string{name: ""}) == nil {
 			t.Errorf("a variable bears the name %q", name)
 		}
 	}
