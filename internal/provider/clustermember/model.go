@@ -124,13 +124,13 @@ type config struct {
 
 // configOf returns the values of a node: null for null, unknown for unknown.
 func configOf(o types.Object) config {
-	c := config{types.StringNull(), types.StringNull(), types.SetNull(types.StringType), types.StringNull()}
-	if o.IsUnknown() {
+	switch {
+	case o.IsUnknown():
 		return config{types.StringUnknown(), types.StringUnknown(), types.SetUnknown(types.StringType), types.StringUnknown()}
+	case o.IsNull():
+		return config{peerURLs: types.SetNull(types.StringType)}
 	}
-	if o.IsNull() {
-		return c
-	}
+	var c config
 	c.name, _ = o.Attributes()["name"].(types.String)
 	c.peerURLs, _ = o.Attributes()["peer_urls"].(types.Set)
 	c.start, _ = o.Attributes()["start"].(types.String)
@@ -153,11 +153,6 @@ func (m model) nodeID() string { return configOf(m.Config).id.ValueString() }
 
 // adopts reports whether the member adopts a learner.
 func (m model) adopts() bool { return !m.learnerID.IsNull() }
-
-// hasRun reports whether the process of the member has run.
-func (m model) hasRun() bool {
-	return m.Version.ValueString() != "" || len(m.ClientURLs.Elements()) > 0
-}
 
 // peers returns the member's peer URLs, normalised and sorted.
 func (m model) peers() []string { return membership.NormalURLs(attribute.Texts(m.PeerURLs)) }
@@ -315,7 +310,7 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 		if !resp.Diagnostics.HasError() {
 			m.store(ctx, &resp.TargetState, resp.TargetIdentity, &resp.Diagnostics)
 			// A resource that was moved before, but not updated since, keeps its original owner.
-			if was := cmp.Or(keptOf(ctx, req.SourcePrivate, &resp.Diagnostics).Moved, from.owner()); was != m.owner() {
+			if was := cmp.Or(private.Kept[kept](ctx, req.SourcePrivate, keptKey, &resp.Diagnostics).Moved, from.owner()); was != m.owner() {
 				private.Keep(ctx, resp.TargetPrivate, keptKey, kept{Moved: was}, &resp.Diagnostics)
 			}
 		}

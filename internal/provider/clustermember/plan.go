@@ -48,15 +48,11 @@ type kept struct {
 	Failover lostVoters `json:"failover,omitzero"`
 }
 
-func keptOf(ctx context.Context, from private.Reader, diags *diag.Diagnostics) kept {
-	return private.Kept[kept](ctx, from, keptKey, diags)
-}
-
 // ModifyPlan implements resource.ResourceWithModifyPlan. It hands what the plan does to
 // the member to the table of the plan, and prints the rules that are broken.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	diags := &resp.Diagnostics
-	before := keptOf(ctx, req.Private, diags)
+	before := private.Kept[kept](ctx, req.Private, keptKey, diags)
 	state, plan := model{role: r.role}, model{role: r.role}
 	if !req.State.Raw.IsNull() {
 		state = r.role.model(ctx, req.State, diags)
@@ -66,7 +62,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	} else {
 		plan = r.role.model(ctx, req.Plan, diags)
 		ctx = connection.TrustHosts(ctx, plan.given()...)
-		argumentsOf(ctx, req.Config, diags).check(diags)
+		r.role.model(ctx, req.Config, diags).check(diags)
 		if !plan.sameName {
 			attribute.CheckNewName(path.Root("name"), state.Name, plan.Name, diags)
 		}
@@ -121,8 +117,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 func noteOf(m model) membership.Entry {
 	e := membership.Entry{
 		Name: m.Name.ValueString(), Learner: m.role == roleLearner, Adopter: m.adopts(),
-		Votes: m.Role.ValueString() == string(roleVoter), HasRun: m.hasRun(), Before: sideOf(m),
-		ByProvider: m.byProvider(),
+		Votes: m.Role.ValueString() == string(roleVoter), Before: sideOf(m), ByProvider: m.byProvider(),
+		HasRun: m.Version.ValueString() != "" || len(m.ClientURLs.Elements()) > 0,
 	}
 	e.ID, _ = membership.ParseMemberID(m.ID.ValueString()) // a bad ID of an edited state is that of no member
 	e.Cluster, _ = membership.ParseClusterID(m.ClusterID.ValueString())

@@ -54,7 +54,7 @@ func newResource(r role) *Resource { return &Resource{backend.Resource{Type: r.t
 
 // ValidateConfig implements resource.ResourceWithValidateConfig.
 func (r *Resource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	argumentsOf(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
+	r.role.model(ctx, req.Config, &resp.Diagnostics).check(&resp.Diagnostics)
 }
 
 const (
@@ -104,7 +104,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	// Terraform plans a replacement with the private data of what is gone.
-	if k := (kept{Moved: keptOf(ctx, req.Private, diags).Moved, Failover: r.lost(ctx, m, diags)}); k.Moved != "" || k.Failover.Evidence != "" {
+	if k := (kept{Moved: private.Kept[kept](ctx, req.Private, keptKey, diags).Moved, Failover: r.lost(ctx, m, diags)}); k.Moved != "" || k.Failover.Evidence != "" {
 		private.Keep(ctx, resp.Private, keptKey, k, diags)
 	} else {
 		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
@@ -133,7 +133,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if bad != nil {
 		report.Error(diags, text.BadID(m.Name.ValueString(), bad))
 	}
-	before := keptOf(ctx, req.Private, diags)
+	before := private.Kept[kept](ctx, req.Private, keptKey, diags)
 	r.own(ctx, cmp.Or(before.Moved, state.owner()), m, state, diags)
 	r.readdress(ctx, m, state, timeout, diags)
 	switch {
@@ -159,7 +159,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	diags := &resp.Diagnostics
 	ctx = trusted(ctx, req.Private, diags)
 	m := r.role.model(ctx, req.State, diags)
-	plan := keptOf(ctx, req.Private, diags)
+	plan := private.Kept[kept](ctx, req.Private, keptKey, diags)
 	owner := cmp.Or(plan.Moved, m.owner())
 	timeout, d := m.Timeouts.Delete(ctx, defaultLeave)
 	diags.Append(d...)
@@ -255,10 +255,8 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 // ofMember returns the known attributes of a member that this provider did not create.
 func ofMember(ctx context.Context, r role, snap membership.Snapshot, it membership.Member, diags *diag.Diagnostics) model {
 	m := model{role: r, promote: types.BoolValue(false), failover: types.BoolValue(false), common: common{
-		Name: attribute.TextOf(it.Name), Config: types.ObjectNull(node.ConfigTypes), MachineID: types.StringNull(),
-		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType),
-		WaitUntil: types.StringNull(),
-		Version:   types.StringNull(), InitialCluster: types.StringUnknown(),
+		Name: attribute.TextOf(it.Name), Config: types.ObjectNull(node.ConfigTypes),
+		PeerURLs: attribute.SetOf(it.PeerURLs), Endpoints: types.ListNull(types.StringType), InitialCluster: types.StringUnknown(),
 		Timeouts: timeouts.Value{Object: types.ObjectNull(map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType})},
 	}}
 	m.fromJoined(ctx, reconfigure.Joined{Member: it, Answer: snap.Answer(it.ID), Outcome: reconfigure.Outcome{Snapshot: snap}}, diags)
@@ -288,12 +286,9 @@ func NewLearnerList() fwlist.ListResource { return &List{newResource(roleLearner
 
 // ListResourceConfigSchema implements [fwlist.ListResource].
 func (l *List) ListResourceConfigSchema(_ context.Context, _ fwlist.ListResourceSchemaRequest, resp *fwlist.ListResourceSchemaResponse) {
-	what := "Lists the voting members of a cluster, each with the identity for its import."
-	if l.role == roleLearner {
-		what = "Lists the learners of a cluster, each with the identity for its import."
-	}
+	what := map[role]string{roleVoter: "voting members", roleLearner: "learners"}[l.role]
 	resp.Schema = schema.Schema{
-		MarkdownDescription: what,
+		MarkdownDescription: "Lists the " + what + " of a cluster, each with the identity for its import.",
 		Attributes:          map[string]schema.Attribute{"endpoints": attribute.OptionalEndpoints("Client URLs of the cluster. Default: the provider's `endpoints`.")},
 	}
 }

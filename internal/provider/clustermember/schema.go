@@ -20,7 +20,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
@@ -67,9 +66,7 @@ type isNode struct{ attribute.Described }
 // ValidateObject implements [validator.Object].
 func (isNode) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
 	of, at := configOf(req.ConfigValue), req.Path.AtName("start")
-	var checked validator.SetResponse
-	attribute.Advertised.ValidateSet(ctx, validator.SetRequest{Path: req.Path.AtName("peer_urls"), ConfigValue: of.peerURLs}, &checked)
-	resp.Diagnostics.Append(checked.Diagnostics...)
+	attribute.Advertised.ValidateSet(ctx, validator.SetRequest{Path: req.Path.AtName("peer_urls"), ConfigValue: of.peerURLs}, (*validator.SetResponse)(resp))
 	s, err := node.StartOf(of.start)
 	if err != nil {
 		report.ErrorAt(&resp.Diagnostics, at, text.New("Invalid start of a node", "config.start is not what etcd_cluster writes: %s. "+setNode, err.Error()))
@@ -124,43 +121,29 @@ func commonAttributes() map[string]schema.Attribute {
 	}
 }
 
-// arguments identify a member: a node, which may omit the peer URLs, or a name and peer
-// URLs.
-type arguments struct {
-	config   types.Object
-	name     types.String
-	peerURLs types.Set
-}
-
-func argumentsOf(ctx context.Context, config tfsdk.Config, diags *diag.Diagnostics) (a arguments) {
-	diags.Append(config.GetAttribute(ctx, path.Root("config"), &a.config)...)
-	diags.Append(config.GetAttribute(ctx, path.Root("name"), &a.name)...)
-	diags.Append(config.GetAttribute(ctx, path.Root("peer_urls"), &a.peerURLs)...)
-	return a
-}
-
-// check refuses arguments that omit the name or the peer URLs, or give them twice.
-// Unknown values pass.
-func (a arguments) check(diags *diag.Diagnostics) {
-	c := configOf(a.config)
+// check refuses a configuration that omits the name or the peer URLs, or gives them twice:
+// a node, which may omit the peer URLs, or a name and peer URLs identify a member. Unknown
+// values pass.
+func (m model) check(diags *diag.Diagnostics) {
+	c := configOf(m.Config)
 	switch {
-	case a.config.IsUnknown():
-	case a.config.IsNull() && a.name.IsNull():
+	case m.Config.IsUnknown():
+	case m.Config.IsNull() && m.sameName:
 		report.ErrorOn(diags, "config", text.New("Neither config nor name",
 			setNode+" For a process that something else starts, set name and peer_urls instead."))
-	case a.config.IsNull() && a.peerURLs.IsNull():
+	case m.Config.IsNull() && m.sameURLs:
 		report.ErrorOn(diags, "peer_urls", text.New("Missing peer_urls",
 			"name = %q is set without peer_urls. Give the URLs at which the other members reach it, such as [\"https://10.0.0.1:2380\"]. "+
-				"If it has a node of an etcd_cluster, set config instead, such as config = etcd_cluster.this.node[each.key].", a.name.ValueString()))
-	case a.config.IsNull():
-	case attribute.IsGiven(a.name):
-		report.ErrorOn(diags, "name", text.New("Both config and name", "name = %q is set in addition to config, and the node has a name. Leave name out.", a.name.ValueString()))
-	case c.peerURLs.IsUnknown() || a.peerURLs.IsUnknown():
-	case c.peerURLs.IsNull() && a.peerURLs.IsNull():
+				"If it has a node of an etcd_cluster, set config instead, such as config = etcd_cluster.this.node[each.key].", m.Name.ValueString()))
+	case m.Config.IsNull():
+	case !m.sameName && !m.Name.IsUnknown():
+		report.ErrorOn(diags, "name", text.New("Both config and name", "name = %q is set in addition to config, and the node has a name. Leave name out.", m.Name.ValueString()))
+	case c.peerURLs.IsUnknown() || m.PeerURLs.IsUnknown():
+	case m.PeerURLs.IsNull():
 		report.ErrorOn(diags, "peer_urls", text.New("Missing peer_urls",
 			"The node of %s has no peer URLs. Give peer_urls here, from an attribute of the machine, such as [\"https://${example_vm.node[each.key].ip}:2380\"]. "+
 				"If the address is known before the machine, give it to members of the etcd_cluster instead.", c.name.ValueString()))
-	case !c.peerURLs.IsNull() && !a.peerURLs.IsNull():
+	case !c.peerURLs.IsNull() && !m.sameURLs:
 		report.ErrorOn(diags, "peer_urls", text.New("Peer URLs in two places",
 			"peer_urls is set, and the node of %s has peer URLs as well. Leave peer_urls out here. "+
 				"Where only the machine knows its address, leave it out in members of the etcd_cluster instead.", c.name.ValueString()))
@@ -180,22 +163,28 @@ func anotherMachine(_ context.Context, req planmodifier.StringRequest, resp *str
 	resp.RequiresReplace = req.PlanValue.IsUnknown() || !req.StateValue.IsNull() && !req.PlanValue.IsNull()
 }
 
+// configIn returns config of a configuration or a state.
+func configIn(ctx context.Context, from interface {
+	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
+}, diags *diag.Diagnostics) (config types.Object) {
+	diags.Append(from.GetAttribute(ctx, path.Root("config"), &config)...)
+	return config
+}
+
 // planName plans no name if the node has it, but the state does not have one: config
 // shows it. Another name means another member.
 type planName struct{ attribute.Described }
 
 func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringRequest, resp *planmodifier.StringResponse) {
-	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
-	was, now := req.StateValue, a.name
-	if !a.config.IsNull() {
-		now = configOf(a.config).name
+	config := configIn(ctx, req.Config, &resp.Diagnostics)
+	was, now := req.StateValue, req.ConfigValue
+	if !config.IsNull() {
+		now = configOf(config).name
 	}
-	if resp.PlanValue = a.name; !was.IsNull() {
+	if resp.PlanValue = req.ConfigValue; !was.IsNull() {
 		resp.PlanValue = now
 	} else if !req.State.Raw.IsNull() {
-		var had types.Object
-		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("config"), &had)...)
-		was = configOf(had).name
+		was = configOf(configIn(ctx, req.State, &resp.Diagnostics)).name
 	}
 	// An imported member that has not published its name has none in the state.
 	resp.RequiresReplace = !was.IsNull() && !was.Equal(now)
@@ -206,11 +195,11 @@ func (planName) PlanModifyString(ctx context.Context, req planmodifier.StringReq
 type planPeerURLs struct{ attribute.Described }
 
 func (planPeerURLs) PlanModifySet(ctx context.Context, req planmodifier.SetRequest, resp *planmodifier.SetResponse) {
-	a := argumentsOf(ctx, req.Config, &resp.Diagnostics)
-	switch urls := configOf(a.config).peerURLs; {
-	case !a.peerURLs.IsNull():
-		resp.PlanValue = a.peerURLs
-	case !a.config.IsUnknown() && !urls.IsNull() && req.StateValue.IsNull():
+	config := configIn(ctx, req.Config, &resp.Diagnostics)
+	switch urls := configOf(config).peerURLs; {
+	case !req.ConfigValue.IsNull():
+		resp.PlanValue = req.ConfigValue
+	case !config.IsUnknown() && !urls.IsNull() && req.StateValue.IsNull():
 		resp.PlanValue = types.SetNull(types.StringType)
 	case !urls.IsNull():
 		resp.PlanValue = urls
