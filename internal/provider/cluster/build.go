@@ -239,7 +239,7 @@ func formerNodes(ctx context.Context, kept private.Reader, diags *diag.Diagnosti
 	if len(packed) == 0 {
 		return map[string]node.Node{}
 	}
-	return model{Node: unpack(ctx, packed, diags)}.nodes(ctx, diags)
+	return unpack(ctx, packed, diags)
 }
 
 // keepFormer keeps the nodes before those that the plan rebuilds, and those that it may
@@ -291,7 +291,7 @@ func pack(ctx context.Context, nodes types.Map, diags *diag.Diagnostics) []byte 
 }
 
 // unpack returns the nodes of [pack].
-func unpack(ctx context.Context, packed []byte, diags *diag.Diagnostics) types.Map {
+func unpack(ctx context.Context, packed []byte, diags *diag.Diagnostics) map[string]node.Node {
 	value, err := tfprotov6.DynamicValue{MsgPack: packed}.Unmarshal(nodesType.TerraformType(ctx))
 	var nodes attr.Value
 	if err == nil {
@@ -301,5 +301,5 @@ func unpack(ctx context.Context, packed []byte, diags *diag.Diagnostics) types.M
 		diags.AddError("Cannot read the nodes before", err.Error())
 	}
 	m, _ := nodes.(types.Map)
-	return m
+	return model{Node: m}.nodes(ctx, diags)
 }

@@ -64,20 +64,15 @@ type before struct {
 	Replaced membership.ClusterID `json:"replaced,omitempty"`
 }
 
-// beforeOf returns what is kept of a state.
-func beforeOf(ctx context.Context, state model, lost membership.GivingUp, diags *diag.Diagnostics) before {
-	return before{lost, pack(ctx, state.Node, diags), attribute.TextsByKey(state.Status), state.Complete.ValueBool(), attribute.As[restore](ctx, state.Restore, diags).replaces()}
-}
-
 // into returns the state with the nodes before in it.
 func (k before) into(ctx context.Context, state model, diags *diag.Diagnostics) model {
-	state.Node = unpack(ctx, k.Nodes, diags)
+	nodes := unpack(ctx, k.Nodes, diags)
 	state.ClusterID, state.Complete, state.Status = types.StringValue(k.Lost.Cluster.String()), types.BoolValue(k.Complete), mapOf(k.Status)
 	var urls []string
-	for _, n := range state.inState(ctx, diags) {
-		urls = append(urls, n.ClientURLs...)
+	for _, n := range nodes {
+		urls = append(urls, clientURLs(n)...)
 	}
-	state.setNodes(ctx, state.nodes(ctx, diags), urls, diags)
+	state.setNodes(ctx, nodes, urls, diags)
 	return state
 }
 
@@ -191,7 +186,8 @@ func (r *Resource) carryOut(ctx context.Context, does restoration, keep private.
 	var kept before
 	switch does.action {
 	case membership.RestoreNow:
-		kept = beforeOf(ctx, does.state, does.lost, diags)
+		was := does.state
+		kept = before{does.lost, pack(ctx, was.Node, diags), attribute.TextsByKey(was.Status), was.Complete.ValueBool(), attribute.As[restore](ctx, was.Restore, diags).replaces()}
 	case membership.RestoreWithdrawn:
 		kept.Lost = does.lost
 	case membership.RestoreRefused:

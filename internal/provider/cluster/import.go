@@ -91,9 +91,8 @@ func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, recor
 	null := types.MapNull(types.StringType)
 	m := model{
 		Restore:   noRestore(),
-		Discovery: types.ObjectNull(bootstrap.AttrTypes()), Version: types.StringNull(), Revision: null, Rebuild: null,
-		ReplaceUnreachableAfter: types.StringNull(), Window: types.StringNull(),
-		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil), Reason: types.StringNull(),
+		Discovery: types.ObjectNull(bootstrap.AttrTypes()), Revision: null, Rebuild: null,
+		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil),
 	}
 	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())
 	named, unnamed := namedMembers(snap, diags)

@@ -205,13 +205,9 @@ func restoreAttribute() schema.SingleNestedAttribute {
 				Sensitive: true,
 				MarkdownDescription: "Where the machines find the snapshot: an `https` or `http` URL, or an absolute path on each machine. A URL is part of the state and of the user data, " +
 					"and so is a signature in it. Neither a plan nor the join script prints it.",
-				Validators: []validator.String{attribute.Checked("must be a URL or an absolute path", func(_, value string) *text.Message {
-					if p := snapshotProblem(value); p != "" {
-						return new(text.New("Invalid snapshot", // without the value, which may be a secret
-							"restore.snapshot %s. Give an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.", p))
-					}
-					return nil
-				})},
+				Validators: []validator.String{attribute.Fits("must be a URL or an absolute path", snapshotProblem, "Invalid snapshot",
+					// Without the value, which may be a secret.
+					"restore.snapshot %[2]s. Give an https:// or http:// URL, or the absolute path of the file on every machine of an initial member.")},
 			},
 			"sha256": attribute.RequiredText("SHA-256 of the file, as `sha256sum` prints it. No member starts with another file.",
 				stringvalidator.RegexMatches(isSHA256, "must be 64 hexadecimal digits, as sha256sum prints them")),
