@@ -233,15 +233,6 @@ const formerKey = "former"
 
 var nodesType = types.MapType{ElemType: types.ObjectType{AttrTypes: node.Types}}
 
-// formerNodes returns the former nodes, by name.
-func formerNodes(ctx context.Context, kept private.Reader, diags *diag.Diagnostics) map[string]node.Node {
-	packed := private.Kept[[]byte](ctx, kept, formerKey, diags)
-	if len(packed) == 0 {
-		return map[string]node.Node{}
-	}
-	return unpack(ctx, packed, diags)
-}
-
 // keepFormer keeps the nodes before those that the plan rebuilds, and those that it may
 // still take back. A node that no member followed is not one to return to.
 func (p nodesPlan) keepFormer(ctx context.Context, keep private.Writer, stored health, diags *diag.Diagnostics) {
@@ -290,8 +281,11 @@ func pack(ctx context.Context, nodes types.Map, diags *diag.Diagnostics) []byte 
 	return dynamic.MsgPack
 }
 
-// unpack returns the nodes of [pack].
+// unpack returns the nodes of [pack], by name. Nothing packed is no node.
 func unpack(ctx context.Context, packed []byte, diags *diag.Diagnostics) map[string]node.Node {
+	if len(packed) == 0 {
+		return map[string]node.Node{}
+	}
 	value, err := tfprotov6.DynamicValue{MsgPack: packed}.Unmarshal(nodesType.TerraformType(ctx))
 	var nodes attr.Value
 	if err == nil {

@@ -130,7 +130,7 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 // ask asks whether the cluster may be given up that the plan gives up, if any. during is
 // true during the apply.
 func (r *Resource) ask(ctx context.Context, lost membership.GivingUp, during bool, diags *diag.Diagnostics) {
-	if lost.Cluster == 0 || r.Backend == nil {
+	if lost.Cluster == 0 {
 		return
 	}
 	var urls []string
@@ -158,7 +158,7 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 	}
 	// An apply asks when it begins to change something. Terraform plans again during the
 	// apply, when machines have been destroyed.
-	if does.lost.Cluster != 0 && r.Backend != nil {
+	if does.lost.Cluster != 0 {
 		if !does.lost.Unasked && !r.Backend.Table.Applies() {
 			r.ask(ctx, does.lost, false, diags)
 		}

@@ -216,7 +216,7 @@ func silentUntil(name string, seen silence, after time.Duration) string {
 // apply. If that comes first of all, it looks again.
 func (r *Resource) agrees(ctx context.Context, p nodesPlan, state model, stored health, diags *diag.Diagnostics) bool {
 	keeps := p.Rebuilt == "" && len(p.TakenBack)+len(p.unfollowed(stored)) == 0
-	if r.Backend == nil || keeps || r.Backend.Table.Fresh(state.ID.ValueString()) {
+	if keeps || r.Backend.Table.Fresh(state.ID.ValueString()) {
 		return true
 	}
 	if r.Backend.Unknown {

@@ -34,8 +34,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	diags := &resp.Diagnostics
 	wanted := req.ID
 	if wanted == "" {
-		it := attribute.Read[identity](ctx, req.Identity, &resp.Diagnostics)
-		wanted = it.ClusterID.ValueString()
+		wanted = attribute.Read[identity](ctx, req.Identity, diags).ClusterID.ValueString()
 	}
 	id, err := membership.ParseClusterID(wanted)
 	if err != nil {
@@ -90,8 +89,7 @@ func nodeOwned(records []port.Record, id membership.MemberID) (owner string) {
 func (r *Resource) imported(ctx context.Context, snap membership.Snapshot, records []port.Record, diags *diag.Diagnostics) model {
 	null := types.MapNull(types.StringType)
 	m := model{
-		Restore:   noRestore(),
-		Discovery: types.ObjectNull(bootstrap.AttrTypes()), Revision: null, Rebuild: null,
+		Restore: types.ObjectNull(restoreTypes()), Discovery: types.ObjectNull(bootstrap.AttrTypes()), Revision: null, Rebuild: null,
 		ClusterID: types.StringValue(snap.ClusterID.String()), Complete: types.BoolValue(true), Pending: listOf(nil),
 	}
 	m.ID = types.StringValue("cluster-" + r.Backend.Run.ID())

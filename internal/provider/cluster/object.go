@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +15,7 @@ import (
 	port "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/cluster"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
@@ -24,7 +26,7 @@ import (
 // what a first apply finds, unless the state has the cluster: then it may have formed.
 func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
 	peers, urls := knownURLs(want)
-	if r.Backend == nil || r.Backend.Unknown {
+	if r.Backend.Unknown {
 		return
 	}
 	c, err := r.Backend.Cluster(urls)
@@ -74,10 +76,7 @@ func (m model) checkObject(ctx context.Context, state model, stored health, kept
 		return
 	}
 	nodes, was := m.nodes(ctx, diags), state.nodes(ctx, diags)
-	changes := len(nodes) != len(was)
-	for name, n := range nodes {
-		changes = changes || !n.ID.Equal(was[name].ID)
-	}
+	changes := !maps.EqualFunc(nodes, was, func(n, before node.Node) bool { return n.ID.Equal(before.ID) })
 	if changes {
 		other := stored.Other
 		report.Error(diags, text.New("Another state changes this cluster",
@@ -88,12 +87,9 @@ func (m model) checkObject(ctx context.Context, state model, stored health, kept
 	}
 }
 
-// record puts the object on record in its cluster if nothing is on record, or if it was
+// record puts the object o on record in its cluster if nothing is on record, or if it was
 // imported since. If that fails, the next update tries it again.
-func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
-	private.Reader
-	private.Writer
-}, diags *diag.Diagnostics) {
+func (m model) record(ctx context.Context, c *backend.Cluster, o object, keep private.Writer, diags *diag.Diagnostics) {
 	id, err := membership.ParseClusterID(m.ClusterID.ValueString())
 	if err != nil || !m.Complete.ValueBool() {
 		return // it has not formed
@@ -102,13 +98,12 @@ func (m model) record(ctx context.Context, c *backend.Cluster, kept interface {
 	defer cancel()
 	records := c.Cluster.ObjectRecords(id)
 	r, _, err := records.Get(ctx, "")
-	o := private.Kept[object](ctx, kept, objectKey, diags)
 	if err == nil && (r.Object == "" || o.Imported) {
 		_, err = records.Put(ctx, port.ObjectRecord{Object: m.ID.ValueString(), By: c.Self, Since: c.Clock.Now()})
 	}
 	if err == nil {
 		o.Imported = false
-		private.Keep(ctx, kept, objectKey, o, diags)
+		private.Keep(ctx, keep, objectKey, o, diags)
 	}
 }
 
@@ -126,9 +121,6 @@ type object struct {
 
 // claim refuses a second etcd_cluster of the plan with one of the peer URLs.
 func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, plan model) {
-	if r.Backend == nil {
-		return
-	}
 	diags := &resp.Diagnostics
 	o := private.Kept[object](ctx, req.Private, objectKey, diags)
 	if o.ID == "" {

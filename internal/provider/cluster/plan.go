@@ -172,7 +172,7 @@ type nodesPlan struct {
 
 func (m model) nodesPlan(ctx context.Context, state model, want map[string]membership.NodeValues, stored health, kept private.Reader, diags *diag.Diagnostics) nodesPlan {
 	p := nodesPlan{
-		wanted: want, has: state.nodes(ctx, diags), former: formerNodes(ctx, kept, diags), saves: !m.Snapshot.Equal(state.Snapshot),
+		wanted: want, has: state.nodes(ctx, diags), former: unpack(ctx, private.Kept[[]byte](ctx, kept, formerKey, diags), diags), saves: !m.Snapshot.Equal(state.Snapshot),
 	}
 	saved := private.Kept[map[string]membership.NodeValues](ctx, kept, savedKey, diags)
 	for _, name := range slices.Sorted(maps.Keys(p.has)) {

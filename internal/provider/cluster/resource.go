@@ -199,7 +199,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	p.keepFormer(ctx, resp.Private, stored, diags)
 	m.keepSaved(ctx, resp.Private, state.Snapshot, want, diags)
 	if err == nil {
-		m.record(at, c, resp.Private, diags)
+		m.record(at, c, private.Kept[object](ctx, req.Private, objectKey, diags), resp.Private, diags)
 	}
 	gone := state.inState(ctx, diags)
 	for name, ids := range left {

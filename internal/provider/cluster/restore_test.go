@@ -26,7 +26,7 @@ import (
 const someSHA256 = "ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789"
 
 func restoring(bump attr.Value, mark attr.Value) types.Object {
-	return types.ObjectValueMust(attribute.TypesOf(restoreAttribute().Attributes), map[string]attr.Value{
+	return types.ObjectValueMust(restoreTypes(), map[string]attr.Value{
 		"snapshot": types.StringValue("/s.db"), "sha256": types.StringValue(someSHA256), "revision_bump": bump, "mark_compacted": mark,
 		"replaces_cluster": types.StringNull(), "gone": types.SetNull(types.StringType),
 	})
@@ -59,7 +59,7 @@ func TestOnlyInitialNodesRestore(t *testing.T) {
 			}
 		}
 	}
-	if f := (model{Restore: noRestore()}).formationOf(t.Context(), want, names, "token", &diags); f.restores || len(f.variables) != 2 {
+	if f := (model{}).formationOf(t.Context(), want, names, "token", &diags); f.restores || len(f.variables) != 2 {
 		t.Errorf("without restore: %+v", f)
 	}
 	if diags.HasError() {

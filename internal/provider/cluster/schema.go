@@ -25,7 +25,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/attribute"
@@ -230,7 +229,5 @@ func restoreAttribute() schema.SingleNestedAttribute {
 	}
 }
 
-// noRestore is the argument of a cluster that is imported.
-func noRestore() types.Object {
-	return types.ObjectNull(attribute.TypesOf(restoreAttribute().Attributes))
-}
+// restoreTypes are the types of the attributes of [restore].
+func restoreTypes() map[string]attr.Type { return attribute.TypesOf(restoreAttribute().Attributes) }

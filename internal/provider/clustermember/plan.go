@@ -67,7 +67,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 			attribute.CheckNewName(path.Root("name"), state.Name, plan.Name, diags)
 		}
 	}
-	if r.Backend == nil || diags.HasError() {
+	if diags.HasError() {
 		return
 	}
 	var e membership.Entry

@@ -81,9 +81,8 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if diags.HasError() {
 		return
 	}
-	if id, _, bad := m.ids(); bad == nil {
-		r.Backend.Table.Note(membership.Entry{ID: id, Effect: membership.Created})
-	}
+	id, _, _ := m.ids() // from the cluster
+	r.Backend.Table.Note(membership.Entry{ID: id, Effect: membership.Created})
 	m.store(ctx, &resp.State, resp.Identity, diags)
 	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...) // of the member before
 	r.trust(ctx, resp.Private, m, m.ClientURLs, diags)
@@ -134,8 +133,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		report.Error(diags, text.BadID(m.Name.ValueString(), bad))
 	}
 	before := private.Kept[kept](ctx, req.Private, keptKey, diags)
-	r.own(ctx, cmp.Or(before.Moved, state.owner()), m, state, diags)
-	r.readdress(ctx, m, state, timeout, diags)
+	update := reconfigure.UpdateRequest{Owner: m.owner(), ID: join.ID, Cluster: join.Cluster, Name: join.Name, PeerURLs: state.peers()}
+	r.own(ctx, cmp.Or(before.Moved, state.owner()), m, update, diags)
+	r.readdress(ctx, m, update, timeout, diags)
 	switch {
 	case diags.HasError():
 		return
@@ -184,36 +184,33 @@ func plannedAlone(name string) text.Message {
 
 // own records the present owner of the member: for an imported member that got its
 // node, or a member without its former learner_id.
-func (r *Resource) own(ctx context.Context, was string, m, state model, diags *diag.Diagnostics) {
-	if m.owner() == was || diags.HasError() {
-		return
+func (r *Resource) own(ctx context.Context, was string, m model, req reconfigure.UpdateRequest, diags *diag.Diagnostics) {
+	if req.Owner != was && !diags.HasError() {
+		r.act(m, reconfigure.ActionRecord, diags, func(c *backend.Cluster) error { return c.RecordOwner(ctx, was, req) })
 	}
-	id, at, _ := state.ids() // Update has read them
-	r.act(m, reconfigure.ActionRecord, diags, func(c *backend.Cluster) error {
-		return c.RecordOwner(ctx, was, reconfigure.UpdateRequest{Owner: m.owner(), Cluster: at, ID: id, Name: m.Name.ValueString(), PeerURLs: state.peers()})
-	})
 }
 
-// readdress updates the member's peer URLs if they have changed.
-func (r *Resource) readdress(ctx context.Context, m, state model, timeout time.Duration, diags *diag.Diagnostics) {
-	want, name := m.peers(), m.Name.ValueString()
-	if slices.Equal(want, state.peers()) || diags.HasError() {
+// readdress updates the member's peer URLs if they have changed. The request has those of
+// the state.
+func (r *Resource) readdress(ctx context.Context, m model, req reconfigure.UpdateRequest, timeout time.Duration, diags *diag.Diagnostics) {
+	was := req.PeerURLs
+	req.PeerURLs = m.peers()
+	if slices.Equal(req.PeerURLs, was) || diags.HasError() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	id, at, _ := state.ids() // Update has read them
 	var updated reconfigure.Outcome
 	if !r.act(m, reconfigure.ActionUpdate, diags, func(c *backend.Cluster) (err error) {
-		updated, err = c.UpdatePeerURLs(ctx, reconfigure.UpdateRequest{Owner: m.owner(), ID: id, Cluster: at, Name: name, PeerURLs: want})
+		updated, err = c.UpdatePeerURLs(ctx, req)
 		return err
 	}) {
 		return
 	}
-	report.Done(diags, reconfigure.ActionUpdate, name, updated)
-	report.Warn(diags, text.New("Restart member "+name+" with its new peer URLs",
+	report.Done(diags, reconfigure.ActionUpdate, req.Name, updated)
+	report.Warn(diags, text.New("Restart member "+req.Name+" with its new peer URLs",
 		"The cluster now reaches %s at %s. Until its process listens there (ETCD_LISTEN_PEER_URLS, ETCD_INITIAL_ADVERTISE_PEER_URLS), the others cannot reach it. "+
-			"Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.", name, want))
+			"Restart it now. Until the metrics show that they reach it there, no change relies on this member, and no other member's peer URLs change.", req.Name, req.PeerURLs))
 }
 
 // ImportState implements resource.ResourceWithImportState. The ID is a
