@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -21,11 +22,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 )
 
-// Read returns a configuration, plan, state or identity as a value of a type with tfsdk
-// tags. On an error it returns what could be read.
-func Read[M any](ctx context.Context, from interface {
-	Get(context.Context, any) diag.Diagnostics
-}, diags *diag.Diagnostics) (m M) {
+// Source is a configuration, plan, state or identity.
+type Source interface {
+	Get(ctx context.Context, to any) diag.Diagnostics
+	GetAttribute(ctx context.Context, at path.Path, to any) diag.Diagnostics
+}
+
+// Read returns a source as a value of a type with tfsdk tags. On an error it returns what
+// could be read.
+func Read[M any](ctx context.Context, from Source, diags *diag.Diagnostics) (m M) {
 	diags.Append(from.Get(ctx, &m)...)
 	return m
 }
@@ -50,12 +55,7 @@ func (d Described) Description(context.Context) string { return string(d) }
 func (d Described) MarkdownDescription(context.Context) string { return string(d) }
 
 // IsGiven reports whether a value is neither null nor unknown.
-func IsGiven(v interface {
-	IsNull() bool
-	IsUnknown() bool
-}) bool {
-	return !v.IsNull() && !v.IsUnknown()
-}
+func IsGiven(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 // collection is a list or set.
 type collection interface{ Elements() []attr.Value }

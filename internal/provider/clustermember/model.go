@@ -77,9 +77,7 @@ type model struct {
 }
 
 // model reads a configuration, plan or state.
-func (r role) model(ctx context.Context, from interface {
-	Get(context.Context, any) diag.Diagnostics
-}, diags *diag.Diagnostics) model {
+func (r role) model(ctx context.Context, from attribute.Source, diags *diag.Diagnostics) model {
 	if r == roleLearner {
 		l := attribute.Read[learnerModel](ctx, from, diags)
 		return model{common: l.common, role: r, promote: l.Promote, failover: l.Failover}.complete()

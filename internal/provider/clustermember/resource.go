@@ -237,16 +237,14 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	switch {
 	case len(found) != 1:
 		fail(text.NotOne("Cannot import member "+wanted, wanted, found, snap))
-		return
 	case found[0].Learner && r.role != roleLearner:
 		fail(text.New("Cannot import member "+wanted, "Member %s is a learner. Import it as an etcd_learner.%s", found[0].ID, text.AdoptLearner(found[0].ID)))
-		return
 	case !found[0].Learner && r.role == roleLearner:
 		fail(text.New("Cannot import learner "+wanted, "Member %s is a voting member. Import it as an etcd_member.", found[0].ID))
-		return
+	default:
+		m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
+		m.store(ctx, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
-	m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
-	m.store(ctx, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
 // ofMember returns the known attributes of a member that this provider did not create.

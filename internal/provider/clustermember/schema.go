@@ -164,9 +164,7 @@ func anotherMachine(_ context.Context, req planmodifier.StringRequest, resp *str
 }
 
 // configIn returns config of a configuration or a state.
-func configIn(ctx context.Context, from interface {
-	GetAttribute(context.Context, path.Path, any) diag.Diagnostics
-}, diags *diag.Diagnostics) (config types.Object) {
+func configIn(ctx context.Context, from attribute.Source, diags *diag.Diagnostics) (config types.Object) {
 	diags.Append(from.GetAttribute(ctx, path.Root("config"), &config)...)
 	return config
 }
