@@ -210,9 +210,6 @@ func (r *Resource) form(ctx context.Context, m *model, restored bool, diags *dia
 	want, initial, _ := m.wants(ctx, diags)
 	f := m.formationOf(ctx, want, initial, r.Backend.Run.ID()+r.Backend.Run.ID(), diags)
 	b := r.builder(*m, f)
-	if diags.HasError() {
-		return
-	}
 	for name, w := range want {
 		b.add(name, w)
 	}

@@ -170,9 +170,6 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	f := m.formationOf(ctx, want, nil, "", diags) // what is built now joins
 	f.clusterID = state.ClusterID.ValueString()
 	b := r.builder(m, f)
-	if diags.HasError() {
-		return
-	}
 	p := m.nodesPlan(ctx, state, want, stored, req.Private, diags)
 	for name, w := range want {
 		b.add(name, w)

@@ -41,21 +41,18 @@ func TestOnlyInitialNodesRestore(t *testing.T) {
 	for bump, value := range map[attr.Value]string{types.Int64Null(): "", types.Int64Value(0): "", types.Int64Value(7): "7"} {
 		m := model{Restore: restoring(bump, types.BoolValue(value != ""))}
 		b := builder{run: &backend.Run{Random: rand.Reader}, now: time.Unix(0, 0), formation: m.formationOf(t.Context(), want, names, "token", &diags)}
-		for _, initial := range []bool{true, false} {
-			if !initial {
-				b.initial = nil
-			}
+		for _, b.initial = range [][]string{names, nil} {
 			n := b.build(t.Context(), "a", want["a"], nil, &diags)
 			env := attribute.TextsByKey(n.Environment)
 			script, snapshot, sum, increase := joinscript.Static(), "", "", ""
-			if initial {
+			if b.initial != nil {
 				script, snapshot, sum, increase = joinscript.Restore(), "/s.db", strings.ToLower(someSHA256), value
 			}
 			if n.JoinScriptBase64Gzip.ValueString() != script.Base64Gzip {
-				t.Errorf("initial %v: another join script", initial)
+				t.Errorf("initial %v: another join script", b.initial)
 			}
 			if env[joinscript.RestoreVariable] != snapshot || env[joinscript.RestoreSHA256Variable] != sum || env[joinscript.RestoreBumpVariable] != increase {
-				t.Errorf("initial %v: %v", initial, env)
+				t.Errorf("initial %v: %v", b.initial, env)
 			}
 		}
 	}
