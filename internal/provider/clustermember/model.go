@@ -203,11 +203,7 @@ func (m *model) fromJoined(ctx context.Context, j reconfigure.Joined, diags *dia
 	m.ID, m.ClusterID = types.StringValue(j.Member.ID.String()), types.StringValue(j.Snapshot.ClusterID.String())
 	m.fromMember(j.Member, j.Answer)
 	if !m.InitialCluster.IsUnknown() {
-		return
-	}
-	m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
-	if !m.Config.IsNull() {
-		return // the node has the environment
+		return // the plan has it, as null if the node has the environment
 	}
 	initial := j.InitialCluster(m.Name.ValueString())
 	m.InitialCluster = types.StringValue(initial)

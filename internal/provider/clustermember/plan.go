@@ -81,10 +81,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		e.Effect = membership.Removed
 	case !req.State.Raw.IsNull():
 		e.Readdressed = !attribute.SomeUnknown(plan.PeerURLs) && e.Before.Node == sideOf(plan).Node && !slices.Equal(plan.peers(), state.peers())
-		r.planPromotion(ctx, before.Failover.Evidence, resp, state, plan)
-		if before.Moved != "" { // a move alone plans no update, which records the new owner
-			diags.Append(resp.Plan.SetAttribute(ctx, path.Root("version"), types.StringUnknown())...)
-		}
 	case before.Entry != nil:
 		e, endpoints = *before.Entry, before.Endpoints
 		e.Effect = membership.Replaced
@@ -92,7 +88,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		e = membership.Entry{Object: r.Backend.Table.Object(), Effect: membership.Created}
 	}
 	if !req.Plan.Raw.IsNull() {
-		r.planEnvironment(ctx, resp, plan)
+		plan.planComputed(state, before, diags)
+		diags.Append(resp.Plan.Set(ctx, plan.stored())...)
 		r.complete(&e, plan)
 		endpoints = append(endpoints, r.endpoints(plan)...)
 		var more []string
@@ -215,33 +212,26 @@ func (r *Resource) isAdopted(ctx context.Context, c *backend.Cluster, e membersh
 	return err == nil && slices.ContainsFunc(owners, func(o string) bool { return o != own && o != e.Before.Node })
 }
 
-// planEnvironment plans no environment for a member whose node has it. An imported member
-// keeps what it has until it is replaced.
-func (r *Resource) planEnvironment(ctx context.Context, resp *resource.ModifyPlanResponse, m model) {
-	if m.Config.IsNull() || !m.InitialCluster.IsUnknown() {
-		return
+// planComputed plans what the apply sets: no environment for a member whose node has it, and
+// what a promotion of a learner changes, by its arguments or because a voter is lost.
+func (m *model) planComputed(state model, before kept, diags *diag.Diagnostics) {
+	if !m.Config.IsNull() && m.InitialCluster.IsUnknown() { // an imported member keeps what it has until it is replaced
+		m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
 	}
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("environment"), types.MapNull(types.StringType))...)
-	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("initial_cluster"), types.StringNull())...)
-}
-
-// planPromotion shows in the plan that a learner is to be promoted, by its arguments or
-// because a voter is lost.
-func (r *Resource) planPromotion(ctx context.Context, evidence string, resp *resource.ModifyPlanResponse, state, plan model) {
+	if before.Moved != "" { // a move alone plans no update, which records the new owner
+		m.Version = types.StringUnknown()
+	}
 	if state.Role.ValueString() != string(roleLearner) {
 		return
 	}
-	wanted := r.role == roleVoter || plan.promote.ValueBool()
-	if !wanted && evidence != "" && plan.failover.ValueBool() {
-		report.Warn(&resp.Diagnostics, text.New("Standby "+state.Name.ValueString()+" is promoted by this plan",
+	wanted := m.role == roleVoter || m.promote.ValueBool()
+	if evidence := before.Failover.Evidence; !wanted && evidence != "" && m.failover.ValueBool() {
+		report.Warn(diags, text.New("Standby "+state.Name.ValueString()+" is promoted by this plan",
 			"%s A promotion cannot be undone. If the voter is only rebooting, wait and plan again.", evidence))
 		wanted = true
 	}
-	if !wanted {
-		return
-	}
-	for attribute, unknown := range map[string]any{"role": types.StringUnknown(), "version": types.StringUnknown(), "client_urls": types.SetUnknown(types.StringType)} {
-		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(attribute), unknown)...)
+	if wanted {
+		m.Role, m.Version, m.ClientURLs = types.StringUnknown(), types.StringUnknown(), types.SetUnknown(types.StringType)
 	}
 }
 
