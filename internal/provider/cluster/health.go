@@ -79,7 +79,7 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 		}
 		open = turns
 		if snap, err = c.WithEvidence(ctx, snap); err != nil {
-			return health{}
+			return health{Silent: was.Silent}
 		}
 		for _, n := range nodes {
 			r, _, err := c.Cluster.Records(snap.ClusterID).Get(ctx, n.ID)
