@@ -75,7 +75,8 @@ var texts = map[string]func(t *testing.T, f []string) (any, error){
 	"defects": func(_ *testing.T, f []string) (any, error) {
 		harm, _ := DefectsOf(f[0], false)
 		bypasses, _ := DefectsOf(f[0], true)
-		return fmt.Sprint(f[0], ": ", harm, ", and of clients ", bypasses), nil
+		source := func(d Defect) string { return d.Source }
+		return fmt.Sprint(f[0], ": ", each(harm, source), ", and of clients ", each(bypasses, source)), nil
 	},
 	"release": func(_ *testing.T, f []string) (any, error) {
 		out := ""

@@ -116,10 +116,11 @@ func (s Snapshot) tooOld(rule func(version string) bool) (ids []MemberID, versio
 	return union(ids), version
 }
 
-// defect is a known defect of released servers.
-type defect struct {
-	// source is the advisory, or the issue or pull request of etcd.
-	source string
+// Defect is a known defect of released servers.
+type Defect struct {
+	// Source is the advisory, or the issue or pull request of etcd. Harm is for people: what
+	// the defect may do.
+	Source, Harm string
 	// bypass is true if a client may do more than its user is permitted, which matters
 	// only with authentication. Otherwise the data of members may differ, or a member may
 	// stop or not start.
@@ -132,29 +133,29 @@ type defect struct {
 // defects are from etcd's changelogs and security advisories, as of 3.5.35, 3.6.16 and
 // 3.7.3. Left out are what only a flag or an API turns on that this provider's user data
 // does not use, and what [promotionBug] has.
-var defects = []defect{
-	{"etcd-io/etcd#13908", false, map[int]int{5: 3}},
-	{"etcd-io/etcd#14648", false, map[int]int{4: 22, 5: 6}},
-	{"etcd-io/etcd#14733", false, map[int]int{5: 6}},
-	{"etcd-io/etcd#17865", false, map[int]int{4: 32, 5: 14}},
-	{"etcd-io/etcd#20653", false, map[int]int{4: 38, 5: 23, 6: 5}},
-	{"etcd-io/etcd#14899", false, map[int]int{5: 7}},
-	{"etcd-io/etcd#18842", false, map[int]int{4: 35, 5: 17}},
-	{"etcd-io/etcd#20051", false, map[int]int{6: 1}},
-	{"etcd-io/etcd#20387", false, map[int]int{6: 4}},
-	{"CVE-2023-32082", true, map[int]int{4: 26, 5: 9}},
-	{"CVE-2026-33413", true, map[int]int{4: 42, 5: 28, 6: 9}},
-	{"CVE-2026-33343", true, map[int]int{4: 42, 5: 28, 6: 9}},
-	{"CVE-2026-44283", true, map[int]int{4: 44, 5: 30, 6: 11}},
-	{"GHSA-xg4h-6gfc-h4m8", true, map[int]int{4: 0, 5: 33, 6: 14, 7: 1}},
-	{"etcd-io/etcd#22386", true, map[int]int{5: 0}},
+var defects = []Defect{
+	{"etcd-io/etcd#13908", "the data of members may differ after a crash", false, map[int]int{5: 3}},
+	{"etcd-io/etcd#14648", "with authentication, the data of members may differ after a snapshot", false, map[int]int{4: 22, 5: 6}},
+	{"etcd-io/etcd#14733", "the data of members may differ after a crash in a defragmentation", false, map[int]int{5: 6}},
+	{"etcd-io/etcd#17865", "the revision may go back after a crash in a compaction", false, map[int]int{4: 32, 5: 14}},
+	{"etcd-io/etcd#20653", "a defragmentation while a snapshot arrives may corrupt the data", false, map[int]int{4: 38, 5: 23, 6: 5}},
+	{"etcd-io/etcd#14899", "a transaction that only reads may stop the member", false, map[int]int{5: 7}},
+	{"etcd-io/etcd#18842", "an error in a defragmentation stops the member", false, map[int]int{4: 35, 5: 17}},
+	{"etcd-io/etcd#20051", "a promotion may stop the member", false, map[int]int{6: 1}},
+	{"etcd-io/etcd#20387", "a member may not start again after a promotion", false, map[int]int{6: 4}},
+	{"CVE-2023-32082", "a user can list the keys of leases", true, map[int]int{4: 26, 5: 9}},
+	{"CVE-2026-33413", "a client without a user can list the members, raise alarms and use leases", true, map[int]int{4: 42, 5: 28, 6: 9}},
+	{"CVE-2026-33343", "a user can read and write every key with nested transactions", true, map[int]int{4: 42, 5: 28, 6: 9}},
+	{"CVE-2026-44283", "a user can read keys and attach leases with transactions", true, map[int]int{4: 44, 5: 30, 6: 11}},
+	{"GHSA-xg4h-6gfc-h4m8", "a user who may read one key can watch all keys after it", true, map[int]int{4: 0, 5: 33, 6: 14, 7: 1}},
+	{"etcd-io/etcd#22386", "while the alarm NOSPACE is raised, a user can delete every key and disable authentication", true, map[int]int{5: 0}},
 }
 
-// DefectsOf returns the sources of the defects of a version, either those of its data and
+// DefectsOf returns the defects of a version, either those of its data and
 // its processes or the bypasses of authentication, and the first version that has none of
 // them: a later patch release, or one of a later minor version if there is none. A version
 // that cannot be parsed has none.
-func DefectsOf(version string, bypasses bool) (sources []string, fixed string) {
+func DefectsOf(version string, bypasses bool) (found []Defect, fixed string) {
 	r, ok := parseRelease(version)
 	if !ok || r[0] != 3 {
 		return nil, ""
@@ -166,14 +167,14 @@ func DefectsOf(version string, bypasses bool) (sources []string, fixed string) {
 		if d.bypass != bypasses || !never && r[2] >= before {
 			continue
 		}
-		sources = append(sources, d.source)
+		found = append(found, d)
 		patch, unfixed = max(patch, before), unfixed || never
 	}
 	if unfixed {
 		_, fixed = DefectsOf(fmt.Sprintf("3.%d.0", r[1]+1), bypasses)
-		return sources, fixed
+		return found, fixed
 	}
-	return sources, fmt.Sprintf("3.%d.%d", r[1], patch)
+	return found, fmt.Sprintf("3.%d.%d", r[1], patch)
 }
 
 // knownDefects returns a warning for each version that has defects, of the members that

@@ -58,21 +58,6 @@ func TestAdvice(t *testing.T) {
 	})
 }
 
-// Every defect of every release says what it may do.
-func TestDefectsHaveHarm(t *testing.T) {
-	for release := range 4 * 60 {
-		version := fmt.Sprintf("3.%d.%d", 4+release/60, release%60)
-		for _, bypasses := range []bool{false, true} {
-			sources, _ := membership.DefectsOf(version, bypasses)
-			for _, source := range sources {
-				if harm[source] == "" {
-					t.Errorf("%s: no text for %s", version, source)
-				}
-			}
-		}
-	}
-}
-
 // Every kind of answer has advice, and no advice is given twice.
 func TestUnreachable(t *testing.T) {
 	all := []named{
