@@ -261,16 +261,14 @@ func connections(td *datadriven.TestData) (seen map[MemberID]bool) {
 // When the plan is applied, the first member is removed already. A step that passed the
 // plan must not be refused then: that is too late.
 func versions(t *testing.T, td *datadriven.TestData, s Snapshot) string {
-	from, to := map[string]string{}, map[string]string{}
-	for i, v := range list(td, "from") {
-		from[letter(MemberID(i+1))] = v
-	}
+	var steps []VersionStep
+	from := append(list(td, "from"), "") // the last one may be new
 	for i, v := range list(td, "to") {
-		to[letter(MemberID(i+1))] = v
+		steps = append(steps, VersionStep{Name: letter(MemberID(i + 1)), From: from[i], To: v})
 	}
-	step := checkVersions(s, from, to)
+	step := checkVersions(s, steps)
 	s.Members = s.Members[1:]
-	if late := checkVersions(s, from, to); late.Code.Refused() && !step.Code.Refused() {
+	if late := checkVersions(s, steps); late.Code.Refused() && !step.Code.Refused() {
 		t.Errorf("%s: refused when it is applied: %+v", td.Pos, late)
 	}
 	if step.Code == UpgradeFine {

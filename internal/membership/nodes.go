@@ -103,10 +103,9 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 	q, back := queue{wanted: wanted, nodes: nodes, health: health}.takeBack()
 	health = q.health
 	p := NodesPlan{Nodes: map[string]PlannedNode{}, TakenBack: back}
-	known := map[string]bool{}
 	var due []Node
+	var steps []VersionStep
 	for _, n := range q.nodes {
-		known[n.Name] = true
 		want, stays := wanted[n.Name]
 		if !stays {
 			continue
@@ -116,6 +115,7 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 		switch {
 		case rebuild:
 			due = append(due, n)
+			steps = append(steps, VersionStep{Name: n.Name, From: n.Version, To: want.Version})
 		case wait == NodesDeviate:
 			p.FirstVersion = append(p.FirstVersion, n.Name)
 		case wait == NodesVersionUnknown:
@@ -126,11 +126,12 @@ func PlanNodes(wanted map[string]NodeValues, nodes []Node, health NodesHealth) N
 		}
 	}
 	for name, want := range wanted {
-		if !known[name] {
+		if _, known := p.Nodes[name]; !known {
 			p.Nodes[name] = PlannedNode{Action: NodeNew, NodeValues: want}
+			steps = append(steps, VersionStep{Name: name, To: want.Version})
 		}
 	}
-	p.Upgrade = q.checkVersion(due)
+	p.Upgrade = checkVersions(health.Running(), steps)
 	slices.SortFunc(due, func(a, b Node) int { return cmp.Or(q.rank(a)-q.rank(b), cmp.Compare(a.Name, b.Name)) })
 	for i, n := range due {
 		reason, others, votes := q.mayRebuild(n)
@@ -242,20 +243,4 @@ func (e NodeHealth) isOf(n Node) bool { return e.Node != "" && e.Name == n.Name 
 func (h NodesHealth) labels(n Node, is func(NodeHealth) bool) []string {
 	others := keep(h.Members, func(e NodeHealth) bool { return !e.isOf(n) && is(e) })
 	return slices.Sorted(slices.Values(each(others, func(e NodeHealth) string { return cmp.Or(e.Name, e.Member.String()) })))
-}
-
-// checkVersion applies the rules of [UpgradeCode] to the versions that the refresh
-// stored, for the nodes that are new and for those that need a rebuild.
-func (q queue) checkVersion(due []Node) VersionStep {
-	from, to := map[string]string{}, map[string]string{}
-	for name, want := range q.wanted {
-		to[name] = want.Version
-	}
-	for _, n := range q.nodes {
-		from[n.Name] = to[n.Name]
-	}
-	for _, n := range due {
-		from[n.Name] = n.Version
-	}
-	return checkVersions(q.health.Running(), from, to)
 }

@@ -194,7 +194,7 @@ func TestUpgradeFromEveryPatch(t *testing.T) {
 				1: {State: Answered, MemberID: 1, Version: tt.from}, 2: {State: Answered, MemberID: 2, Version: tt.beside},
 			}}
 			for _, name := range []string{"a", "b", "new"} {
-				if got := checkVersions(s, map[string]string{}, map[string]string{name: tt.to}).Code; got != tt.want {
+				if got := checkVersions(s, []VersionStep{{Name: name, To: tt.to}}).Code; got != tt.want {
 					t.Errorf("%s of %s beside %s to %s: %s, want %s", name, tt.from, tt.beside, tt.to, upgradeCodes[got], upgradeCodes[tt.want])
 				}
 			}

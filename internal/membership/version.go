@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,27 +72,21 @@ func lacksLearners(version string) bool { return isBefore(version, 4, 0) }
 // on that version (up to 3.4.3, etcd-io/etcd#11633).
 func cannotPromoteAlone(version string) bool { return isBefore(version, 4, 4) }
 
-// promotionBug returns the upstream issue because of which a promotion may not
-// last on that version, or "": 3.5.1 to 3.5.19 do not persist it
-// (etcd-io/etcd#19557), and up to 3.5.25 a snapshot may still spread what an
-// older release left behind (etcd-io/etcd#20793).
-func promotionBug(version string) string {
-	r, ok := parseRelease(version)
-	switch {
-	case !ok || r.before(5, 1) || !r.before(5, 26):
-		return ""
-	case r.before(5, 20):
-		return "etcd-io/etcd#19557"
-	}
-	return "etcd-io/etcd#20793"
-}
+// promotionBugs are the patch releases of 3.5 on which a promotion may not last, as of a first
+// one and until another: 3.5.1 to 3.5.19 do not persist it, and up to 3.5.25 a snapshot may
+// still spread what an older release left behind.
+var promotionBugs = []struct {
+	issue       string
+	from, until int
+}{{"etcd-io/etcd#19557", 1, 20}, {"etcd-io/etcd#20793", 20, 26}}
 
-// badReleases returns one warning for each upstream issue that affects members
-// that answer.
+// badReleases returns one warning for each of the [promotionBugs] that affects members that
+// answer.
 func (s Snapshot) badReleases(subject MemberID) (out []Warning) {
-	for _, issue := range []string{"etcd-io/etcd#19557", "etcd-io/etcd#20793"} {
-		if exposed, _ := s.tooOld(func(version string) bool { return promotionBug(version) == issue }); len(exposed) > 0 {
-			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: exposed, Detail: issue}})
+	for _, bug := range promotionBugs {
+		has := func(version string) bool { return isBefore(version, 5, bug.until) && !isBefore(version, 5, bug.from) }
+		if exposed, _ := s.tooOld(has); len(exposed) > 0 {
+			out = append(out, Warning{KnownBadRelease, Facts{Subject: subject, Others: exposed, Detail: bug.issue}})
 		}
 	}
 	return out
@@ -132,7 +127,7 @@ type Defect struct {
 
 // defects are from etcd's changelogs and security advisories, as of 3.5.35, 3.6.16 and
 // 3.7.3. Left out are what only a flag or an API turns on that this provider's user data
-// does not use, and what [promotionBug] has.
+// does not use, and what [promotionBugs] has.
 var defects = []Defect{
 	{"etcd-io/etcd#13908", "the data of members may differ after a crash", false, map[int]int{5: 3}},
 	{"etcd-io/etcd#14648", "with authentication, the data of members may differ after a snapshot", false, map[int]int{4: 22, 5: 6}},
@@ -259,12 +254,13 @@ type floor struct{ least, asked int }
 // (https://etcd.io/docs/v3.7/upgrades/upgrade_3_7/).
 var floors = map[int]floor{5: {26, 32}, 6: {11, 11}}
 
-// checkVersions judges the first step, in order of name, that has a problem. Values
-// that are not versions of etcd pass.
+// checkVersions judges the steps of the nodes that are new, and of those that need a
+// rebuild, and returns the first, in order of name, that has a problem. Values that are not
+// versions of etcd pass.
 //
 // The rest of the cluster decides how far back a member may go, because the
 // member's own version is gone once the member is removed.
-func checkVersions(s Snapshot, effective, desired map[string]string) (warning VersionStep) {
+func checkVersions(s Snapshot, steps []VersionStep) (warning VersionStep) {
 	back := keep(s.Members, func(m Member) bool { return s.answers(m.ID) && s.Answer(m.ID).Downgrade != "" })
 	running := map[string]release{}
 	for _, m := range s.Members {
@@ -272,8 +268,8 @@ func checkVersions(s Snapshot, effective, desired map[string]string) (warning Ve
 			running[m.Name] = v
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		step := VersionStep{Name: name, From: effective[name], To: desired[name]}
+	slices.SortFunc(steps, func(a, b VersionStep) int { return cmp.Compare(a.Name, b.Name) })
+	for _, step := range steps {
 		to, ok := parseMinor(step.To)
 		switch {
 		case step.To == step.From:
