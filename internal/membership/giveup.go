@@ -65,31 +65,19 @@ func (m Member) Label() string {
 	return m.Name
 }
 
-// proof is what the answers prove about a voter. The zero value proves nothing.
-type proof uint8
+// answers reports whether a server answers that may be the voter. It may serve. Such an
+// answer is stronger than every proof of its loss.
+func (e Evidence) answers(v Member, r GiveUpRequest) bool {
+	return slices.ContainsFunc(e.Heard, func(h Heard) bool { return h.isFrom(v, r) })
+}
 
-const (
-	// provesNothing: it may serve where it is not reached, or its power may return.
-	provesNothing proof = iota
-	// provesServer: a server answers that may be this voter. It may serve.
-	provesServer
-	// provesGone: another member or cluster that the state knows answers at each of
-	// its own addresses.
-	provesGone
-)
-
-// proofOf returns what the answers prove about a voter of the list or of r.Known. An
-// answer that may be its own is stronger than every proof of its loss.
-func (e Evidence) proofOf(v Member, r GiveUpRequest) proof {
+// isGone reports whether another member or cluster that the state knows answers at each of
+// the voter's own addresses. Otherwise a voter that does not answer may serve where it is not
+// reached, or its power may return.
+func (e Evidence) isGone(v Member, r GiveUpRequest) bool {
 	its := keep(e.Heard, func(h Heard) bool { return slices.Contains(v.ClientURLs, h.Endpoint) })
-	others := keep(its, func(h Heard) bool { return !h.Silent && h.Cluster != 0 && h.Literal })
-	switch {
-	case slices.ContainsFunc(e.Heard, func(h Heard) bool { return h.isFrom(v, r) }):
-		return provesServer
-	case len(its) > 0 && len(keep(others, func(h Heard) bool { return e.knows(h, v, r) })) == len(its):
-		return provesGone
-	}
-	return provesNothing
+	others := keep(its, func(h Heard) bool { return !h.Silent && h.Cluster != 0 && h.Literal && e.knows(h, v, r) })
+	return len(its) > 0 && len(others) == len(its)
 }
 
 // isFrom reports whether the answer may come from the member: it has its ID, or none
@@ -138,13 +126,10 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 		return refuse(HasQuorum, Facts{})
 	}
 	limit := Quorum(len(e.Snapshot.Voters())) // 1 without a list
-	proven := map[proof][]Member{}
-	for _, v := range e.votersOf(r) {
-		of := e.proofOf(v, r)
-		proven[of] = append(proven[of], v)
-	}
+	voters := e.votersOf(r)
+	serving := keep(voters, func(v Member) bool { return e.answers(v, r) })
+	silent := keep(voters, func(v Member) bool { return !e.answers(v, r) && !e.isGone(v, r) })
 	unlisted := func(m Member) bool { return !slices.Contains(IDs(e.Snapshot.Members), m.ID) }
-	serving, silent := proven[provesServer], proven[provesNothing]
 	contradicted := keep(serving, r.states)
 	open := append(keep(silent, func(m Member) bool { return !r.states(m) }), serving...)
 	switch {
