@@ -297,7 +297,7 @@ func identified(td *datadriven.TestData, s Snapshot) string {
 	}
 	r.Owned = idList(td, "owned")
 	for _, n := range list(td, "initial") { // how many of them, 0 if that is not known
-		r.Bootstrap, r.InitialMembers = InitialMember, int(n[0]-'0')
+		r.Initial, r.InitialMembers = true, int(n[0]-'0')
 	}
 	for _, n := range list(td, "later") {
 		r.InitialMembers = int(n[0] - '0')

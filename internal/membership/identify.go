@@ -5,17 +5,6 @@ package membership
 
 import "slices"
 
-// Bootstrap is the role of a member, decided when its node is planned, see [Identify].
-type Bootstrap uint8
-
-const (
-	// LaterMember is a member that joins an existing cluster.
-	LaterMember Bootstrap = iota
-	// InitialMember is an initial member: it forms the cluster together with others. It
-	// is never added; it is in the list from the start, or its absence is an error.
-	InitialMember
-)
-
 // Ownership is what the ownership record says: that the provider added this
 // member. The zero value means that there is no record.
 type Ownership struct {
@@ -31,10 +20,12 @@ type Ownership struct {
 // IdentifyRequest describes the member to look for.
 type IdentifyRequest struct {
 	// ID is the ID of the member if it is known, otherwise 0.
-	ID        MemberID
-	Name      string
-	PeerURLs  []string
-	Bootstrap Bootstrap
+	ID       MemberID
+	Name     string
+	PeerURLs []string
+	// Initial is true for an initial member: it forms the cluster together with others. It
+	// is never added; it is in the list from the start, or its absence is an error.
+	Initial bool
 	// InitialMembers is the number of initial members; 0 if this bootstrap is not
 	// expected to form the cluster, or if the number is not known.
 	InitialMembers int
@@ -134,7 +125,7 @@ func Identify(s Snapshot, r IdentifyRequest) Identity {
 	if m, ok := find(s.Members, func(m Member) bool { return m.Name == r.Name }); ok {
 		return m.refused(NameTaken, r.Name)
 	}
-	if r.Bootstrap == InitialMember && !r.Ownership.Recorded {
+	if r.Initial && !r.Ownership.Recorded {
 		return Identity{Code: InitialMissing, Facts: Facts{Detail: r.Name}}
 	}
 	return Identity{Step: StepAdd}
@@ -162,7 +153,7 @@ func (s Snapshot) identifyOwned(m Member, r IdentifyRequest) Identity {
 // identifyOther decides about a member with the wanted peer URLs that the record does not
 // name.
 func (s Snapshot) identifyOther(m Member, r IdentifyRequest) Identity {
-	initial := r.Bootstrap == InitialMember && !m.Learner
+	initial := r.Initial && !m.Learner
 	// The cluster ID follows from the IDs of the initial members, and no bootstrap gives the ID of
 	// a member that is added later. In a cluster that etcd 3.5 restored, initial members that have
 	// not started have no names.

@@ -32,10 +32,11 @@ const (
 type JoinRequest struct {
 	// Owner is the key of the ownership record: the ID of the node, or
 	// a key made of the name if there is none.
-	Owner     string
-	Name      string
-	PeerURLs  []string
-	Bootstrap membership.Bootstrap
+	Owner    string
+	Name     string
+	PeerURLs []string
+	// Initial is true for an initial member, see [membership.IdentifyRequest].
+	Initial bool
 	// AwaitCluster is true if the cluster is being formed in the same Terraform
 	// run: the join waits for the cluster to answer instead of failing.
 	AwaitCluster bool
@@ -89,7 +90,7 @@ func (e *Engine) join(ctx context.Context, r JoinRequest) (out Joined, err error
 // serves no record, and each request takes its whole time. If the cluster is being
 // formed, the machines may have to boot first.
 func (e *Engine) waitForCluster(ctx context.Context, r JoinRequest) (snap membership.Snapshot, err error) {
-	forming := r.Bootstrap == membership.InitialMember || r.AwaitCluster
+	forming := r.Initial || r.AwaitCluster
 	err = e.repeat(ctx, ActionAdd, r.Name, func() (err error) {
 		snap, err = e.look(ctx, r.Cluster)
 		refusal := &Refusal{Action: ActionAdd, Name: r.Name, Decision: snap.Gate(0), Snapshot: snap}
@@ -181,7 +182,7 @@ func (j *join) withoutRecord(unread error) error {
 	switch {
 	case d.Code != membership.QuorumLost:
 		return unread
-	case j.req.Bootstrap == membership.InitialMember || j.req.AwaitCluster:
+	case j.req.Initial || j.req.AwaitCluster:
 		return retrying(refusal)
 	}
 	return refusal

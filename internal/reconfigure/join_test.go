@@ -35,18 +35,18 @@ func TestClustersApart(t *testing.T) {
 			endpoints []string
 			member    string
 			initial   int
-			bootstrap membership.Bootstrap
+			isInitial bool
 			others    int
 			waits     bool
 		}{
-			"one of two answers":                     {both[:1], "a", 2, membership.InitialMember, 0, true},
-			"two of three answer":                    {both, "a", 3, membership.InitialMember, 1, true},
-			"all answer":                             {both, "b", 2, membership.InitialMember, 1, false},
-			"an initial member that does not answer": {both[:1], "c", 3, membership.InitialMember, 0, true},
-			"a joiner of the cluster to be":          {both, "c", 2, membership.LaterMember, 1, false},
+			"one of two answers":                     {both[:1], "a", 2, true, 0, true},
+			"two of three answer":                    {both, "a", 3, true, 1, true},
+			"all answer":                             {both, "b", 2, true, 1, false},
+			"an initial member that does not answer": {both[:1], "c", 3, true, 0, true},
+			"a joiner of the cluster to be":          {both, "c", 2, false, 1, false},
 		} {
 			r := request(c.member, Voting)
-			r.Bootstrap, r.AwaitCluster, r.InitialMembers = c.bootstrap, true, c.initial
+			r.Initial, r.AwaitCluster, r.InitialMembers = c.isInitial, true, c.initial
 			begin := time.Now()
 			_, err := b.processAt(name, c.endpoints...).Join(b.Context(), r)
 			b.mustNotIdentify(name, err, membership.FormedAlone)
@@ -73,7 +73,7 @@ func TestAnInitialMemberOfAnother(t *testing.T) {
 		b.boot("d")
 		b.join(request("d", Voting))
 		before := request("d", Voting)
-		before.Owner, before.Bootstrap = "initial-1", membership.InitialMember
+		before.Owner, before.Initial = "initial-1", true
 		_, err := b.process("another").Join(b.Context(), before)
 		b.mustNotIdentify("that was replaced", err, membership.AlreadyMember)
 		b.mustOwn("name:d")

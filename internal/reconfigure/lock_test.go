@@ -210,7 +210,7 @@ func TestALostLockStopsTheOperation(t *testing.T) {
 func TestNoLockWithoutAChange(t *testing.T) {
 	simulate(t, "a b c", func(b *bench) {
 		r := request("b", Voting)
-		r.Bootstrap = membership.InitialMember
+		r.Initial = true
 		b.join(r)
 		if n := len(b.made("lock", "LeaseGrant")); n > 0 {
 			b.Errorf("the lock was taken: %d", n)

@@ -100,7 +100,7 @@ func claimsOf(r JoinRequest, record cluster.Record, all []cluster.Record) claims
 // identify decides which member of the snapshot the claims are about.
 func (c claims) identify(r JoinRequest, snap membership.Snapshot) membership.Identity {
 	q := membership.IdentifyRequest{
-		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Bootstrap: r.Bootstrap, InitialMembers: r.InitialMembers,
+		ID: r.ID, Name: r.Name, PeerURLs: r.PeerURLs, Initial: r.Initial, InitialMembers: r.InitialMembers,
 		Ownership: c.record.Ownership(), Owned: c.owned, OtherMachine: c.elsewhere(r.Machine),
 	}
 	for _, x := range c.abandoned {
@@ -127,7 +127,7 @@ func (j *join) read(ctx context.Context) (claims, error) {
 	}
 	all, unread, err := j.records().List(ctx)
 	c := claimsOf(j.req, record, all)
-	if j.req.Bootstrap == membership.InitialMember { // it is never added
+	if j.req.Initial { // it is never added
 		return claims{owned: c.owned}, err
 	}
 	for _, bad := range unread {

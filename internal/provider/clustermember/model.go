@@ -187,11 +187,8 @@ func (m model) toRequest() reconfigure.JoinRequest {
 	start, _ := m.start()
 	r := reconfigure.JoinRequest{
 		Owner: m.owner(), Name: m.Name.ValueString(), PeerURLs: m.peers(), Goal: m.goal(),
-		AwaitCluster: start.Initial || start.InitialMembers > 0, InitialMembers: start.InitialMembers,
+		Initial: start.Initial, AwaitCluster: start.Initial || start.InitialMembers > 0, InitialMembers: start.InitialMembers,
 		Replaces: start.Replaces, Machine: m.MachineID.ValueString(),
-	}
-	if start.Initial {
-		r.Bootstrap = membership.InitialMember
 	}
 	r.Cluster, _ = membership.ParseClusterID(start.ClusterID)     // 0 if it is not known
 	r.ID, _ = membership.ParseMemberID(m.learnerID.ValueString()) // validated already
