@@ -3,10 +3,7 @@
 
 package membership
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // DecideAdd decides whether a member may be added now, as a learner. It checks in
 // this order, so that a caller never waits for what time does not cure:
@@ -69,32 +66,26 @@ func (s Snapshot) joinWarnings(t tally, f Facts) (out []Warning) {
 
 // usableURLs refuses peer URLs that no cluster can use.
 func usableURLs(urls []string) Decision {
-	if len(urls) == 0 {
-		return refuse(BadURL, Facts{Problem: URLEmpty})
+	switch _, bad := spelled(urls); {
+	case bad == nil:
+		return Decision{Verdict: Go}
+	case bad.Problem == URLWildcard:
+		return refuse(LoopbackURL, Facts{Detail: bad.URL})
+	default:
+		return refuse(BadURL, Facts{Detail: bad.URL, Problem: bad.Problem})
 	}
-	for _, raw := range urls {
-		_, err := NormalizeURL(raw)
-		bad, refused := errors.AsType[*URLError](err)
-		switch {
-		case refused && bad.Problem == URLWildcard:
-			return refuse(LoopbackURL, Facts{Detail: bad.URL})
-		case refused:
-			return refuse(BadURL, Facts{Detail: bad.URL, Problem: bad.Problem})
-		}
-	}
-	return Decision{Verdict: Go}
 }
 
 // freeIdentity refuses a peer URL or a name that another member has, and a
 // loopback URL in a cluster that has a member elsewhere.
 func (s Snapshot) freeIdentity(r AddRequest) Decision {
 	for _, url := range r.PeerURLs {
-		if same := s.filter(func(m Member) bool { return shareURL(m.PeerURLs, []string{url}) }); len(same) > 0 {
+		if same := keep(s.Members, func(m Member) bool { return shareURL(m.PeerURLs, []string{url}) }); len(same) > 0 {
 			return refuse(URLTaken, Facts{Others: IDs(same), Detail: url})
 		}
 	}
-	named := s.filter(func(m Member) bool { return r.Name != "" && m.Name == r.Name })
-	elsewhere := s.filter(func(m Member) bool { return len(keep(m.PeerURLs, IsLoopback)) < len(m.PeerURLs) })
+	named := keep(s.Members, func(m Member) bool { return r.Name != "" && m.Name == r.Name })
+	elsewhere := keep(s.Members, func(m Member) bool { return len(keep(m.PeerURLs, IsLoopback)) < len(m.PeerURLs) })
 	loopback, local := find(r.PeerURLs, IsLoopback)
 	switch {
 	case len(named) > 0:

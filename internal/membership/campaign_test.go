@@ -249,10 +249,10 @@ func (c *campaign) visitSubject(w world, s Snapshot, i int, open bool) {
 		d := DecidePromote(s, id, was)
 		c.compare(w, "promote", i+1, d, w.naivePromote(i, before))
 	}
-	d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{"http://10.0.0.99:2380"}})
+	d := DecideUpdate(s, Member{ID: id, PeerURLs: []string{"http://10.0.0.99:2380"}})
 	c.compare(w, "update", i+1, d, w.naiveUpdate(i, false))
 	if i < len(w.members) && w.pending(i) {
-		d := DecideUpdate(s, UpdateRequest{ID: id, PeerURLs: []string{urlBefore}})
+		d := DecideUpdate(s, Member{ID: id, PeerURLs: []string{urlBefore}})
 		c.compare(w, "update back", i+1, d, w.naiveUpdate(i, true))
 		if open && d.Verdict != Go {
 			c.t.Fatalf("%s: a change back of %d is not possible", w, i+1)

@@ -51,7 +51,7 @@ func TestDecisions(t *testing.T) {
 				r.Leaving = idList(td, "leaving")
 				return show(DecideRemove(s, r))
 			case "update":
-				r := UpdateRequest{ID: idOf(argument(t, td, "id")), PeerURLs: []string{"http://10.0.0.99:2380"}}
+				r := Member{ID: idOf(argument(t, td, "id")), PeerURLs: []string{"http://10.0.0.99:2380"}}
 				argString(t, td, "name", &r.Name)
 				argURLs(td, &r.PeerURLs)
 				return show(DecideUpdate(s, r))

@@ -197,9 +197,6 @@ func InitialClusterOf(initial map[string][]string) (string, error) {
 // InitialMemberID returns the ID of an initial member with these peer URLs and this
 // cluster token, see [ComputeMemberID]. The error is a [*URLError].
 func InitialMemberID(peerURLs []string, clusterToken string) (MemberID, error) {
-	if len(peerURLs) == 0 {
-		return 0, &URLError{Problem: URLEmpty}
-	}
 	urls, err := spelled(peerURLs)
 	if err != nil {
 		return 0, err
@@ -221,8 +218,12 @@ func InitialMemberIDs(initial map[string][]string, clusterToken string) (map[str
 }
 
 // spelled returns peer URLs as etcd writes them back and hashes them: parsed, with
-// the scheme in lower case and the host unchanged.
+// the scheme in lower case and the host unchanged. It refuses what [NormalizeURL] refuses,
+// and an empty list.
 func spelled(urls []string) (out []string, bad *URLError) {
+	if len(urls) == 0 {
+		return nil, &URLError{Problem: URLEmpty}
+	}
 	for _, raw := range urls {
 		if _, err := NormalizeURL(raw); errors.As(err, &bad) {
 			return nil, bad

@@ -29,10 +29,10 @@ const (
 // Find returns the members that a text may mean. An ID takes precedence over a
 // name, so that a member named "a" and a member with the ID a are told apart.
 func (s Snapshot) Find(text string) []Member {
-	if found := s.filter(func(m Member) bool { return m.ID.String() == strings.ToLower(text) }); len(found) > 0 {
+	if found := keep(s.Members, func(m Member) bool { return m.ID.String() == strings.ToLower(text) }); len(found) > 0 {
 		return found
 	}
-	return s.filter(func(m Member) bool { return m.Name == text && text != "" })
+	return keep(s.Members, func(m Member) bool { return m.Name == text && text != "" })
 }
 
 // ByName returns the members sorted by name, with those without a name at the end.
@@ -227,7 +227,7 @@ func (s Snapshot) Survivor() (id MemberID, ok bool) {
 	if s.Gate(0).Code != QuorumLost {
 		return 0, false
 	}
-	answering := s.filter(func(m Member) bool { return s.answers(m.ID) })
+	answering := keep(s.Members, func(m Member) bool { return s.answers(m.ID) })
 	if len(answering) == 0 {
 		return 0, false
 	}

@@ -86,7 +86,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
-	s.Members[2].ID = 0xf
+	s.Members[2].ID, s.Members[3].ID = 0xd, 0xf
 	if got := IDs(s.Find("c")); !slices.Equal(got, []MemberID{0xd, 0xf}) {
 		t.Errorf("two of one name: %v", got)
 	}

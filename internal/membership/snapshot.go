@@ -135,15 +135,13 @@ func (s Snapshot) Member(id MemberID) (Member, bool) {
 func (s Snapshot) Answer(id MemberID) Answer { return s.Answers[id] }
 
 // Voters returns the members that have a vote, sorted by ID.
-func (s Snapshot) Voters() []Member { return s.filter(func(m Member) bool { return !m.Learner }) }
+func (s Snapshot) Voters() []Member {
+	return keep(s.Members, func(m Member) bool { return !m.Learner })
+}
 
 // Learners returns the members without a vote, sorted by ID.
-func (s Snapshot) Learners() []Member { return s.filter(func(m Member) bool { return m.Learner }) }
-
-func (s Snapshot) filter(is func(Member) bool) []Member {
-	out := keep(s.Members, is)
-	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
-	return out
+func (s Snapshot) Learners() []Member {
+	return keep(s.Members, func(m Member) bool { return m.Learner })
 }
 
 // Alarms returns the alarms that the answering members report, each once, sorted

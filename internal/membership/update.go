@@ -3,18 +3,10 @@
 
 package membership
 
-// UpdateRequest describes a member that gets other peer URLs. The operator
-// restarts its process with them.
-type UpdateRequest struct {
-	ID MemberID
-	// Name is the name that state has for the member; an empty name is not
-	// compared.
-	Name     string
-	PeerURLs []string
-}
-
-// DecideUpdate decides whether a member may get other peer URLs now. The server
-// checks nothing at all. The order is that of the other changes:
+// DecideUpdate decides whether a member may get other peer URLs now: those of r, which has
+// the name that state has for the member. An empty name is not compared. The operator
+// restarts its process with the URLs. The server checks nothing at all. The order is that
+// of the other changes:
 //
 //  1. URLs that no cluster can use (a garbage URL panics the other members at every
 //     restart).
@@ -31,7 +23,7 @@ type UpdateRequest struct {
 //     A pending change can always be undone.
 //  7. Leadership moves away first: a leader that the others cannot reach is an
 //     outage until they elect another. See [Snapshot.handOver].
-func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
+func DecideUpdate(s Snapshot, r Member) Decision {
 	m, listed := s.Member(r.ID)
 	d := firstOf(usableURLs(r.PeerURLs), s.Gate(r.ID))
 	switch {
@@ -43,7 +35,7 @@ func DecideUpdate(s Snapshot, r UpdateRequest) Decision {
 		return Decision{Verdict: Done}
 	}
 	others := s
-	others.Members = s.filter(func(o Member) bool { return o.ID != r.ID })
+	others.Members = keep(s.Members, func(o Member) bool { return o.ID != r.ID })
 	d = firstOf(ours(m, RemoveRequest{ID: r.ID, Name: r.Name}), others.freeIdentity(AddRequest{PeerURLs: r.PeerURLs}),
 		s.newEnough(r.ID, func(version string) bool { return m.Learner && forgetsLearner(version) }), s.oneAtATime(r.ID, r.PeerURLs))
 	if d.Verdict != Go {

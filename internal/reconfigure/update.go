@@ -48,7 +48,7 @@ func (u *update) look(ctx context.Context) error {
 	if err := u.refresh(ctx, u.req.Cluster); err != nil {
 		return err
 	}
-	d := membership.DecideUpdate(u.snap, membership.UpdateRequest{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
+	d := membership.DecideUpdate(u.snap, membership.Member{ID: u.req.ID, Name: u.name, PeerURLs: u.req.PeerURLs})
 	if d.Verdict == membership.Done {
 		return u.confirm(ctx)
 	}

@@ -390,7 +390,7 @@ func (d stanza) decided(s membership.Snapshot) membership.Decision {
 		open := inProgress[:append(d.numbers("turns"), 0)[0]]
 		return membership.DecideRemove(s, membership.RemoveRequest{ID: id, Name: d.arg("name", ""), Leaving: d.ids("leaving"), Replacement: d.Cmd == "replace", Turns: open})
 	case "update":
-		return membership.DecideUpdate(s, membership.UpdateRequest{ID: id, PeerURLs: elsewhere})
+		return membership.DecideUpdate(s, membership.Member{ID: id, PeerURLs: elsewhere})
 	case "clean-up": // the backstop. recorded is the name in the member's record
 		return membership.DecideCleanUp(s, membership.CleanUpRequest{
 			Name: "infra" + d.arg("n", ""), RecordName: d.arg("recorded", ""), Replacement: d.HasArg("replacement"),
