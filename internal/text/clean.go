@@ -119,14 +119,10 @@ func argument(arg any) any {
 		return string(a)
 	case error:
 		return outside(sentence(a))
-	case string:
-		return outside(a)
 	case []string:
 		return strings.Join(each(a, func(s string) string { return fmt.Sprint(outside(s)) }), ", ")
 	case fmt.Stringer:
-		if v := reflect.ValueOf(arg); v.Kind() == reflect.String || v.Kind() == reflect.Struct {
-			return outside(a.String())
-		}
+		return outside(a.String())
 	}
 	if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
 		return outside(v.String())

@@ -139,17 +139,17 @@ func notOurs(u *reconfigure.Unidentified) string {
 	if v := u.Snapshot.Answer(u.Identity.Facts.Subject).Version; v != "" {
 		version = ", which runs etcd " + v + ","
 	}
-	c := finding{name: u.Name, f: u.Identity.Facts, s: u.Snapshot, d: membership.Decision{Code: u.Identity.Code}, held: true}
+	c := finding{name: u.Name, Decision: membership.Decision{Code: u.Identity.Code, Facts: u.Identity.Facts}, s: u.Snapshot, held: true}
 	c.more = map[string]any{
 		"given": u.PeerURLs, "members": members(u.Snapshot, membership.IDs(u.Snapshot.Members)), "initial": u.InitialMembers,
 		"version": version, "clusters": formed(u), "rebuild": Verbatim(rebuild(u.Name)),
 	}
 	c.more["import"] = Verbatim(c.fill(importIt))
-	if c.d.Code == membership.OtherName {
+	if c.Code == membership.OtherName {
 		c.action = reconfigure.ActionAdd // the others are not what this configuration has added
 	}
 	if c.learns() {
-		c.more["import"] = AdoptLearner(c.f.Subject) + Verbatim(c.fill(importLearner))
+		c.more["import"] = AdoptLearner(c.Facts.Subject) + Verbatim(c.fill(importLearner))
 	}
 	return c.text(unidentified).Detail
 }

@@ -38,7 +38,7 @@ func Maintenance(action string, err error) Message {
 	case held != "":
 		return Message{t.Summary, held}
 	case errors.As(err, &refusal):
-		t.Detail = finding{d: refusal.Decision, s: refusal.Snapshot, held: true, again: ", then try again"}.found(nil, refusedMaintenance).Detail
+		t.Detail = finding{Decision: refusal.Decision, s: refusal.Snapshot, held: true, again: ", then try again"}.text(refusedMaintenance, refusals).Detail
 		if id, left := refusal.Snapshot.Survivor(); left && refusal.Action == reconfigure.ActionSave && id != refusal.Decision.Facts.Subject {
 			t.Detail += sprintf(" To save what %s alone has, set member = %q.", Member(refusal.Snapshot, id), reference(refusal.Snapshot, id))
 		}

@@ -152,7 +152,7 @@ func FailoverHeldUp(name string, h *reconfigure.HeldUp) Message {
 			"%s %s back. %s stays a learner.", capital(members(h.Snapshot, h.Lost)), plural(len(h.Lost), "is", "are"), name)
 	}
 	voters := membership.IDs(h.Snapshot.Voters())
-	dead := finding{s: h.Snapshot, f: membership.Facts{Others: voters}}.unhealthy()
+	dead := unhealthy(h.Snapshot, voters)
 	who := cmp.Or(shorts(h.Snapshot, h.Lost), "the voter that does not answer")
 	return New("Standby "+name+" was not promoted",
 		"If %s failed as a voter, %d of %d voters would be alive; quorum would be %d. Remove %s first: replace it in the same apply "+

@@ -4,6 +4,7 @@
 package text
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ const (
 // PlanRule returns the text of a rule that a plan breaks. s is what was observed of the
 // cluster, if anything.
 func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
-	c := finding{name: r.Facts.Names[0], f: r.Facts, s: s, d: membership.Decision{Code: r.Code}}
+	c := finding{name: r.Facts.Names[0], Decision: membership.Decision{Code: r.Code, Facts: r.Facts}, s: s}
 	c.more = map[string]any{"cluster": r.Entry.Cluster}
 	t := c.text(planRules)
 	switch _, ok := planRules[r.Code]; {
@@ -131,7 +132,7 @@ func Upgrade(step membership.VersionStep, s membership.Snapshot) Message {
 	if step.From != "" {
 		from = "from " + step.From + " to " + step.To
 	}
-	c := finding{name: step.Name, s: s, f: membership.Facts{Others: step.Members}}
+	c := finding{name: step.Name, Decision: membership.Decision{Facts: membership.Facts{Others: step.Members}}, s: s}
 	c.more = map[string]any{"from": from, "to": step.To, "between": step.Between, "minor": minorOf(step.To), "back": minorOf(step.Between), "line": minorOf(step.Between),
 		"page": strings.ReplaceAll(minorOf(step.To), ".", "_"), "runs": ""}
 	if len(step.Members) > 0 {
@@ -184,11 +185,7 @@ func NotGivenUp(err error, action membership.RestoreAction) Message {
 	if !ok {
 		return New("Cannot give up the cluster", "%v."+nothingChanged, err)
 	}
-	why, ok := giveUps[action]
-	if !ok {
-		why = giveUps[membership.RestoreNow]
-	}
-	c := kept(n, why)
+	c := kept(n, cmp.Or(giveUps[action], giveUps[membership.RestoreNow]))
 	c.held = true
 	return c.text(notGivenUp)
 }
@@ -205,11 +202,8 @@ func lastResort(err error) string {
 
 // kept is what was found of a cluster that is not given up.
 func kept(n *reconfigure.NotGivenUp, why giveUp) finding {
-	s, d := n.Evidence.Snapshot, n.Decision
-	if !slices.Contains([]membership.Code{membership.HasQuorum, membership.Contradicted, membership.MayServe}, d.Code) {
-		d.Code = membership.NotStated
-	}
-	c := finding{d: d, f: d.Facts, s: s}
+	s := n.Evidence.Snapshot
+	c := finding{Decision: n.Decision, s: s}
 	c.more = map[string]any{
 		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": Verbatim(heard(n.Evidence)),
 		"stated": Verbatim(strings.Join(stating(n), ",")), "quoted": Verbatim(quoted(stating(n))), "keep": Verbatim(why.keep), "otherwise": Verbatim(why.otherwise),

@@ -19,20 +19,13 @@ import (
 // decision to wait has a text too, which is shown after a timeout.
 func refused(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) Message {
 	name = orOwn(name, s, d.Facts.Subject)
-	t := finding{action: action, name: name, d: d, s: s, held: true, again: ", then apply again"}.found(nil)
+	t := finding{action: action, name: name, Decision: d, s: s, held: true, again: ", then apply again"}.text(refusals)
 	return Message{summary(action, name), t.Detail}
 }
 
 // reason is the detail of [refused] in a text that says itself what was changed.
 func reason(action reconfigure.Action, name string, d membership.Decision, s membership.Snapshot) string {
-	return finding{action: action, name: orOwn(name, s, d.Facts.Subject), d: d, s: s, again: ", then apply again"}.found(nil).Detail
-}
-
-// found returns the text of a decision, from the first of these tables and [refusals].
-// more are further facts.
-func (c finding) found(more map[string]any, tables ...wordings) Message {
-	c.f, c.more = c.d.Facts, more
-	return c.text(append(tables, refusals)...)
+	return finding{action: action, name: orOwn(name, s, d.Facts.Subject), Decision: d, s: s, again: ", then apply again"}.text(refusals).Detail
 }
 
 const (
@@ -125,40 +118,40 @@ var memberGone = words{cause: "{why} {answers}", next: "Bring {shorts} back, or 
 
 // The conditions of wordings.
 
-func (c finding) hasOthers() bool     { return len(c.f.Others) > 0 }
-func (c finding) isAlone() bool       { return len(c.f.Others) == 0 }
-func (c finding) hasSubject() bool    { return c.f.Subject != 0 }
+func (c finding) hasOthers() bool     { return len(c.Facts.Others) > 0 }
+func (c finding) isAlone() bool       { return len(c.Facts.Others) == 0 }
+func (c finding) hasSubject() bool    { return c.Facts.Subject != 0 }
 func (c finding) isChange() bool      { return c.again != "" }
 func (c finding) isUpdate() bool      { return c.action == reconfigure.ActionUpdate }
 func (c finding) isReplacement() bool { return c.action == reconfigure.ActionReplace }
 func (c finding) isRemoval() bool {
 	return c.action == reconfigure.ActionRemove || c.isReplacement()
 }
-func (c finding) waits() bool  { return c.d.Verdict == membership.Wait }
-func (c finding) lives() bool  { return c.s.Alive(c.f.Subject) }
+func (c finding) waits() bool  { return c.Verdict == membership.Wait }
+func (c finding) lives() bool  { return c.s.Alive(c.Facts.Subject) }
 func (c finding) learns() bool { return c.member().Learner }
 func (c finding) member() membership.Member {
-	m, _ := c.s.Member(c.f.Subject)
+	m, _ := c.s.Member(c.Facts.Subject)
 	return m
 }
 func (c finding) leads() bool {
 	leader, _, _ := c.s.MajorityLeader()
-	return c.f.Subject == leader && slices.Equal(c.f.Others, []membership.MemberID{leader})
+	return c.Facts.Subject == leader && slices.Equal(c.Facts.Others, []membership.MemberID{leader})
 }
 
-func (c finding) unhealthy() []membership.MemberID {
-	return slices.DeleteFunc(slices.Clone(c.f.Others), c.s.Alive)
+func unhealthy(s membership.Snapshot, ids []membership.MemberID) []membership.MemberID {
+	return slices.DeleteFunc(slices.Clone(ids), s.Alive)
 }
 
 func (c finding) responding() string {
-	n := c.f.Voters - len(c.f.Others)
-	return sprintf("%d of %d voters %s", n, c.f.Voters, plural(n, "answers", "answer"))
+	n := c.Facts.Voters - len(c.Facts.Others)
+	return sprintf("%d of %d voters %s", n, c.Facts.Voters, plural(n, "answers", "answer"))
 }
 
 // back says which of the others must come back for a quorum.
 func (c finding) back() string {
-	back := shorts(c.s, c.f.Others)
-	if need := c.f.Quorum - c.f.Voters + len(c.f.Others); need < len(c.f.Others) {
+	back := shorts(c.s, c.Facts.Others)
+	if need := c.Facts.Quorum - c.Facts.Voters + len(c.Facts.Others); need < len(c.Facts.Others) {
 		return sprintf("at least %d of %s", need, back)
 	}
 	return back
@@ -182,26 +175,26 @@ func removal(s membership.Snapshot, ids []membership.MemberID) string {
 
 // why says why every other member must be alive for an addition or a promotion.
 func (c finding) why() string {
-	if c.f.Alive >= c.f.Quorum {
+	if c.Facts.Alive >= c.Facts.Quorum {
 		return "Servers of this version add a member only while every voter is connected."
 	}
-	return sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.f.Alive, c.f.Voters, c.f.Quorum)
+	return sprintf("If %s failed as a voter, %d of %d voters would be alive; quorum would be %d.", c.name, c.Facts.Alive, c.Facts.Voters, c.Facts.Quorum)
 }
 
 // remedy says what to do about the other members.
 func (c finding) remedy() string {
-	who, n := shorts(c.s, c.f.Others), len(c.f.Others)
+	who, n := shorts(c.s, c.Facts.Others), len(c.Facts.Others)
 	if c.waits() {
 		return sprintf("%s %s to be removed in the same run and must go first: see what holds that up", who, plural(n, "is", "are"))
 	}
-	return remedyFor(c.s, c.f.Others)
+	return remedyFor(c.s, c.Facts.Others)
 }
 
 func (c finding) who() string {
-	if c.name == c.f.Subject.String() {
+	if c.name == c.Facts.Subject.String() {
 		return "Member " + c.name
 	}
-	return sprintf("%s (%s)", c.name, c.f.Subject)
+	return sprintf("%s (%s)", c.name, c.Facts.Subject)
 }
 
 // turns lists the replacements that are not complete.

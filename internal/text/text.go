@@ -56,10 +56,9 @@ type wordings map[membership.Code][]words
 
 // finding is a code with its facts and their context.
 type finding struct {
+	membership.Decision
 	action reconfigure.Action
 	name   string // the operator's name of the member
-	d      membership.Decision
-	f      membership.Facts
 	s      membership.Snapshot
 
 	held  bool           // a change was refused during an apply
@@ -89,7 +88,7 @@ func (c finding) outcome() string {
 // text returns the text of the finding in the first of the tables that has one.
 func (c finding) text(tables ...wordings) Message {
 	for _, table := range tables {
-		for _, w := range table[c.d.Code] {
+		for _, w := range table[c.Code] {
 			if w.when == nil || w.when(c) {
 				return c.message(w)
 			}
@@ -113,7 +112,7 @@ func (c finding) fill(template string) string {
 	return inBraces.ReplaceAllStringFunc(template, func(field string) string {
 		field = field[1 : len(field)-1]
 		if one, many, ok := strings.Cut(field, "|"); ok {
-			return plural(max(len(c.f.Others), len(c.f.Names)), one, many)
+			return plural(max(len(c.Facts.Others), len(c.Facts.Names)), one, many)
 		}
 		if fact, ok := c.more[field]; ok {
 			return sprintf("%v", fact)
@@ -127,51 +126,53 @@ func (c finding) fill(template string) string {
 
 // facts are what the names in braces stand for.
 var facts = map[string]func(finding) any{
-	"code":    func(c finding) any { return c.d.Code },
+	"code":    func(c finding) any { return c.Code },
 	"name":    func(c finding) any { return c.name },
 	"who":     func(c finding) any { return c.who() },
-	"id":      func(c finding) any { return c.f.Subject },
+	"id":      func(c finding) any { return c.Facts.Subject },
 	"cluster": func(c finding) any { return c.s.ClusterID },
-	"detail":  func(c finding) any { return c.f.Detail },
+	"detail":  func(c finding) any { return c.Facts.Detail },
 	"again":   func(c finding) any { return c.again },
 	"doing":   func(c finding) any { return c.doing() },
 
-	"subject": func(c finding) any { return Member(c.s, c.f.Subject) },
-	"Subject": func(c finding) any { return capital(Member(c.s, c.f.Subject)) },
+	"subject": func(c finding) any { return Member(c.s, c.Facts.Subject) },
+	"Subject": func(c finding) any { return capital(Member(c.s, c.Facts.Subject)) },
 	"urls":    func(c finding) any { return c.member().PeerURLs },
 	"bears":   func(c finding) any { return c.member().Name },
-	"answer":  func(c finding) any { return MemberAnswer(c.s, c.f.Subject) },
-	"view":    func(c finding) any { return capital(view(c.s, c.f.Subject)) },
-	"vote":    func(c finding) any { return vote(c.s, c.f.Subject) },
+	"answer":  func(c finding) any { return MemberAnswer(c.s, c.Facts.Subject) },
+	"view":    func(c finding) any { return capital(view(c.s, c.Facts.Subject)) },
+	"vote":    func(c finding) any { return vote(c.s, c.Facts.Subject) },
 
-	"others":    func(c finding) any { return members(c.s, c.f.Others) },
-	"Others":    func(c finding) any { return capital(members(c.s, c.f.Others)) },
-	"shorts":    func(c finding) any { return shorts(c.s, c.f.Others) },
-	"answers":   func(c finding) any { return memberAnswers(c.s, c.f.Others) },
-	"unhealthy": func(c finding) any { return memberAnswers(c.s, c.unhealthy()) },
-	"names":     func(c finding) any { return listed(each(c.f.Names, clean)) },
+	"others":    func(c finding) any { return members(c.s, c.Facts.Others) },
+	"Others":    func(c finding) any { return capital(members(c.s, c.Facts.Others)) },
+	"shorts":    func(c finding) any { return shorts(c.s, c.Facts.Others) },
+	"answers":   func(c finding) any { return memberAnswers(c.s, c.Facts.Others) },
+	"unhealthy": func(c finding) any { return memberAnswers(c.s, unhealthy(c.s, c.Facts.Others)) },
+	"names":     func(c finding) any { return listed(each(c.Facts.Names, clean)) },
 
-	"voters": func(c finding) any { return c.f.Voters },
-	"quorum": func(c finding) any { return c.f.Quorum },
-	"alive":  func(c finding) any { return c.f.Alive },
-	"spare":  func(c finding) any { return c.f.Voters - c.f.Quorum },
-	"fewer":  func(c finding) any { return c.f.Voters - 1 },
-	"lag":    func(c finding) any { lag, _, _ := c.s.Lag(c.f.Subject); return lag },
-	"most":   func(c finding) any { _, most, _ := c.s.Lag(c.f.Subject); return most },
+	"voters": func(c finding) any { return c.Facts.Voters },
+	"quorum": func(c finding) any { return c.Facts.Quorum },
+	"alive":  func(c finding) any { return c.Facts.Alive },
+	"spare":  func(c finding) any { return c.Facts.Voters - c.Facts.Quorum },
+	"fewer":  func(c finding) any { return c.Facts.Voters - 1 },
+	"lag":    func(c finding) any { lag, _, _ := c.s.Lag(c.Facts.Subject); return lag },
+	"most":   func(c finding) any { _, most, _ := c.s.Lag(c.Facts.Subject); return most },
 	"term":   func(c finding) any { _, term, _ := c.s.MajorityLeader(); return term },
 
 	"responding": func(c finding) any { return c.responding() },
 	"back":       func(c finding) any { return c.back() },
 	"why":        func(c finding) any { return c.why() },
 	"remedy":     func(c finding) any { return c.remedy() },
-	"removal":    func(c finding) any { return Verbatim(removal(c.s, c.f.Others)) },
-	"prove":      func(c finding) any { return remedyFor(c.s, c.f.Others) },
+	"removal":    func(c finding) any { return Verbatim(removal(c.s, c.Facts.Others)) },
+	"prove":      func(c finding) any { return remedyFor(c.s, c.Facts.Others) },
 	"views":      func(c finding) any { return views(c.s) },
-	"mixed":      func(c finding) any { return mixed(c.s, c.f.Others) },
-	"problem":    func(c finding) any { return urlDetail(&membership.URLError{URL: c.f.Detail, Problem: c.f.Problem}) },
-	"turns":      func(c finding) any { return turns(c.f.Turns) },
-	"finish":     func(c finding) any { return Verbatim(turnsRemedy(c.f.Turns)) },
-	"raised":     func(c finding) any { return raisedAlarm(c.f, c.s) },
-	"disarm":     func(c finding) any { return Verbatim(c.disarm()) },
-	"way":        func(c finding) any { return c.accessRemedy() },
+	"mixed":      func(c finding) any { return mixed(c.s, c.Facts.Others) },
+	"problem": func(c finding) any {
+		return urlDetail(&membership.URLError{URL: c.Facts.Detail, Problem: c.Facts.Problem})
+	},
+	"turns":  func(c finding) any { return turns(c.Facts.Turns) },
+	"finish": func(c finding) any { return Verbatim(turnsRemedy(c.Facts.Turns)) },
+	"raised": func(c finding) any { return raisedAlarm(c.Facts, c.s) },
+	"disarm": func(c finding) any { return Verbatim(c.disarm()) },
+	"way":    func(c finding) any { return c.accessRemedy() },
 }

@@ -17,13 +17,14 @@ import (
 // is the observation.
 func Advice(w membership.Warning, s membership.Snapshot) string {
 	a := s.Answer(w.Facts.Subject)
-	c := finding{d: membership.Decision{Code: w.Code, Facts: w.Facts}, s: s}
 	found, fixed := membership.DefectsOf(w.Facts.Detail, w.Code == membership.KnownBypasses)
 	defects := each(found, func(d membership.Defect) string { return d.Harm + " (" + d.Source + ")" })
-	return Lines(c.found(map[string]any{
+	c := finding{Decision: membership.Decision{Code: w.Code, Facts: w.Facts}, s: s}
+	c.more = map[string]any{
 		"versions": versions(s), "applied": a.Applied, "term": a.Term, "size": bytes(a.DBSize), "reference": reference(s, w.Facts.Subject),
 		"defects": strings.Join(defects, "; "), "fixed": fixed,
-	}, advice).Detail)
+	}
+	return Lines(c.text(advice, refusals).Detail)
 }
 
 var advice = wordings{
@@ -106,20 +107,20 @@ func disarm(last string) string {
 // disarm says what to do about the alarm that was found.
 func (c finding) disarm() string {
 	last := strings.TrimPrefix(c.again, ", then ")
-	listed := slices.ContainsFunc(c.f.Others, func(id membership.MemberID) bool { _, ok := c.s.Member(id); return ok })
-	switch corrupt := c.f.Detail == membership.AlarmCorrupt; {
-	case corrupt && !c.held && slices.Equal(c.f.Others, []membership.MemberID{c.f.Subject}): // it is being removed
+	listed := slices.ContainsFunc(c.Facts.Others, func(id membership.MemberID) bool { _, ok := c.s.Member(id); return ok })
+	switch corrupt := c.Facts.Detail == membership.AlarmCorrupt; {
+	case corrupt && !c.held && slices.Equal(c.Facts.Others, []membership.MemberID{c.Facts.Subject}): // it is being removed
 		return "Disarm" + disarm(last)
 	case corrupt && c.held && !listed: // its removal does not disarm the alarm
 		return "The corrupt member is no longer in the cluster. Disarm" + disarm(last)
 	}
-	return alarmRemedy(c.f.Detail, last)
+	return alarmRemedy(c.Facts.Detail, last)
 }
 
 // WarningText returns the warning about a change that continues. action, name
 // and s are as in [refused].
 func WarningText(action reconfigure.Action, name string, w membership.Warning, s membership.Snapshot) Message {
-	return finding{action: action, name: orOwn(name, s, w.Facts.Subject), d: membership.Decision{Code: w.Code}, f: w.Facts, s: s, again: ", then apply again"}.text(warnings)
+	return finding{action: action, name: orOwn(name, s, w.Facts.Subject), Decision: membership.Decision{Code: w.Code, Facts: w.Facts}, s: s, again: ", then apply again"}.text(warnings)
 }
 
 const ifItFails = "If {name} failed as a voter, {alive} of {voters} voters would be alive; quorum would be {quorum}."
