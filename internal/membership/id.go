@@ -106,8 +106,7 @@ func ComputeMemberID(peerURLs []string, clusterToken string) MemberID {
 // IDs form: the first eight bytes of SHA-1 over the IDs in ascending order, eight
 // bytes each.
 func ComputeClusterID(initial []MemberID) ClusterID {
-	ids := slices.Clone(initial)
-	slices.Sort(ids)
+	ids := slices.Sorted(slices.Values(initial))
 	text := make([]byte, 0, 8*len(ids))
 	for _, id := range ids {
 		text = binary.BigEndian.AppendUint64(text, uint64(id))

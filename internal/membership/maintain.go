@@ -37,29 +37,17 @@ func (s Snapshot) Find(text string) []Member {
 
 // ByName returns the members sorted by name, with those without a name at the end.
 func (s Snapshot) ByName() []Member {
-	out := slices.Clone(s.Members)
-	slices.SortFunc(out, byName)
-	return out
+	return slices.SortedFunc(slices.Values(s.Members), byName)
 }
 
 func byName(a, b Member) int {
-	if (a.Name == "") != (b.Name == "") {
-		return -cmp.Compare(a.Name, b.Name)
-	}
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(last(a.Name == "")-last(b.Name == ""), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
-// DefragmentRequest says which members to defragment.
-type DefragmentRequest struct {
-	// Remaining are the members that are not defragmented yet.
-	Remaining []MemberID
-	// Interrupt accepts that a cluster of one or two voters, which needs all of
-	// them, does not serve in the meantime.
-	Interrupt bool
-}
-
-// DecideDefragment decides which member may be defragmented now. In the meantime the
-// member answers no requests and applies nothing: it counts as failed. The order:
+// DecideDefragment decides which of the remaining members may be defragmented now. interrupt
+// accepts that a cluster of one or two voters, which needs all of them, does not serve in the
+// meantime: the member answers no requests and applies nothing then, so it counts as failed.
+// The order:
 //
 //  1. No member is left: done.
 //  2. What every change needs: one cluster, quorum, leader, confirmed list.
@@ -71,8 +59,8 @@ type DefragmentRequest struct {
 //
 // Members that do not lead come first, sorted by name. When the verdict is Go,
 // Facts.Subject is the member.
-func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
-	if len(r.Remaining) == 0 {
+func DecideDefragment(s Snapshot, remaining []MemberID, interrupt bool) Decision {
+	if len(remaining) == 0 {
 		return Decision{Verdict: Done}
 	}
 	if d := s.Gate(0); d.Verdict != Go {
@@ -80,7 +68,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	}
 	leader, _, _ := s.MajorityLeader()
 	var left []Member
-	for _, id := range r.Remaining {
+	for _, id := range remaining {
 		m, listed := s.Member(id)
 		switch {
 		case !listed:
@@ -108,7 +96,7 @@ func DecideDefragment(s Snapshot, r DefragmentRequest) Decision {
 	if quorum == won {
 		return out
 	}
-	if !r.Interrupt {
+	if !interrupt {
 		return refuse(Interrupts, f)
 	}
 	out.Warnings = []Warning{{Interrupts, f}}

@@ -23,7 +23,7 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 				id := MemberID(i + 1)
 				if w.voter(i) {
 					voters = append(voters, id)
-				} else if d := DecideDefragment(s, DefragmentRequest{Remaining: append(slices.Clone(voters), id), Interrupt: true}); d.Verdict == Go || open && d.Code != LearnerUnserved {
+				} else if d := DecideDefragment(s, append(slices.Clone(voters), id), true); d.Verdict == Go || open && d.Code != LearnerUnserved {
 					t.Fatalf("%s: %s is a learner: %v %s", w, id, d.Verdict, d.Code)
 				}
 			}
@@ -41,7 +41,7 @@ func TestMaintenanceOfEveryCluster(t *testing.T) {
 
 func defragments(t *testing.T, w world, s Snapshot, left []MemberID, interrupt, open bool, goes map[string]int) {
 	t.Helper()
-	d := DecideDefragment(s, DefragmentRequest{Remaining: left, Interrupt: interrupt})
+	d := DecideDefragment(s, left, interrupt)
 	voters, well := 0, true
 	for i := range w.members {
 		well = well && w.bears(i)

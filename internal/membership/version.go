@@ -34,11 +34,6 @@ func parseRelease(s string) (r release, ok bool) {
 	return r, true
 }
 
-// before reports whether r is older than 3.minor.patch.
-func (r release) before(minor, patch int) bool {
-	return slices.Compare(r[:], []int{3, minor, patch}) < 0
-}
-
 // wantsEveryVoter reports whether a server of that version accepts a new member
 // only if every voter has been connected for its health interval of 5 s: up to
 // 3.5.29, up to 3.6.10, and in all of 3.4. Later versions need as many connected
@@ -51,16 +46,16 @@ func wantsEveryVoter(version string) bool { return lacksFix(version, 30, 11) }
 func lacksFix(version string, in5, in6 int) bool {
 	r, ok := parseRelease(version)
 	if ok && r[0] == 3 && r[1] == 6 {
-		return r.before(6, in6)
+		return isBefore(version, 6, in6)
 	}
-	return !ok || r.before(5, in5)
+	return !ok || isBefore(version, 5, in5)
 }
 
 // isBefore reports whether a version is older than 3.minor.patch. One that cannot be parsed
 // is not.
 func isBefore(version string, minor, patch int) bool {
 	r, ok := parseRelease(version)
-	return ok && r.before(minor, patch)
+	return ok && slices.Compare(r[:], []int{3, minor, patch}) < 0
 }
 
 // lacksLearners reports whether servers of that version support no learners, as

@@ -109,7 +109,7 @@ func (d *defragmentation) next() error {
 		if err := d.refresh(wait, d.snap.ClusterID); err != nil {
 			return err
 		}
-		decision := membership.DecideDefragment(d.snap, membership.DefragmentRequest{Remaining: d.left, Interrupt: d.req.Interrupt})
+		decision := membership.DecideDefragment(d.snap, d.left, d.req.Interrupt)
 		if err := permitted(actionDefragment, "", d.snap, decision); err != nil {
 			return err
 		}

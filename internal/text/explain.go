@@ -75,9 +75,7 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 	case errors.As(err, &none):
 		return Message{summary, noCluster(none)}
 	case errors.Is(err, cluster.ErrNoEndpoints):
-		t := NoEndpoints
-		t.Detail += lastResort(err)
-		return t
+		return Message{NoEndpoints.Summary, NoEndpoints.Detail + lastResort(err)}
 	case errors.As(err, new(*connection.Unreachable)):
 		return unreachable(summary, err)
 	case errors.Is(err, cluster.ErrPermission):

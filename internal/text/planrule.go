@@ -38,10 +38,8 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	case r.Code == membership.EveryVoterRemoved:
 		return t
 	case r.Entry.Effect == membership.Created && (!ok || r.Code == membership.AlreadyMember && c.learns()): // an etcd_member is no way out for a learner
-		u := reconfigure.Unidentified{Name: r.Entry.Name, InitialMembers: r.Entry.Initial, Snapshot: s, Identity: membership.Identity{Code: r.Code, Facts: r.Facts}}
-		if r.Entry.After != nil {
-			u.PeerURLs = r.Entry.After.PeerURLs
-		}
+		u := reconfigure.Unidentified{Name: r.Entry.Name, PeerURLs: r.Entry.After.PeerURLs, InitialMembers: r.Entry.Initial, Snapshot: s,
+			Identity: membership.Identity{Code: r.Code, Facts: r.Facts}}
 		t = Explain(reconfigure.ActionAdd, u.Name, &u)
 	default:
 		t.Summary, t.Detail = "This plan would endanger the cluster", t.Detail+removal(s, r.Facts.Others)
@@ -133,7 +131,7 @@ func Upgrade(step membership.VersionStep, s membership.Snapshot) Message {
 		from = "from " + step.From + " to " + step.To
 	}
 	c := finding{name: step.Name, Decision: membership.Decision{Facts: membership.Facts{Others: step.Members}}, s: s}
-	c.more = map[string]any{"from": from, "to": step.To, "between": step.Between, "minor": minorOf(step.To), "back": minorOf(step.Between), "line": minorOf(step.Between),
+	c.more = map[string]any{"from": from, "between": step.Between, "minor": minorOf(step.To), "line": minorOf(step.Between),
 		"page": strings.ReplaceAll(minorOf(step.To), ".", "_"), "runs": ""}
 	if len(step.Members) > 0 {
 		c.more["runs"] = s.Answer(step.Members[0]).Version
@@ -153,7 +151,7 @@ var upgrades = map[membership.UpgradeCode]words{
 		next: "etcd goes back in place only (3.6 and later): etcdctl downgrade enable {minor}, " +
 			"then restart one member after the other with the older etcd and the data that it has."},
 	membership.UpgradeDuringDowngrade: {summary: "Cannot rebuild {name} now",
-		cause: "The cluster is being downgraded to {back}, as {others} {says|say}, and no new member starts in it until every member is downgraded.",
+		cause: "The cluster is being downgraded to {line}, as {others} {says|say}, and no new member starts in it until every member is downgraded.",
 		next:  "Restart the members that are left with the older etcd, or cancel the downgrade (etcdctl downgrade cancel). Then apply again."},
 	membership.UpgradeFromTooOld: {summary: "Cannot change {name} {from}",
 		cause: "{Others} {runs|run} etcd {runs}, and etcd goes to {minor} from {between} or later only: an older member may not start, or may not work beside one of {minor} " +
@@ -253,9 +251,8 @@ var notGivenUp = wordings{
 // stating returns the voters to state as gone: those that are stated, and those of
 // which nothing is known.
 func stating(n *reconfigure.NotGivenUp) []string {
-	out := each(slices.Concat(n.Request.Gone, n.Decision.Facts.Names), clean)
-	slices.Sort(out)
-	return slices.Compact(out)
+	all := each(slices.Concat(n.Request.Gone, n.Decision.Facts.Names), clean)
+	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
 // heard lists what each known address of a cluster answered.
