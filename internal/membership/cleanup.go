@@ -97,17 +97,15 @@ func (r CleanUpRequest) agrees(m Member) bool {
 	return true
 }
 
-// lossOf is [JudgeLoss] for a caller that is about to act. A member that answers
-// anything is not dead. A member that has never published its attributes may
-// still run, so the leader must have no connection to that member either.
+// lossOf is [JudgeLoss] for a caller that is about to act, which [Snapshot.Gate] permits. A
+// member that answers anything is not dead. A member that has never published its attributes
+// may still run, so the leader must have no connection to that member either.
 func (s Snapshot) lossOf(m Member, seen map[MemberID]bool) Loss {
 	leader, _, _ := s.MajorityLeader()
 	active, known := seen[m.ID]
 	switch {
 	case !s.provenDead(m):
 		return Unreachable
-	case m.Started():
-		return JudgeLoss(s, m.ID, seen)
 	case leader == m.ID:
 		return Unsettled
 	case known && !active:
