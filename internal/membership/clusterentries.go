@@ -10,10 +10,12 @@ import (
 
 // ClusterEntry is what one etcd_cluster is in a state, or what a plan does with it. Like
 // an [Entry] it is true once it is made, and nothing is concluded from one that is
-// missing.
+// missing, but by Table.Replaces of package backend.
 type ClusterEntry struct {
 	// Object distinguishes the resources of a plan. It is empty for what a state has.
 	Object string
+	// ID is that of the resource in the state.
+	ID string
 	// Cluster is 0 if it is not known. Formed is true if the cluster has answered.
 	Cluster ClusterID
 	Formed  bool

@@ -26,7 +26,9 @@ type Table struct {
 	said     sync.Map // the keys of [Table.firstTime]
 	objects  atomic.Uint64
 	reads    map[string]bool // the IDs of what was read
-	applies  atomic.Bool
+	// kept are the objects of the etcd_cluster that were planned with a state, by their IDs.
+	kept    map[string]string
+	applies atomic.Bool
 }
 
 // Object returns the number of the next resource of the plan.
@@ -116,6 +118,32 @@ func (t *Table) Clusters() []membership.ClusterEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.clusters)
+}
+
+// Keep notes that an etcd_cluster is planned with its state.
+func (t *Table) Keep(id, object string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept == nil {
+		t.kept = map[string]string{}
+	}
+	t.kept[id] = object
+}
+
+// Replaces reports whether this object takes the place of an etcd_cluster of the state, as far
+// as it is known yet. Terraform plans a replacement first with the state and then without it,
+// as the same object, and a tainted resource only without it: a new object, and no other one
+// keeps the state.
+func (t *Table) Replaces(object string, isNew bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool {
+		kept, planned := t.kept[c.ID]
+		if planned || c.Object != "" {
+			return planned && kept == object
+		}
+		return isNew && c.GivesUp == nil
+	})
 }
 
 // Read notes that the resource with an ID was read. Terraform reads none during an apply or

@@ -23,9 +23,9 @@ import (
 
 // checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
 // state was lost, it has another key, or it is tainted. Silence proves nothing, and is
-// what a first apply finds, unless the state has the cluster: then it may have formed.
+// what a first apply finds.
 func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
-	peers, urls := knownURLs(want)
+	_, urls := knownURLs(want)
 	if r.Backend.Unknown {
 		return
 	}
@@ -47,12 +47,22 @@ func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]members
 	case err != nil && port.Hopeless(err):
 		report.ErrorOn(diags, "members", text.New("Something answers at the addresses of the members",
 			"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials.", err))
-	default:
-		if _, ok := membership.InState(r.Backend.Table.Clusters(), peers); ok {
-			report.ErrorOn(diags, "members", text.New("The cluster is in the state",
-				"The state has an etcd_cluster with these addresses, and its cluster does not answer. It may have formed, and its members would lose their machines.\n\n"+
-					"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf it has another key, write a moved block."+text.DestroyInstead))
-		}
+	}
+}
+
+// checkReplacesNone refuses an etcd_cluster in place of one that the state has: its cluster
+// may have formed. Unless it has one of the addresses, the plan waits for those that are read
+// at the same time: they are planned with their state then.
+func (r *Resource) checkReplacesNone(ctx context.Context, want map[string]membership.NodeValues, object string, isNew bool, diags *diag.Diagnostics) {
+	peers, _ := knownURLs(want)
+	_, taken := membership.InState(r.Backend.Table.Clusters(), peers)
+	for wait := 0; !taken && r.Backend.Table.Replaces(object, isNew); wait++ {
+		taken = !isNew || wait == 20 || r.Backend.Run.Clock.Sleep(ctx, lookTimeout) != nil
+	}
+	if taken && !diags.HasError() {
+		report.ErrorOn(diags, "members", text.New("The cluster is in the state",
+			"The state has an etcd_cluster in place of which this one would be created. Its cluster may have formed, and its members would lose their machines.\n\n"+
+				"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf it has another key, write a moved block. If the plan has -replace for it, leave that out."+text.DestroyInstead))
 	}
 }
 
@@ -119,11 +129,12 @@ type object struct {
 	Imported bool `json:"imported,omitempty"`
 }
 
-// claim refuses a second etcd_cluster of the plan with one of the peer URLs.
-func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, plan model) {
+// claim refuses a second etcd_cluster of the plan with one of the peer URLs. It returns the
+// ID of the object, and whether it is new.
+func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, plan model) (id string, isNew bool) {
 	diags := &resp.Diagnostics
 	o := private.Kept[object](ctx, req.Private, objectKey, diags)
-	if o.ID == "" {
+	if isNew = o.ID == ""; isNew {
 		o.ID = "object-" + r.Backend.Run.ID()
 		private.Keep(ctx, resp.Private, objectKey, o, diags)
 	}
@@ -134,12 +145,14 @@ func (r *Resource) claim(ctx context.Context, req resource.ModifyPlanRequest, re
 			"Another etcd_cluster has these peer URLs too: %s. Each etcd_cluster rebuilds one node at a time, so two of them could rebuild two nodes of one cluster. "+
 				"Keep one of them. To remove the other one from the state, which does not change the cluster, run:\n\n  terraform state rm 'ADDRESS'", taken))
 	}
+	return o.ID, isNew
 }
 
 // NoteOf returns what the state of a resource has of an etcd_cluster. Terraform reads the
 // state of each object before it plans the object, also of a tainted one without a refresh.
 func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	var m struct {
+		ID        string   `json:"id"`
 		Cluster   string   `json:"cluster_id"`
 		Complete  bool     `json:"complete"`
 		Endpoints []string `json:"endpoints"`
@@ -151,7 +164,7 @@ func NoteOf(typ string, state []byte) (s membership.ClusterEntry, ok bool) {
 	if typ != "etcd_cluster" || json.Unmarshal(state, &m) != nil {
 		return s, false
 	}
-	s.Formed, s.Endpoints = m.Complete, m.Endpoints
+	s.ID, s.Formed, s.Endpoints = m.ID, m.Complete, m.Endpoints
 	s.Cluster, _ = membership.ParseClusterID(m.Cluster) // 0 if it is not known
 	for name, n := range m.Node {
 		s.Names = append(s.Names, name)

@@ -35,14 +35,15 @@ const lookTimeout = 3 * time.Second
 // during the apply, when a member and its machine are already gone. Only the creation,
 // a restore and a plan without a refresh look at what runs.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() {
-		return
-	}
-	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	var state model
 	if !req.State.Raw.IsNull() {
 		state = attribute.Read[model](ctx, req.State, &resp.Diagnostics)
 	}
+	if req.Plan.Raw.IsNull() {
+		r.Backend.Table.Keep(state.ID.ValueString(), "")
+		return
+	}
+	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
 	known := state.Members.Elements()
 	for _, name := range slices.Sorted(maps.Keys(plan.Members.Elements())) {
 		if _, ok := known[name]; !ok { // an existing member with a name of other characters can be imported
@@ -52,10 +53,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r.claim(ctx, req, resp, plan)
+	id, isNew := r.claim(ctx, req, resp, plan)
 	if req.State.Raw.IsNull() {
-		r.planCreation(ctx, &plan, &resp.Diagnostics)
+		r.planCreation(ctx, &plan, id, isNew, &resp.Diagnostics)
 	} else {
+		r.Backend.Table.Keep(state.ID.ValueString(), id)
 		stored := private.Kept[health](ctx, req.Private, healthKey, &resp.Diagnostics)
 		if !resp.Diagnostics.HasError() {
 			r.planUpdate(ctx, &plan, state, stored, req.Private, &resp.Diagnostics)
@@ -68,13 +70,14 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 }
 
 // planCreation plans a cluster that does not exist yet.
-func (r *Resource) planCreation(ctx context.Context, plan *model, diags *diag.Diagnostics) {
+func (r *Resource) planCreation(ctx context.Context, plan *model, object string, isNew bool, diags *diag.Diagnostics) {
 	plan.ID, plan.ClusterID, plan.Complete = types.StringUnknown(), types.StringUnknown(), types.BoolValue(false)
 	plan.Pending, plan.Reason, plan.Node = listOf(nil), types.StringNull(), types.MapUnknown(types.ObjectType{AttrTypes: node.Types})
 	want, initial, _ := plan.wants(ctx, diags)
 	if want != nil && !diags.HasError() {
 		plan.checkFormation(ctx, want, len(initial), diags)
 		r.checkNothingRuns(ctx, want, diags)
+		r.checkReplacesNone(ctx, want, object, isNew, diags)
 		plan.planForming(ctx, want, diags)
 	}
 	// Nothing answers there yet. The nodes show where, and every status is pending.
