@@ -194,13 +194,16 @@ func (g *game) heal() {
 // after a time, a person replaces it, as the warning says, and in the end its node.
 func (g *game) converge() {
 	g.heal()
-	var last driver.Result
+	var last, theirs driver.Result
 	done, patience := false, 1
 	if g.after != "" {
 		patience = 4
 	}
 	for i := 0; i < 4*len(g.names)+4 && !done && !g.over(); i++ {
-		var opts []driver.Option
+		var opts, their []driver.Option
+		if i > patience && theirs.Err() != nil { // the peers that its machine knows are gone
+			their = append(their, driver.Replace("machine.g"))
+		}
 		if dead := g.dead(); i > patience && len(dead) > 0 {
 			name := dead[i%len(dead)]
 			opts = append(opts, driver.Replace(machineOf(name)))
@@ -212,7 +215,8 @@ func (g *game) converge() {
 		g.begin(g.all())
 		g.commands += 2
 		plan, r := g.ws.Up(g.Context(), g.start("one"), opts...)
-		other, theirs := g.two.Up(g.Context(), g.start("two"))
+		var other *driver.Plan
+		other, theirs = g.two.Up(g.Context(), g.start("two"), their...)
 		g.obey(r, "one", g.ws)
 		g.obey(theirs, "two", g.two)
 		g.restartMoved()
