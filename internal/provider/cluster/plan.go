@@ -38,9 +38,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	var state model
 	if !req.State.Raw.IsNull() {
 		state = attribute.Read[model](ctx, req.State, &resp.Diagnostics)
+		r.Backend.Table.Keep(state.ID.ValueString(), "") // whatever comes of the plan
 	}
 	if req.Plan.Raw.IsNull() {
-		r.Backend.Table.Keep(state.ID.ValueString(), "")
 		return
 	}
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
