@@ -37,29 +37,12 @@ var ErrKept = errors.New("a discovery service does not delete tokens")
 // each case.
 var ErrNoToken = errors.New("unable to GET token")
 
-// Reason says why the answer of a service is not usable. It completes the sentence "The
-// service …". Other reasons are a [connection.RedirectError].
-type Reason string
-
-// The reasons.
-const (
-	Silent    Reason = "does not answer"
-	BadStatus Reason = "answered with an error"
-	TooLong   Reason = "answered with too much"
-	Empty     Reason = "answered with nothing"
-	NotText   Reason = "answered with something other than a text"
-	NotToken  Reason = "answered with something other than the URL of a token"
-	OtherHost Reason = "answered with the URL of another host"
-	NotStatus Reason = "answered with something other than the state of a token"
-)
-
 // ServiceError means that a service gave no usable answer.
 type ServiceError struct {
 	// URL is the requested URL.
-	URL    string
-	Reason Reason
-	// Found is what the reason is about, or "".
-	Found string
+	URL string
+	// Answer says why the answer is not usable. It completes the sentence "The service …".
+	Answer string
 	// Status is the HTTP status, or 0 without an answer.
 	Status int
 	// Err is the original error, or nil.
@@ -67,12 +50,7 @@ type ServiceError struct {
 }
 
 // Error implements error.
-func (e *ServiceError) Error() string {
-	if e.Found == "" {
-		return e.URL + " " + string(e.Reason)
-	}
-	return e.URL + " " + string(e.Reason) + ": " + e.Found
-}
+func (e *ServiceError) Error() string { return e.URL + " " + e.Answer }
 
 // Unwrap returns the original error.
 func (e *ServiceError) Unwrap() error { return e.Err }
@@ -97,25 +75,22 @@ func newService(settings connection.Settings, base string, pool *connection.Pool
 // even if its answer is lost. The error is a [*ServiceError].
 func (s *service) Create(ctx context.Context, _ string, size int) (Location, error) {
 	from := s.base + "/new?size=" + strconv.Itoa(size)
-	resp, body, err := s.get(ctx, from) //nolint:bodyclose // get closes it
+	kind, body, err := s.get(ctx, from)
 	if err != nil {
 		return Location{}, err
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	text := strings.TrimSpace(string(body))
 	at, err := ParseURL(text)
-	failed := &ServiceError{URL: from, Status: resp.StatusCode}
+	failed := &ServiceError{URL: from}
 	switch {
-	case resp.StatusCode != http.StatusOK:
-		failed.Reason, failed.Found = BadStatus, statusOfAnswer(resp)
 	case kind != "" && kind != "text/plain":
-		failed.Reason, failed.Found = NotText, kind
+		failed.Answer = "answered with something other than a text: " + kind
 	case text == "":
-		failed.Reason = Empty
+		failed.Answer = "answered with nothing"
 	case err != nil || at.Protocol != ByService:
-		failed.Reason, failed.Found = NotToken, strconv.Quote(connection.Cut(text))
+		failed.Answer = "answered with something other than the URL of a token: " + strconv.Quote(connection.Cut(text))
 	case origin(at.Base) != origin(s.base):
-		failed.Reason, failed.Found = OtherHost, at.Base
+		failed.Answer = "answered with the URL of another host: " + at.Base
 	default:
 		return at, nil
 	}
@@ -150,14 +125,9 @@ func (s *service) Status(ctx context.Context, token string) (Status, error) {
 
 // read returns a key of the v2 API, empty without one.
 func (s *service) read(ctx context.Context, from string) (*clientv2.Node, error) {
-	resp, body, err := s.get(ctx, from) //nolint:bodyclose // get closes it
-	switch {
-	case err != nil:
+	_, body, err := s.get(ctx, from)
+	if err != nil {
 		return nil, err
-	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
-		return nil, &ServiceError{URL: from, Reason: BadStatus, Found: "400 " + ErrNoToken.Error(), Err: ErrNoToken}
-	case resp.StatusCode != http.StatusOK:
-		return nil, &ServiceError{URL: from, Reason: BadStatus, Found: statusOfAnswer(resp), Status: resp.StatusCode}
 	}
 	return keyIn(from, body)
 }
@@ -166,7 +136,7 @@ func (s *service) read(ctx context.Context, from string) (*clientv2.Node, error)
 func keyIn(from string, body []byte) (*clientv2.Node, error) {
 	var answer clientv2.Response
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, &ServiceError{URL: from, Reason: NotStatus, Err: err}
+		return nil, &ServiceError{URL: from, Answer: "answered with something other than the state of a token", Err: err}
 	}
 	return cmp.Or(answer.Node, &clientv2.Node{}), nil
 }
@@ -174,35 +144,42 @@ func keyIn(from string, body []byte) (*clientv2.Node, error) {
 // Delete implements [Registry]. It always returns [ErrKept].
 func (s *service) Delete(context.Context, string) error { return ErrKept }
 
-// get sends one request and reads its answer.
-func (s *service) get(ctx context.Context, from string) (*http.Response, []byte, error) {
+// get sends one request and returns the media type and the body of its answer. Any status
+// other than 200 is an error.
+func (s *service) get(ctx context.Context, from string) (kind string, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, nil, s.failed(from, err)
+		return "", nil, s.failed(from, err)
 	}
 	resp, err := s.do(req)
 	if err != nil {
-		return nil, nil, s.failed(from, err)
+		return "", nil, s.failed(from, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, nil, s.failed(from, err)
+	body, err = io.ReadAll(resp.Body)
+	switch {
+	case err != nil:
+		return "", nil, s.failed(from, err)
+	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), ErrNoToken.Error()):
+		return "", nil, &ServiceError{URL: from, Answer: "answered with an error: 400 " + ErrNoToken.Error(), Err: ErrNoToken}
+	case resp.StatusCode != http.StatusOK:
+		return "", nil, &ServiceError{URL: from, Answer: "answered with an error: " + statusOfAnswer(resp), Status: resp.StatusCode}
 	}
-	return resp, body, nil
+	kind, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind, body, nil
 }
 
 // failed returns the error for a request without an answer.
 func (s *service) failed(from string, err error) error {
+	answer := "does not answer: " + connection.AttemptError(s.base, err).Answer()
 	if redirect, ok := errors.AsType[connection.RedirectError](err); ok {
-		return &ServiceError{URL: from, Reason: Reason(redirect), Err: err}
+		answer = string(redirect)
+	} else if errors.As(err, new(*http.MaxBytesError)) {
+		answer = "answered with too much"
 	}
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return &ServiceError{URL: from, Reason: TooLong, Err: err}
-	}
-	return &ServiceError{URL: from, Reason: Silent, Found: connection.AttemptError(s.base, err).Answer(), Err: err}
+	return &ServiceError{URL: from, Answer: answer, Err: err}
 }
 
 // statusOfAnswer describes a status other than 200.
