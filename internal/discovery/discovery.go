@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"time"
@@ -46,6 +47,51 @@ type Registry interface {
 	// [*connection.Unreachable], and a refusal of the credentials.
 	Delete(ctx context.Context, token string) error
 }
+
+// ErrNotFound means that the discovery cluster answered and has no such token.
+var ErrNotFound = errors.New("no such token")
+
+// ExistsError means that the token already existed.
+type ExistsError struct {
+	// Size is the existing size, or 0 if it is not a number.
+	Size int
+}
+
+// existsFor returns the error for an existing token with this size value.
+func existsFor(value string) error {
+	size, _ := parseSize(value) // 0 if it is not a number
+	return &ExistsError{Size: size}
+}
+
+// Error implements error.
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("the token exists already, for size %d", e.Size)
+}
+
+// UnsureError means that a token may have been written: a request was sent, but
+// no answer arrived.
+type UnsureError struct {
+	// Err holds the last error of each endpoint.
+	Err error
+}
+
+// Error implements error.
+func (e *UnsureError) Error() string {
+	return fmt.Sprintf("the token may have been written: %v", e.Err)
+}
+
+// Unwrap returns the errors of the endpoints.
+func (e *UnsureError) Unwrap() error { return e.Err }
+
+// BadSizeError means that a token's size is not a valid number. A member that
+// starts with such a token exits with "discovery: size key is bad".
+type BadSizeError struct {
+	// Value is the stored value, at most 64 bytes of it.
+	Value string
+}
+
+// Error implements error.
+func (e *BadSizeError) Error() string { return fmt.Sprintf("the size of the token is %q", e.Value) }
 
 // Status is the state of one token.
 type Status struct {
@@ -193,12 +239,7 @@ func (r *cluster) Create(ctx context.Context, token string, size int) (Location,
 	made, unsure := r.at, false
 	made.Token = token
 	for {
-		err := connection.Try(ctx, r.settings.Endpoints, func(err error) bool {
-			if unsure {
-				return errors.As(err, new(*ExistsError))
-			}
-			return isAnswer(err)
-		}, func(endpoint string) error {
+		err := connection.Try(ctx, r.settings.Endpoints, func(err error) bool { return errors.As(err, new(*ExistsError)) || !unsure && isAnswer(err) }, func(endpoint string) error {
 			return r.with(ctx, endpoint, func(ctx context.Context, k keys) error {
 				// Read first, so that a token found after a lost answer is known to
 				// come from this call. This also shows whether the endpoint answers

@@ -22,6 +22,51 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 )
 
+// A token owns its size, its registrations, and nothing else below its name.
+// Create therefore requires that no key exists there, and Delete deletes the
+// keys individually: a prefix or a directory may hold another program's data.
+
+// maxNamed is the maximum number of keys that an [OthersError] names.
+const maxNamed = 5
+
+// OthersError means that keys exist below a token that do not belong to it.
+// Create has written nothing. Delete has deleted the token and kept them.
+type OthersError struct {
+	// Keys are the first such keys.
+	Keys []string
+	// more is the number of further keys, as far as it is known.
+	more int
+}
+
+// Error implements error.
+func (e *OthersError) Error() string {
+	named := make([]string, len(e.Keys))
+	for i, key := range e.Keys {
+		named[i] = connection.Quote(key)
+	}
+	text := "there are keys that are not the token's: " + strings.Join(named, ", ")
+	if e.more > 0 {
+		text += fmt.Sprintf(" and %d more", e.more)
+	}
+	return text
+}
+
+// othersOf returns an [*OthersError] for keys, or nil if there are none.
+func othersOf(keys []string, count int) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	named := keys[:min(len(keys), maxNamed)]
+	return &OthersError{Keys: named, more: max(count-len(named), 0)}
+}
+
+// isRegistration reports whether the last part of a key and its value have the
+// form that a member writes when it registers.
+func isRegistration(id, value string) bool {
+	m, ok := parseMember(id, value)
+	return ok && m.ID.String() == id
+}
+
 // keysV3 has the layout that members expect:
 //
 //	<prefix>/<token>/_config/size       3
