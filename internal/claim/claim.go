@@ -74,12 +74,9 @@ func (e Entry) Name() string { return e.Key[strings.LastIndexByte(e.Key, '/')+1:
 // HeldError means that the key exists already.
 type HeldError struct{ Entry Entry }
 
-// Error implements error.
+// Error implements error. Its callers word what they do about it.
 func (e *HeldError) Error() string {
-	if e.Entry.Forever {
-		return fmt.Sprintf("%s is held by %s, without a time to live", e.Entry.Key, connection.Quote(e.Entry.Value))
-	}
-	return fmt.Sprintf("%s is held by %s for another %s unless it is renewed", e.Entry.Key, connection.Quote(e.Entry.Value), e.Entry.Left)
+	return e.Entry.Key + " is held by " + connection.Quote(e.Entry.Value)
 }
 
 // LostError means that the owner does not hold the claim any more.
