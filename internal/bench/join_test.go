@@ -184,7 +184,7 @@ func engineFor(t *testing.T, endpoints []string) *reconfigure.Engine {
 	return &reconfigure.Engine{
 		Cluster: port, Process: &reconfigure.ProcessState{}, Clock: clock.System{}, Changed: func() {},
 		Locker: &claim.Lock{
-			Store: claim.NewV3(port, s, pool), TTL: claim.LockTTL, Clock: clock.System{},
+			Store: claim.NewV3(port, s, pool), Clock: clock.System{},
 			Self: claim.Holder{Who: "bench", Run: t.Name()}, AtExit: pool.BeforeClose,
 		},
 	}

@@ -41,17 +41,15 @@ func (h Holder) String() string {
 type Lock struct {
 	Store Store
 	// Self identifies this process; Since and Doing are filled in.
-	Self Holder
-	// TTL is how long the lock of a killed process remains. It covers three
-	// beats.
-	TTL   time.Duration
+	Self  Holder
 	Clock clock.Clock
 	// AtExit is passed to the claim; see [Options].
 	AtExit func(func(context.Context)) (forget func())
 }
 
-// LockTTL is the time to live of a membership lock: long enough for an election
-// and a slow disk between two beats, short enough to wait for.
+// LockTTL is the time to live of a membership lock, and so how long the lock of a
+// killed process remains: long enough for an election and a slow disk between two
+// beats, of which it covers three, short enough to wait for.
 const LockTTL = 20 * time.Second
 
 // Hold is a [Lock] that this process holds.
@@ -127,7 +125,7 @@ func (l *Lock) Acquire(ctx context.Context, id membership.ClusterID, doing strin
 		if err != nil {
 			return nil, err
 		}
-		claim, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: l.TTL, AtExit: l.AtExit})
+		claim, err := Start(ctx, l.Store, l.Clock, Options{Key: key, Value: string(value), TTL: LockTTL, AtExit: l.AtExit})
 		held, taken := errors.AsType[*HeldError](err)
 		switch before := w.busy; {
 		case err == nil:

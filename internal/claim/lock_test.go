@@ -62,7 +62,7 @@ func TestLockThatDoesNotExpire(t *testing.T) {
 			store := &foreign{begin: time.Now(), at: test.at}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			_, err := (&Lock{Store: store, TTL: LockTTL, Clock: clock.System{}}).Acquire(ctx, 1, "test", func(Holder) {})
+			_, err := (&Lock{Store: store, Clock: clock.System{}}).Acquire(ctx, 1, "test", func(Holder) {})
 			var busy *BusyError
 			if !errors.As(err, &busy) || busy.Entry.Forever == test.never || errors.Is(err, ErrForever) == test.never {
 				t.Errorf("%s: %v", name, err)

@@ -130,7 +130,7 @@ func (b *bench) processAt(who string, endpoints ...string) *Engine {
 	return &Engine{
 		Cluster: port, Process: &ProcessState{}, Clock: clock.System{}, Changed: func() {},
 		Locker: notedLocker{b, who, &claim.Lock{
-			Store: claim.NewV3(port, s, pool), TTL: claim.LockTTL, Clock: clock.System{},
+			Store: claim.NewV3(port, s, pool), Clock: clock.System{},
 			Self: claim.Holder{Who: who, PID: 4711, Run: "run of " + who}, AtExit: pool.BeforeClose,
 		}},
 	}

@@ -68,7 +68,7 @@ func (b *Backend) cluster(settings connection.Settings) *Cluster {
 		return &Cluster{backend: b, settings: settings, Engine: &reconfigure.Engine{
 			Cluster: port, Process: &b.state, Clock: settings.Time(), Self: b.Run.Self().Who, Lost: b.Lost, InUse: b.InUse, Changed: func() { b.changes.Add(1) },
 			// It is stored in the cluster itself, next to the ownership records.
-			Locker: &claim.Lock{Store: claim.NewV3(port, settings, b.Pool), Self: b.Run.Self(), TTL: claim.LockTTL, Clock: settings.Time(), AtExit: b.Pool.BeforeClose},
+			Locker: &claim.Lock{Store: claim.NewV3(port, settings, b.Pool), Self: b.Run.Self(), Clock: settings.Time(), AtExit: b.Pool.BeforeClose},
 		}}
 	})
 }
