@@ -135,10 +135,7 @@ func (m *model) planCreate() {
 // complete bootstrap has decided, and a new token if the bootstrap is not
 // complete. It returns the arguments that require a new token.
 func (m *model) planUpdate(config, prior model, unwritten bool) path.Paths {
-	wanted := *m
-	wanted.Token = prior.Token
-	if replace := wanted.differences(prior); len(replace) > 0 && !prior.Complete.ValueBool() {
-		*m = wanted
+	if replace := m.differences(prior); len(replace) > 0 && !prior.Complete.ValueBool() {
 		m.planCreate()
 		return replace
 	}
