@@ -30,18 +30,6 @@ func NewDataSource() datasource.DataSource {
 	return &tokenData{backend.DataSource{Type: "_discovery_token"}}
 }
 
-// dataModel is the data source in Terraform's form.
-type dataModel struct {
-	ID       types.String  `tfsdk:"id"`
-	Token    types.String  `tfsdk:"token"`
-	URL      types.String  `tfsdk:"url"`
-	Protocol types.String  `tfsdk:"protocol"`
-	Prefix   types.String  `tfsdk:"prefix"`
-	Size     types.Int64   `tfsdk:"size"`
-	Members  []memberModel `tfsdk:"members"`
-	Complete types.Bool    `tfsdk:"complete"`
-}
-
 // Schema implements [datasource.DataSource].
 func (d *tokenData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	withoutURL := stringvalidator.ConflictsWith(path.MatchRoot("url")) // it follows from the URL
@@ -84,7 +72,7 @@ var readableURL = attribute.Checked("must be a discovery URL", func(_, value str
 // Read implements [datasource.DataSource]. Every failure is an error, because
 // there is no prior state to keep.
 func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	m := attribute.Read[dataModel](ctx, req.Config, &resp.Diagnostics)
+	m := attribute.Read[common](ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -97,14 +85,14 @@ func (d *tokenData) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		report.Error(&resp.Diagnostics, failure(reading, discovery.Location{Token: m.Token.ValueString(), Prefix: m.Prefix.ValueString()}, err))
 		return
 	}
-	m.ID, m.Members = m.Token, membersOf(status)
-	m.Size, m.Complete = types.Int64Value(int64(status.Size)), types.BoolValue(status.Complete())
+	m.ID = m.Token
+	m.fromStatus(ctx, status, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
 // registry returns the token's discovery cluster, and sets the attributes that
 // the URL or the defaults determine.
-func (d *tokenData) registry(m *dataModel, diags *diag.Diagnostics) discovery.Registry {
+func (d *tokenData) registry(m *common, diags *diag.Diagnostics) discovery.Registry {
 	settings := d.Backend.Settings
 	var at discovery.Location
 	switch {

@@ -48,7 +48,7 @@ func TestDataURLGetsNoSecret(t *testing.T) {
 			d := &tokenData{backend.DataSource{Backend: &backend.Backend{Pool: &connection.Pool{}, Settings: connection.Settings{
 				Endpoints: []string{test.endpoint}, TLS: pki.ClientConfig(pki.Client("run")), Username: "root", Password: "Tr0ub4dor",
 			}}}}
-			m := dataModel{URL: types.StringValue(server.URL + test.path)}
+			m := common{URL: types.StringValue(server.URL + test.path)}
 			var diags diag.Diagnostics
 			if _, err := d.registry(&m, &diags).Status(t.Context(), token); err == nil || diags.HasError() {
 				t.Fatalf("got %v, %v, want the server's 404", err, diags)

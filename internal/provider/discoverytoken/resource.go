@@ -91,8 +91,8 @@ func (r *tokenResource) write(ctx context.Context, plan *model, k kept, to priva
 		return
 	}
 	plan.Token, plan.URL = types.StringValue(at.Token), types.StringValue(at.URL())
-	plan.fromLocation(ctx, r.Backend.Settings.Endpoints, diags)
 	plan.fromStatus(ctx, discovery.Status{Size: plan.size()}, diags)
+	plan.fromLocation(ctx, r.Backend.Settings.Endpoints, diags)
 	private.Keep(ctx, to, keptKey, k, diags)
 }
 
@@ -147,6 +147,7 @@ func (r *tokenResource) Read(ctx context.Context, req resource.ReadRequest, resp
 		state.fromLocation(ctx, r.Backend.Settings.Endpoints, &resp.Diagnostics)
 	}
 	state.fromStatus(ctx, status, &resp.Diagnostics)
+	state.setBootstrap()
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 }
 

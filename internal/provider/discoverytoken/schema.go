@@ -155,20 +155,26 @@ var unused = map[string]struct{ why, protocols string }{
 	"machine_access":       {"members reach a v2 discovery cluster and a service without certificates and users of their own", discovery.V2 + discovery.ByService},
 }
 
+// common is what the resource and the data source have: all of the data source in
+// Terraform's form.
+type common struct {
+	ID       types.String `tfsdk:"id"`
+	Token    types.String `tfsdk:"token"`
+	URL      types.String `tfsdk:"url"`
+	Protocol types.String `tfsdk:"protocol"`
+	Prefix   types.String `tfsdk:"prefix"`
+	Size     types.Int64  `tfsdk:"size"`
+	Members  types.List   `tfsdk:"members"`
+	Complete types.Bool   `tfsdk:"complete"`
+}
+
 // model is the resource in Terraform's form: configuration, plan or state.
 type model struct {
-	ID                  types.String `tfsdk:"id"`
-	Size                types.Int64  `tfsdk:"size"`
-	Protocol            types.String `tfsdk:"protocol"`
+	common
 	ServiceURL          types.String `tfsdk:"service_url"`
-	Prefix              types.String `tfsdk:"prefix"`
-	Token               types.String `tfsdk:"token"`
 	AdvertisedEndpoints types.List   `tfsdk:"advertised_endpoints"`
 	MachineAccess       types.Object `tfsdk:"machine_access"`
-	URL                 types.String `tfsdk:"url"`
 	Environment         types.Map    `tfsdk:"environment"`
-	Members             types.List   `tfsdk:"members"`
-	Complete            types.Bool   `tfsdk:"complete"`
 	Bootstrap           types.Object `tfsdk:"bootstrap"`
 }
 
@@ -186,22 +192,16 @@ type memberModel struct {
 
 // fromStatus sets the attributes from the discovery cluster's status of the
 // token. A token that was complete stays complete.
-func (m *model) fromStatus(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) {
+func (m *common) fromStatus(ctx context.Context, s discovery.Status, diags *diag.Diagnostics) {
+	members := make([]memberModel, len(s.Members))
+	for i, member := range s.Members {
+		members[i] = memberModel{member.ID.String(), member.Name, member.PeerURLs}
+	}
 	var d diag.Diagnostics
-	m.Members, d = types.ListValueFrom(ctx, memberObject.Type(), membersOf(s))
+	m.Members, d = types.ListValueFrom(ctx, memberObject.Type(), members)
 	diags.Append(d...)
 	m.Size = types.Int64Value(int64(s.Size))
 	m.Complete = types.BoolValue(m.Complete.ValueBool() || s.Complete())
-	m.setBootstrap()
-}
-
-// membersOf returns the registrations in Terraform's form, never nil.
-func membersOf(s discovery.Status) []memberModel {
-	members := make([]memberModel, 0, len(s.Members))
-	for _, member := range s.Members {
-		members = append(members, memberModel{member.ID.String(), member.Name, member.PeerURLs})
-	}
-	return members
 }
 
 // fromLocation sets the values that machines need, which follow from the location of the token.
