@@ -169,18 +169,15 @@ func (s *V2) Watch(ctx context.Context, prefix string, revision int64, emit func
 
 // eventV2 translates an event of a key into an event of the claim.
 func eventV2(name string, resp *clientv2.Response) Event {
-	e := Event{Name: name, Value: resp.Node.Value}
-	switch resp.Action {
-	case "expire":
+	// Beaten includes a plain set by a program that does not compare.
+	e := Event{Name: name, Value: resp.Node.Value, Kind: Beaten}
+	switch {
+	case resp.Action == "expire":
 		e.Kind = Missed
-	case "delete", "compareAndDelete":
+	case resp.Action == "delete", resp.Action == "compareAndDelete":
 		e.Kind = Stopped
-	default:
-		e.Kind = Beaten
-		// This includes a plain set by a program that does not compare.
-		if resp.PrevNode == nil {
-			e.Kind = Started
-		}
+	case resp.PrevNode == nil:
+		e.Kind = Started
 	}
 	if (e.Kind == Missed || e.Kind == Stopped) && resp.PrevNode != nil {
 		e.Value = resp.PrevNode.Value
