@@ -179,7 +179,7 @@ func TestFailedConnectionSendsNoCredentials(t *testing.T) {
 		_ = c.Close()
 	})
 	lent := &sharedToken{}
-	lent.token.Store(new("swordfish"))
+	lent.token.Store("swordfish")
 	for name, s := range map[string]Settings{
 		"password": {Username: "root", Password: "swordfish"},
 		"token":    {anonymous: true, token: lent},
