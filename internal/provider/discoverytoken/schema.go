@@ -6,6 +6,7 @@ package discoverytoken
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -108,7 +109,8 @@ func (r *tokenResource) ValidateConfig(ctx context.Context, req resource.Validat
 	given := map[string]attr.Value{
 		"advertised_endpoints": config.AdvertisedEndpoints, "machine_access": config.MachineAccess, "prefix": config.Prefix, "service_url": config.ServiceURL,
 	}
-	for name, u := range unused {
+	for _, name := range slices.Sorted(maps.Keys(unused)) {
+		u := unused[name]
 		if strings.Contains(u.protocols, protocol) && !given[name].IsNull() {
 			report.ErrorOn(&resp.Diagnostics, name, text.New("Argument without effect", "%s cannot be set with protocol = %q: %s.", name, protocol, u.why))
 		}
