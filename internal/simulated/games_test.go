@@ -309,7 +309,7 @@ var (
 	removeLine   = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
 	deleteLine   = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
 	lostLine     = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
-	strangerLine = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster`)
+	strangerLine = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
 )
 
 // obey does what an error asks for. A person knows which machines are gone.
@@ -354,9 +354,9 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			g.env["ETCD_CLUSTER_LOST"] = lost[1]
 			_, again := ws.Up(g.Context(), g.start(run))
 			delete(g.env, "ETCD_CLUSTER_LOST")
-			g.obey(again, run, ws)
-		case strings.Contains(d.Detail, "stop what does not belong here"):
-			g.fleet.stop(strangerLine.FindStringSubmatch(d.Detail)[1])
+			for _, at := range strangerLine.FindAllStringSubmatch(fmt.Sprint(again.Err()), 1) {
+				g.fleet.stop(at[1])
+			}
 		case strings.Contains(d.Detail, "gone = ["):
 			_, list, _ := strings.Cut(d.Detail, "gone = [")
 			list, _, _ = strings.Cut(list, "]")
