@@ -86,8 +86,8 @@ func (e Entry) Located(clusters []ClusterEntry) (Entry, []string) {
 			return e, was.Endpoints
 		}
 	case e.Initial > 0:
-		c, formed := find(clusters, func(c ClusterEntry) bool { return c.Formed && slices.Contains(c.Nodes, e.After.Node) })
-		e.Built, e.Cluster = formed, cmp.Or(e.Cluster, c.Cluster)
+		c, _ := find(clusters, func(c ClusterEntry) bool { return slices.Contains(c.Nodes, e.After.Node) })
+		e.Built, e.Cluster, e.Nodes = c.Formed, cmp.Or(e.Cluster, c.Cluster), c.Nodes
 	}
 	return e, nil
 }

@@ -63,6 +63,8 @@ type Entry struct {
 	Built   bool
 	Initial int
 	Peers   []string
+	// Nodes are the nodes of its etcd_cluster, as far as the state has them.
+	Nodes []string
 	// WindowOpen is true if the node may still form its cluster without an answer,
 	// Imported if its machine does not have the user data of the node.
 	WindowOpen, Imported bool
@@ -228,7 +230,9 @@ func unobserved(p planned) (out []Ruling) {
 		}
 	}
 	for _, e := range p.with(Created) {
-		if e.Built && e.Cluster != 0 {
+		// The state may not have that the cluster has formed, but has one of its voters.
+		formed := slices.ContainsFunc(p.entries, func(x Entry) bool { return x.Votes && x.Before != nil && slices.Contains(e.Nodes, x.Before.Node) })
+		if formed || e.Built && e.Cluster != 0 {
 			out = append(out, brokenBy(CreatedUnobserved, Facts{}, e))
 		}
 	}

@@ -31,7 +31,8 @@ type Joined struct {
 // until it is a new one.
 func (e *Engine) Join(ctx context.Context, r JoinRequest) (Joined, error) {
 	for _, owner := range r.Replaces {
-		if _, err := e.CleanUp(ctx, CleanUpRequest{Owner: owner, Name: r.Name, Replacement: true}); errors.As(err, new(*Refusal)) {
+		_, err := e.CleanUp(ctx, CleanUpRequest{Owner: owner, Name: r.Name, Replacement: true})
+		if err != nil && !isUnreachable(err) { // then the join says what is wrong
 			return Joined{}, err
 		}
 	}
