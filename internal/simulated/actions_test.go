@@ -35,9 +35,10 @@ func init() { // a map that refers to itself
 		"add":     edits(func(g *game, name string) { g.add(name, false) }),
 		"learner": edits(func(g *game, name string) { g.add(name, true) }),
 		"promote": edits(func(g *game, name string) { g.promote(name) }),
-		// A limit: the machine of a member that the state has forgotten is destroyed without it.
+		// Limits: the machine of a member that the state has forgotten is destroyed without it,
+		// and a restored cluster forms with all names. A warning says how to remove one.
 		"drop": edits(func(g *game, name string) {
-			if len(g.names) > 1 && !g.forgotten(name) {
+			if len(g.names) > 1 && !g.forgotten(name) && g.gone == nil {
 				g.names = g.without(name)
 			}
 		}),
