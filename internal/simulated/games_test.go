@@ -330,7 +330,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
 			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })
 		case asks && nodeNamed(block) != "":
-			ws.Provider = g.provider(strings.Join(g.names, " "))
+			ws.Provider = g.provider("a b c d e f g")
 			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
 			g.gone = nil
