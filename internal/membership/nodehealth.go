@@ -130,7 +130,7 @@ func JudgeNodes(s Snapshot, owned map[string]Ownership, open []Turn, nodes []Nod
 		h.Members = append(h.Members, e)
 	}
 	for _, m := range s.Members {
-		if !taken[m.ID] {
+		if !taken[m.ID] && !m.IsPlaceholder() {
 			h.Members = append(h.Members, s.healthOf(m, true))
 		}
 	}

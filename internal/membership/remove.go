@@ -120,7 +120,7 @@ func (s Snapshot) replaceable(m Member, r RemoveRequest) Decision {
 // of a member that may be alive needs. A learner that has started does not count. It
 // waits for members in leaving.
 func (s Snapshot) othersActive(m Member, leaving []MemberID) Decision {
-	needed := slices.DeleteFunc(slices.Clone(s.Members), func(o Member) bool { return o.Learner && o.Started() })
+	needed := slices.DeleteFunc(slices.Clone(s.Members), func(o Member) bool { return o.Learner && o.Started() || o.IsPlaceholder() })
 	others := s.tallyOf(needed, m.ID)
 	f := Facts{Subject: m.ID, Others: others.missing()}
 	voters := s.Voters()

@@ -12,6 +12,7 @@ package membership
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,16 @@ type Member struct {
 // Started reports whether the member has ever published its attributes, as etcd
 // defines it. It does not mean that the member is alive now.
 func (m Member) Started() bool { return m.Name != "" && len(m.ClientURLs) > 0 }
+
+// PlaceholderHost is the host of a placeholder: a learner that is added and removed again to
+// learn whether the servers accept one more.
+const PlaceholderHost = "learner-placeholder.invalid:2380"
+
+// IsPlaceholder reports whether the member is a placeholder that an interrupted run has left.
+// The next change removes it, so nothing waits for it.
+func (m Member) IsPlaceholder() bool {
+	return m.Learner && !m.Started() && len(m.PeerURLs) == 1 && strings.HasSuffix(m.PeerURLs[0], "://"+PlaceholderHost)
+}
 
 // AnswerState says what a direct request to a member returned.
 type AnswerState uint8

@@ -91,15 +91,12 @@ func (e *Engine) AbandonReplacement(ctx context.Context, owner, name string) err
 // have its URL: names in .invalid have no addresses (RFC 6761). Whoever finds it left by
 // an interrupted run removes it.
 
-// placeholderHost is the host of a placeholder.
-const placeholderHost = "learner-placeholder.invalid:2380"
-
 const placeholderRemoved note = "the placeholder was removed"
 
 // placeholder returns the placeholder in the list.
 func placeholder(s membership.Snapshot) (membership.Member, bool) {
 	for _, m := range s.Learners() {
-		if !m.Started() && len(m.PeerURLs) == 1 && strings.HasSuffix(m.PeerURLs[0], "://"+placeholderHost) {
+		if m.IsPlaceholder() {
 			return m, true
 		}
 	}
@@ -118,7 +115,7 @@ func (l *removal) place(r membership.RemoveRequest) error {
 	}
 	scheme, _, _ := strings.Cut(l.req.PeerURLs[0], "://")
 	return kept(l.change(func(ctx context.Context) error {
-		_, err := l.Cluster.AddLearner(ctx, l.leader(), []string{scheme + "://" + placeholderHost})
+		_, err := l.Cluster.AddLearner(ctx, l.leader(), []string{scheme + "://" + membership.PlaceholderHost})
 		switch {
 		case errors.Is(err, cluster.ErrLearnerSlotTaken):
 			d.Verdict = membership.Refuse
