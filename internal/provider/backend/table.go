@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/syncmap"
 )
 
 // Table holds the entries of one walk of Terraform's graph, a plan or an apply: what each
@@ -25,9 +26,9 @@ type Table struct {
 	known    map[membership.ClusterID]membership.Known
 	said     sync.Map // the keys of [Table.firstTime]
 	objects  atomic.Uint64
-	reads    map[string]bool // the IDs of what was read
+	reads    syncmap.Map[string, bool] // the IDs of what was read
 	// kept are the objects of the etcd_cluster that were planned with a state, by their IDs.
-	kept    map[string]string
+	kept    syncmap.Map[string, string]
 	applies atomic.Bool
 }
 
@@ -121,14 +122,7 @@ func (t *Table) Clusters() []membership.ClusterEntry {
 }
 
 // Keep notes that an etcd_cluster is planned with its state.
-func (t *Table) Keep(id, object string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.kept == nil {
-		t.kept = map[string]string{}
-	}
-	t.kept[id] = object
-}
+func (t *Table) Keep(id, object string) { t.kept.Set(id, object) }
 
 // Replaces reports whether this object takes the place of an etcd_cluster of the state, as far
 // as it is known yet. Terraform plans a replacement first with the state and then without it,
@@ -138,7 +132,7 @@ func (t *Table) Replaces(object string, isNew bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool {
-		kept, planned := t.kept[c.ID]
+		kept, planned := t.kept.Get(c.ID)
 		if planned || c.Object != "" {
 			return planned && kept == object
 		}
@@ -148,29 +142,18 @@ func (t *Table) Replaces(object string, isNew bool) bool {
 
 // Read notes that the resource with an ID was read. Terraform reads none during an apply or
 // with -refresh=false. Else it reads a resource, and what that depends on, before it plans it.
-func (t *Table) Read(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.reads == nil {
-		t.reads = map[string]bool{}
-	}
-	t.reads[id] = true
-}
+func (t *Table) Read(id string) { t.reads.Set(id, true) }
 
 // Fresh reports whether what is planned for the resource with an ID is not older than the
 // run: the plan has read it, or an apply plans again.
-func (t *Table) Fresh(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.Applies() || t.reads[id]
-}
+func (t *Table) Fresh(id string) bool { return t.Applies() || t.reads.Has(id) }
 
 // Misses reports whether a plan is made, and no etcd_cluster in this process has the node
 // of a member: another process has it, for another provider block or another state.
 func (t *Table) Misses(s membership.Side) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.reads) > 0 && !t.Applies() && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
+	return len(t.reads.All()) > 0 && !t.Applies() && !slices.ContainsFunc(t.clusters, func(c membership.ClusterEntry) bool { return c.Has(s) })
 }
 
 // EnterFile notes that the plan of an etcd_snapshot saves to a file. It reports whether
