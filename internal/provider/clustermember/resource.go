@@ -98,15 +98,16 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	m.identify(ctx, resp.Identity, diags)
+	moved := private.Kept[kept](ctx, req.Private, keptKey, diags).Moved
+	// What an earlier plan has kept is of the member that it knew. Terraform plans a
+	// replacement with it, and also a member that is gone.
+	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
 	if !r.refresh(ctx, &m, diags) {
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	// Terraform plans a replacement with the private data of what is gone.
-	if k := (kept{Moved: private.Kept[kept](ctx, req.Private, keptKey, diags).Moved, Failover: r.lost(ctx, m, diags)}); k.Moved != "" || k.Failover.Evidence != "" {
+	if k := (kept{Moved: moved, Failover: r.lost(ctx, m, diags)}); k.Moved != "" || k.Failover.Evidence != "" {
 		private.Keep(ctx, resp.Private, keptKey, k, diags)
-	} else {
-		diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
 }
