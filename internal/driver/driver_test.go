@@ -193,6 +193,9 @@ func TestFinding(t *testing.T) {
 		`thing.c: Provider produced inconsistent result after apply: .name was planned as tftypes.String<null>, and is tftypes.String<"not planned">]`)
 	want(t, "errors", strings.Count(fmt.Sprint(r.Err()), "thing"), "2")
 	want(t, "tainted", s.State("thing.a").Tainted, "true")
+	found.found, w.asked = nil, nil
+	_, r = s.Up(t.Context(), w.start)
+	want(t, "crashes", strings.Join(slices.Sorted(slices.Values(found.found)), "\n"), r.Err().Error())
 }
 
 // An ordinary plan, which a provider may refuse, comes before a destruction. Core

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -161,8 +162,14 @@ func (p *process) save() {
 }
 
 // call makes a call of the protocol, and reports why it failed. A process that has
-// ended makes none, and its answers are dropped.
+// ended makes none, and its answers are dropped. A crash is a finding.
 func call[Q, R any](p *process, address, method string, f func(context.Context, Q) (R, error), q Q) (r R, ok bool) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			p.w.tb.Logf("%s", debug.Stack())
+			ok = p.find(address, "Plugin did not respond", fmt.Sprint(crash))
+		}
+	}()
 	ctx, err := p.ctx, error(nil)
 	if p.run.Context != nil {
 		ctx, err = p.run.Context(ctx, address, method)

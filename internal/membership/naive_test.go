@@ -35,9 +35,7 @@ func (w world) lives(i int) bool {
 func (w world) bears(i int) bool { return w.lives(i) && !w.pending(i) }
 
 // pending: nothing is pending for the only voter, which no other voter has to find.
-func (w world) pending(i int) bool {
-	return w.members[i] == vPending && len(w.which(w.voter)) > 1
-}
+func (w world) pending(i int) bool { return w.members[i] == vPending && len(w.which(w.voter)) > 1 }
 
 // unknown: nothing is known about the member, good or bad.
 func (w world) unknown(i int) bool {

@@ -198,9 +198,7 @@ func restoreOf(cluster string, gone ...any) driver.Values {
 	return driver.Values{"snapshot": "/s.db", "sha256": strings.Repeat("0", 64), "replaces_cluster": cluster, "gone": gone}
 }
 
-func (s *site) id() string {
-	return driver.Attribute(s.ws.State(thisCluster).Value, "cluster_id")
-}
+func (s *site) id() string { return driver.Attribute(s.ws.State(thisCluster).Value, "cluster_id") }
 
 // restored fails the test unless the cluster of the state serves, is another one than
 // the lost cluster, and the plan is empty.

@@ -144,9 +144,7 @@ func (g *game) all() []string {
 }
 
 // next is another name of the cluster.
-func (g *game) next(name string) string {
-	return g.names[(slices.Index(g.names, name)+1)%len(g.names)]
-}
+func (g *game) next(name string) string { return g.names[(slices.Index(g.names, name)+1)%len(g.names)] }
 
 // do plays a line.
 func (g *game) do(line string) {

@@ -151,9 +151,7 @@ func (o *oracle) started(name string, member uint64, fresh bool) {
 }
 
 // whoOf is the run and the resource that make a request.
-func whoOf(c etcdsim.Call) string {
-	return c.Run + " " + c.Resource
-}
+func whoOf(c etcdsim.Call) string { return c.Run + " " + c.Resource }
 
 // workspaceOf is the workspace of a run: "one" of "one.2 etcd_member.a". A clone is
 // another checkout of the first.
