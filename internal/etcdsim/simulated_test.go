@@ -181,7 +181,7 @@ func TestRequireLeader(t *testing.T) {
 		c.Split(c.Processes()[0])
 		time.Sleep(2 * electionTimeout)
 		_, err := a.Put(t.Context(), "key", "") // gives up after etcd's own limit
-		refused(t, err, rpctypes.ErrTimeout)
+		same(t, "answer", err, rpctypes.ErrTimeout)
 		if _, open := <-watch; open {
 			t.Error("a watch without a leader")
 		}
@@ -201,8 +201,8 @@ func TestStatic(t *testing.T) {
 		time.Sleep(2 * electionTimeout)
 		b.PowerOff()
 		b.Wipe()
-		refused(t, b.StartNew(), errStarted)
-		refused(t, c.NewProcess("d", "3.6.16").StartNew(), errUnequal)
+		same(t, "b", b.StartNew(), errStarted)
+		same(t, "d", c.NewProcess("d", "3.6.16").StartNew(), errUnequal)
 	})
 }
 

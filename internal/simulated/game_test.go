@@ -193,7 +193,10 @@ func (g *game) heal() {
 func (g *game) converge() {
 	g.heal()
 	var last, theirs driver.Result
-	done, patience := false, map[bool]int{true: 1, false: 4}[g.after == ""]
+	done, patience := false, 4
+	if g.after == "" {
+		patience = 1
+	}
 	for i := 0; i < 4*len(g.names)+4 && !done && !g.over(); i++ {
 		var opts, their []driver.Option
 		if i > patience && theirs.Err() != nil { // the peers that its machine knows are gone
