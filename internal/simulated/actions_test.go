@@ -139,16 +139,26 @@ func length(text string) time.Duration {
 	return d
 }
 
-// options are those of a command. A limit: -target of a machine or a member takes all
+// options are those of a command. Limits: -target of a machine or a member takes all
 // machines along, and destroys those that are tainted, or whose node is on its way, without
-// a question to the provider, also if another one is lost after the plan.
+// a question to the provider, also if another one is lost after the plan. That of a name
+// that is gone goes without its member. -target of the cluster forgets the node of such a
+// name, and a name that comes back gets a new one.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
-		if !strings.HasPrefix(word, "-target=") || strings.Contains(word, thisCluster) || len(g.tainted)+len(g.fault.between) == 0 && g.settled() {
+		if !strings.HasPrefix(word, "-target=") || g.complete() && (strings.Contains(word, thisCluster) || len(g.tainted)+len(g.fault.between) == 0 && g.settled()) {
 			out = append(out, driver.Option(word))
 		}
 	}
 	return out
+}
+
+// complete reports whether the state has no name that the configuration does not have.
+func (g *game) complete() bool {
+	return !slices.ContainsFunc(g.ws.Addresses(), func(address string) bool {
+		name := nodeNamed(address)
+		return name != "" && !slices.Contains(g.names, name)
+	})
 }
 
 // settled reports whether all members of the state have the nodes of the etcd_cluster.

@@ -235,16 +235,16 @@ func (o *oracle) pending(list []*pb.Member, who string) (n int) {
 	return n
 }
 
-// rebuilds judges that etcd_cluster has built another node for a name. What failed during
-// the command may have looked dead.
+// rebuilds judges that etcd_cluster has built another node for a living voter. What failed
+// during the command may have looked dead.
 func (o *oracle) rebuilds(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := o.now().of.Members()
 	votes := slices.ContainsFunc(all, func(m *pb.Member) bool { return !m.IsLearner && nodeOf(m) == name })
 	for _, m := range all {
-		if at := nodeOf(m); !m.IsLearner && at != name && o.ill[at] && o.down[at] && !o.ill[name] && !o.faulty && votes {
-			o.wrong("etcd_cluster", "the node of %s is rebuilt beside %s, which is dead", name, at)
+		if at := nodeOf(m); !m.IsLearner && at != name && (o.ill[at] && o.down[at] || o.unproven[at]) && !o.ill[name] && !o.faulty && votes {
+			o.wrong("etcd_cluster", "the node of %s is rebuilt beside %s, which is dead or has pending addresses", name, at)
 		}
 	}
 }

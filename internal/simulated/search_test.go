@@ -54,16 +54,20 @@ func (g *game) choose() {
 		g.do(edit)
 	}
 	if g.chance(6) {
-		g.do(g.chooseOutside())
+		if g.theirs != "" && g.chance(3) {
+			g.do("moved")
+		} else {
+			g.do(g.chooseLoss())
+		}
 	}
 	g.chooseFault()
-	opts := g.chooseState(strings.HasPrefix(edit, "drop"))
+	opts := g.chooseState()
 	g.do(g.chooseCommand() + " " + opts)
 	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
 }
 
 // chooseState changes the state, or chooses options.
-func (g *game) chooseState(drops bool) (opts string) {
+func (g *game) chooseState() (opts string) {
 	name := one(g, g.names...)
 	of := func(typ string) string { return typ + `.node["` + name + `"]` }
 	switch g.random.IntN(15) {
@@ -86,11 +90,7 @@ func (g *game) chooseState(drops bool) (opts string) {
 			g.do("import " + name)
 		}
 	case 8, 9:
-		// A limit: -target of a node takes all machines along. That of a name that is gone
-		// is then destroyed without its member, which nothing can see.
-		if !drops && g.complete() {
-			opts = "-target=" + one(g, thisCluster, of("machine"), of("etcd_member"))
-		}
+		opts = "-target=" + one(g, thisCluster, of("machine"), of("etcd_member"))
 	}
 	if g.chance(5) {
 		opts += " -refresh=false"
@@ -157,13 +157,6 @@ func (g *game) chooseEdit() string {
 	return ""
 }
 
-func (g *game) chooseOutside() string {
-	if g.theirs != "" && g.chance(3) {
-		return "moved"
-	}
-	return g.chooseLoss()
-}
-
 // chooseLoss is a node that is lost until a person acts.
 func (g *game) chooseLoss() string {
 	return one(g, "lose ", "wipe ", "blank ", "remove ", "stop ") + one(g, g.names...)
@@ -201,14 +194,6 @@ func (g *game) chooseFailure() string {
 	return fmt.Sprintf("%s %s %ds", one(g, "off", "off", "stuck", "split", "hidden", "other"), one(g, g.names...), 1<<g.random.IntN(12))
 }
 
-// complete reports whether the state has no name that the configuration does not have.
-func (g *game) complete() bool {
-	return !slices.ContainsFunc(g.ws.Addresses(), func(address string) bool {
-		name := nodeNamed(address)
-		return name != "" && !slices.Contains(g.names, name)
-	})
-}
-
 // play plays a game from a seed.
 func (g *game) play(seed uint64) {
 	g.random = rand.New(rand.NewPCG(seed, 2))
@@ -227,7 +212,7 @@ func (g *game) play(seed uint64) {
 	switch end := g.random.IntN(12); {
 	case g.over():
 	case end == 0:
-		g.do("clone " + g.chooseState(true)) // two states of one cluster
+		g.do("clone " + g.chooseState()) // two states of one cluster
 	case end == 1:
 		g.do("destroy")
 		g.do("wait 20m")
@@ -357,7 +342,8 @@ func (g *game) restoring() {
 	}
 }
 
-// promoting is a learner that is given a vote, and that may fail at any moment.
+// promoting is a learner that is given a vote, while it or a voter is dead, or fails at any
+// moment.
 func (g *game) promoting() {
 	name := g.unused()
 	if name == "" {
@@ -366,15 +352,16 @@ func (g *game) promoting() {
 	g.do("learner " + name)
 	g.do("apply")
 	g.do("wait " + one(g, "1s", "3m"))
+	fails := one(g, name, one(g, g.names...))
+	if g.chance(2) {
+		g.do(one(g, "stop ", "lose ", "wipe ") + fails)
+	}
 	g.do("promote " + name)
-	failure := one(g, "stop "+name, "lose "+name, "wipe "+name, "off "+name+" 600s", "split "+name+" 600s")
-	switch at := 1 + g.random.IntN(80); {
-	case g.chance(3):
+	switch failure := one(g, "off ", "split ") + fails + " 600s"; g.random.IntN(3) {
+	case 0:
 		g.do("between " + failure)
-	case g.chance(2) && strings.HasSuffix(failure, "s"):
-		g.do(fmt.Sprintf("at %d %s", at, failure))
-	case !strings.HasSuffix(failure, "s"):
-		g.do(failure)
+	case 1:
+		g.do(fmt.Sprintf("at %d %s", 1+g.random.IntN(80), failure))
 	}
 	g.do("apply")
 	g.do("wait 3m")
@@ -393,7 +380,7 @@ func (g *game) moving() {
 	if edit := g.chooseEdit(); edit != "" {
 		g.do(edit)
 	}
-	g.do("apply " + one(g, "", "-replace="+machineOf(one(g, g.names...))))
+	g.do("apply " + one(g, "", "-target="+thisCluster, "-replace="+machineOf(one(g, g.names...))))
 	g.do("wait " + one(g, "1s", "3m"))
 	g.do("moved")
 }
