@@ -50,8 +50,14 @@ func line(values ...any) string { return strings.TrimSpace(fmt.Sprintln(values..
 
 func ok(tb etcdtest.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
+	refused(tb, err, nil)
+}
+
+// refused fails the case unless want is the answer.
+func refused(tb etcdtest.TB, err, want error) {
+	tb.Helper()
+	if !errors.Is(err, want) {
+		tb.Fatalf("answer %v, want %v", err, want)
 	}
 }
 
@@ -134,7 +140,7 @@ func oneSecondCase(tb etcdtest.TB, s system) {
 		ok(tb, err)
 		again, err := m.MemberAddAsLearner(ctx, []string{url})
 		if uint64(membership.ComputeMemberID([]string{url}, fmt.Sprint(at.Unix()))) == first && time.Now().Unix() == at.Unix() {
-			same(tb, "answer", err, rpctypes.ErrMemberNotFound)
+			refused(tb, err, rpctypes.ErrMemberNotFound)
 			return nil
 		}
 		if err == nil {
@@ -196,15 +202,12 @@ func statusCase(tb etcdtest.TB, s system) {
 		st := m.status(tb)
 		same(tb, "status", line(st.Version, st.Leader, st.Header.ClusterId, st.IsLearner, st.Errors, st.RaftTerm >= 2, st.RaftTerm == want.RaftTerm, st.RaftTerm == st.Header.RaftTerm),
 			line(s.version, want.Header.MemberId, want.Header.ClusterId, false, []string{}, true, true, true))
-		etcdtest.Until(tb, "all is applied", func() bool {
-			st := m.status(tb)
-			return st.RaftIndex == st.RaftAppliedIndex
-		})
-		storage, quota := "", int64(0)
-		if !strings.HasPrefix(string(s.version), "3.5.") {
-			storage, quota = string(s.version)[:4]+"0", 2<<30
+		etcdtest.Until(tb, "all is applied", func() bool { st := m.status(tb); return st.RaftIndex == st.RaftAppliedIndex })
+		quota := 0
+		if s.version.from36() {
+			quota = 2 << 30
 		}
-		same(tb, "new fields", line(st.StorageVersion, st.DbSizeQuota, st.DowngradeInfo.GetEnabled(), st.DowngradeInfo.GetTargetVersion()), line(storage, quota, false, ""))
+		same(tb, "new fields", line(st.StorageVersion, st.DbSizeQuota, st.DowngradeInfo.GetEnabled(), st.DowngradeInfo.GetTargetVersion()), line(s.version.storageVersion(), quota, false, ""))
 	}
 	before := lead.status(tb).RaftIndex
 	_, err := ms[0].Put(etcdtest.WaitContext(tb), "index", "")
@@ -212,7 +215,8 @@ func statusCase(tb etcdtest.TB, s system) {
 	if after := lead.status(tb).RaftIndex; after <= before {
 		tb.Fatalf("index %d before a write, %d after it", before, after)
 	}
-	same(tb, "the leader says", metric(lead.server, "etcd_server_is_leader"), 1)
+	metrics := metricsOf(lead.server)
+	same(tb, "metrics", line(strings.Contains(metrics, "\netcd_server_is_leader 1\n"), strings.Count(metrics, "\netcd_network_active_peers{")), "true 2")
 }
 
 // call gives a server another name, and looks at what it is.
@@ -316,27 +320,34 @@ func started(s server) float64 { return metric(s, "process_start_time_seconds") 
 
 // metric returns a value of a server, 0 while it does not serve.
 func metric(s server, name string) (value float64) {
-	client := http.Client{Transport: s.web()}
-	resp, err := client.Get(s.ClientURL() + "/metrics")
-	if err != nil {
-		return 0
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	_, rest, _ := strings.Cut("\n"+string(body), "\n"+name+" ")
+	_, rest, _ := strings.Cut(metricsOf(s), "\n"+name+" ")
 	_, _ = fmt.Sscan(rest, &value)
 	return value
+}
+
+// metricsOf returns the metrics of a server, "" while it does not serve.
+func metricsOf(s server) string {
+	resp, err := (&http.Client{Transport: s.web()}).Get(s.ClientURL() + "/metrics")
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err == nil {
+		return "\n" + string(body)
+	}
+	return ""
 }
 
 // peers returns the servers to which a server is connected.
 func (p *script) peers(name string) string {
 	var out []string
-	if started(p.servers[name].server) == 0 {
+	metrics := metricsOf(p.servers[name].server)
+	if metrics == "" {
 		return "unknown"
 	}
 	for symbol, id := range p.values {
 		n, _ := strconv.ParseUint(id, 10, 64)
-		if p.symbols[id] == symbol && metric(p.servers[name].server, fmt.Sprintf("etcd_network_active_peers{Local=\"%x\",Remote=\"%x\"}", p.servers[name].MemberId, n)) == 1 {
+		if p.symbols[id] == symbol && strings.Contains(metrics, fmt.Sprintf("\netcd_network_active_peers{Local=\"%x\",Remote=\"%x\"} 1\n", p.servers[name].MemberId, n)) {
 			out = append(out, symbol)
 		}
 	}

@@ -139,11 +139,10 @@ func length(text string) time.Duration {
 	return d
 }
 
-// options are those of a command. Limits: -target of a machine or a member takes all
-// machines along, and destroys those that are tainted, or whose node is on its way, without
-// a question to the provider, also if another one is lost after the plan. That of a name
-// that is gone goes without its member. -target of the cluster forgets the node of such a
-// name, and a name that comes back gets a new one.
+// options are those of a command. Limits: -target of a machine or a member takes all machines
+// along, and destroys those that are tainted, or whose node is on its way, without a question
+// to the provider, also if another one is lost after the plan. That of a name that is gone goes
+// without its member. -target of the cluster forgets its node, and if it returns, gives it another.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
 		if !strings.HasPrefix(word, "-target=") || g.complete() && (strings.Contains(word, thisCluster) || len(g.tainted)+len(g.fault.between) == 0 && g.settled()) {

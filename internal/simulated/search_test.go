@@ -342,8 +342,7 @@ func (g *game) restoring() {
 	}
 }
 
-// promoting is a learner that is given a vote, while it or a voter is dead, or fails at any
-// moment.
+// promoting is a learner that is given a vote while it or a voter is dead, or fails.
 func (g *game) promoting() {
 	name := g.unused()
 	if name == "" {
