@@ -85,9 +85,11 @@ func (e Entry) Located(clusters []ClusterEntry) (Entry, []string) {
 			e.Built, e.Cluster = true, cmp.Or(e.Cluster, was.Cluster)
 			return e, was.Endpoints
 		}
-	case e.Initial > 0:
+	default:
 		c, _ := find(clusters, func(c ClusterEntry) bool { return slices.Contains(c.Nodes, e.After.Node) })
-		e.Built, e.Cluster, e.Nodes = c.Formed, cmp.Or(e.Cluster, c.Cluster), c.Nodes
+		if e.Nodes = c.Nodes; e.Initial > 0 {
+			e.Built, e.Cluster = c.Formed, cmp.Or(e.Cluster, c.Cluster)
+		}
 	}
 	return e, nil
 }

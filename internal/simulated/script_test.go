@@ -374,6 +374,9 @@ func (s *script) noted(what string) string {
 // TestRules shows the rules of safety.md.
 func TestRules(t *testing.T) { tell(t, "rules.txt") }
 
+// TestAttacks shows what took healthy clusters, and what must pass beside it.
+func TestAttacks(t *testing.T) { tell(t, "attacks.txt") }
+
 // TestBadDays shows what holds on bad days.
 func TestBadDays(t *testing.T) { tell(t, "days.txt") }
 

@@ -217,6 +217,12 @@ func (w *world) adopt(names string) *driver.Workspace {
 	for _, name := range strings.Fields(names) {
 		w.ok(ws.Import(w.Context(), w.start("import"), "etcd_member."+name, name))
 	}
+	for _, r := range ws.Resources {
+		r.Values["peer_urls"] = []any{w.listed(r.Name)}
+	}
+	_, r := ws.Up(w.Context(), w.start("imported")) // which stores the members
+	w.ok(r)
+	ws.Resources = members(names)
 	return ws
 }
 

@@ -211,12 +211,19 @@ func TestPlanRules(t *testing.T) {
 			f.Turns = []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host", Key: "/_terraform/etcd/1f/turns/d; reboot"}}
 		case membership.EveryVoterRemoved:
 			f.Others = []membership.MemberID{infra1, infra2}
+		case membership.SharedMachine:
+			f.Detail = "i-0a1b2c3d"
 		}
 		text := PlanRule(membership.Ruling{Code: code, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(t, "ok", "silent"))
 		if !strings.Contains(text.Detail, "infra1") {
 			t.Errorf("%s: %q", code, text.Detail)
 		}
 		all = append(all, named{string(code), text})
+	}
+	for _, code := range []membership.Code{membership.SecondReplacement, membership.TooFewStay} {
+		f := membership.Facts{Names: []string{"infra1", "infra2"}, Detail: "infra1"}
+		text := PlanRule(membership.Ruling{Code: code, Facts: f}, seen(t, "ok", "ok"))
+		all = append(all, named{string(code) + ", beside a rebuilt node", text})
 	}
 	mustBeTexts(t, "planrules.txt", all)
 }

@@ -158,6 +158,7 @@ const (
 )
 
 var unidentified = wordings{
+	membership.SharedMachine: {sharedMachine},
 	membership.AlreadyMember: {{cause: "{Subject} is in the cluster already with these peer URLs ({given}), and was not added by this configuration.",
 		next: "To have another member, give it other peer URLs. If the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.{import}"}},
 	membership.AddedElsewhere: {{cause: "A member with these peer URLs ({given}) was added outside this configuration as {id} and has not started.",

@@ -41,6 +41,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.Backend.Table.Keep(state.ID.ValueString(), "") // whatever comes of the plan
 	}
 	if req.Plan.Raw.IsNull() {
+		if id, err := membership.ParseClusterID(state.ClusterID.ValueString()); err == nil {
+			r.Backend.Table.End(id)
+		}
 		return
 	}
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
@@ -114,6 +117,11 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	p := plan.nodesPlan(ctx, state, want, stored, kept, diags)
 	if diags.HasError() || !r.agrees(ctx, p, state, stored, diags) {
 		return
+	}
+	if id, err := membership.ParseClusterID(state.ClusterID.ValueString()); err == nil && !r.Backend.Table.Applies() {
+		for _, e := range p.Effects(id, p.nodes, stored.NodesHealth) {
+			r.Backend.Table.Note(e)
+		}
 	}
 	p.check(plan.Version.ValueString(), stored, diags)
 	nodes, status := map[string]node.Node{}, attribute.TextsByKey(state.Status)
