@@ -305,3 +305,29 @@ func TestDesignNamesRules(t *testing.T) {
 		t.Error("DESIGN.md names no rule")
 	}
 }
+
+// README.md names the commands that try the provider and test it. Every target that it or
+// CONTRIBUTING.md names exists.
+func TestMakeTargets(t *testing.T) {
+	t.Parallel()
+	targets := must.Read(t, "../GNUmakefile")
+	command := regexp.MustCompile("(?m)(?:^|[`$ ])make ([a-z][a-z-]*)")
+	code := regexp.MustCompile("(?ms)^```[a-z]+$.*?^```$|`[^`\n]+`")
+	pages := map[string][]string{"README.md": {"demo", "test", "install"}, "CONTRIBUTING.md": {"test", "lint"}}
+	for page, wanted := range pages {
+		named := map[string]bool{}
+		for _, block := range code.FindAllString(must.Read(t, filepath.Join("..", page)), -1) {
+			for _, m := range command.FindAllStringSubmatch(block, -1) {
+				named[m[1]] = true
+				if !strings.Contains(targets, "\n"+m[1]+":") {
+					t.Errorf("%s names make %s, which is no target", page, m[1])
+				}
+			}
+		}
+		for _, target := range wanted {
+			if !named[target] {
+				t.Errorf("%s does not name make %s", page, target)
+			}
+		}
+	}
+}
