@@ -382,6 +382,9 @@ func TestBadDays(t *testing.T) { tell(t, "days.txt") }
 // TestRestores shows what a restore and its withdrawal do.
 func TestRestores(t *testing.T) { tell(t, "restores.txt") }
 
+// TestAnotherCluster shows that nothing takes the machines of a cluster that nothing names.
+func TestAnotherCluster(t *testing.T) { tell(t, "another.txt") }
+
 // TestImports shows what becomes of clusters and members that a state does not have.
 func TestImports(t *testing.T) { tell(t, "imports.txt") }
 
