@@ -179,6 +179,8 @@ type Machines interface {
 	Destroy(ctx context.Context, id string) error
 	// Exists is asked by a refresh, which drops a machine that does not exist.
 	Exists(ctx context.Context, id string) bool
+	// Values are the arguments of a machine that exists, for its import.
+	Values(ctx context.Context, id string) map[string]string
 }
 
 const machineType = "machine"
@@ -236,6 +238,18 @@ func (m machines) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceR
 		resp.NewState = dynamic(tftypes.NewValue(machineSchema.ValueType(), nil))
 	}
 	return resp, nil
+}
+
+func (m machines) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+	values := map[string]tftypes.Value{}
+	for _, a := range machineSchema.Block.Attributes {
+		values[a.Name] = tftypes.NewValue(tftypes.String, nil)
+	}
+	for name, v := range m.Values(ctx, req.ID) {
+		values[name] = tftypes.NewValue(tftypes.String, v)
+	}
+	it := tftypes.NewValue(machineSchema.ValueType(), values)
+	return &tfprotov6.ImportResourceStateResponse{ImportedResources: []*tfprotov6.ImportedResource{{TypeName: machineType, State: withID(it, req.ID)}}}, nil
 }
 
 func (machines) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {

@@ -245,6 +245,15 @@ func (w *Workspace) edit(how func()) {
 	how()
 }
 
+// KeepState returns what puts the state of now back later, as a backend does that an apply
+// could not write to any more.
+func (w *Workspace) KeepState() (putBack func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := maps.Clone(w.state)
+	return func() { w.edit(func() { w.state = maps.Clone(was) }) }
+}
+
 // Clone returns another checkout, with a copy of the configuration and of the state.
 func (w *Workspace) Clone() *Workspace {
 	w.mu.Lock()

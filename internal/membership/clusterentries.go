@@ -30,6 +30,9 @@ type ClusterEntry struct {
 type GivingUp struct {
 	GiveUpRequest
 	Why RestoreAction
+	// At are the client URLs at which machines are destroyed or made: those of the nodes
+	// before and after. They are asked beside those of the members.
+	At []string
 	// Again is true if an earlier apply has given it up by the same statement. Its
 	// machines are being destroyed since, so silence proves nothing new. An answer
 	// still refuses.

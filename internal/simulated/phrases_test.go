@@ -202,7 +202,9 @@ func init() { // a map that refers to itself
 			}
 			each(func(s *script, at string) { s.ws.Forget(at) })(s, rest)
 		},
-		"rename": func(s *script, rest string) { at := addresses(rest); s.ws.Rename(at[0], at[1]) },
+		"rename":     func(s *script, rest string) { at := addresses(rest); s.ws.Rename(at[0], at[1]) },
+		"keep-state": func(s *script, name string) { s.states[name] = s.ws.KeepState() },
+		"put-back":   func(s *script, name string) { s.states[name]() }, // a state that was kept
 
 		// Commands.
 		"apply": func(s *script, rest string) {
@@ -344,6 +346,11 @@ func init() { // a map that refers to itself
 			s.other = s.network.Form(cmp.Or(etcdsim.Version(version), release), "x").Processes()[0]
 			s.rest(time.Minute)
 			s.all(func(p *etcdsim.Process) { s.network.Answer(p.ClientURL, s.other) })
+		},
+		"stranger-at": func(s *script, url string) { s.network.Answer(url, s.other) }, // the second cluster
+		"by-hand": func(s *script, names string) { // a snapshot is restored on machines that are there
+			s.fleet.byHand(strings.Fields(names)...)
+			s.rest(time.Minute)
 		},
 		"http-port":     func(s *script, port string) { s.network.HTTP = port },
 		"metrics-url":   func(s *script, url string) { s.ws.Provider["metrics_url"] = url },

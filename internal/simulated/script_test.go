@@ -58,6 +58,8 @@ type script struct {
 	// progress is that of an action, and then a line for when it begins with the words of when.
 	progress, when, then string
 	laters               int
+	// states put states back that were kept, by name.
+	states map[string]func()
 }
 
 // space is a directory of Terraform. Its configuration is a cluster of nodes, with more
@@ -152,7 +154,7 @@ func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
 func newScript(w *world) *script {
 	s := &script{
 		walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{},
-		vars: map[string]string{"zeros": strings.Repeat("0", 64)}, beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
+		states: map[string]func(){}, vars: map[string]string{"zeros": strings.Repeat("0", 64)}, beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
 	}
 	s.use("main", s.ws)
 	return s
@@ -382,6 +384,9 @@ func TestBadDays(t *testing.T) { tell(t, "days.txt") }
 
 // TestRestores shows what a restore and its withdrawal do.
 func TestRestores(t *testing.T) { tell(t, "restores.txt") }
+
+// TestAnotherCluster shows that nothing takes the machines of a cluster that nothing names.
+func TestAnotherCluster(t *testing.T) { tell(t, "another.txt") }
 
 // TestImports shows what becomes of clusters and members that a state does not have.
 func TestImports(t *testing.T) { tell(t, "imports.txt") }

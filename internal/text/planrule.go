@@ -4,9 +4,6 @@
 package text
 
 import (
-	"cmp"
-	"errors"
-	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
@@ -175,10 +172,19 @@ func (c finding) rebuilds() bool { return c.Facts.Detail != "" }
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
 
-// DestroyInstead ends every refusal of a plan that can block a destroy, and the advice to
-// start again. Terraform makes a normal plan before it plans a destroy, and the provider
-// cannot know which of them is meant. So the guide has the command, not the text.
-const DestroyInstead = "\n\nTo destroy everything, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
+// Advice that destroys. No text of a plan or a refresh advises to destroy a cluster, and none of
+// an apply while an answer shows a server: a cluster that does not answer may serve, and the
+// state may have its members, also if its etcd_cluster has not seen it respond. Such a text names
+// what to check, and leads to the guide. Only [forgetting] has a command that ends a cluster: a
+// removal was requested, every known address was asked, and no answer shows a server that may
+// have a quorum.
+
+// DestroyInstead ends every refusal of a plan that can block a destroy. Terraform makes a normal
+// plan before it plans a destroy, and the provider cannot know which of them is meant.
+const DestroyInstead = "\n\nIf a destroy made this plan, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
+
+// StartAgain is the guide for a cluster that has never formed. It begins with what to check.
+const StartAgain = guides + "choose-a-bootstrap#start-again"
 
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`
@@ -242,96 +248,4 @@ const leavesV2 = "A member that has data of the v2 API does not start as {minor}
 func minorOf(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
-}
-
-// giveUp is why a cluster is given up, in words: the subject of a sentence, how a plan leaves
-// the cluster, and the line that states which members are gone.
-type giveUp struct{ subject, keep, otherwise, statement string }
-
-// NotGivenUp returns the error for a plan of etcd_cluster, or its apply, that would give
-// up a cluster.
-func NotGivenUp(err error, action membership.RestoreAction) Message {
-	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
-	if !ok {
-		return New("Cannot give up the cluster", "%v."+nothingChanged, err)
-	}
-	c := kept(n, cmp.Or(giveUps[action], giveUps[membership.RestoreNow]))
-	c.held = true
-	return c.text(notGivenUp)
-}
-
-// lastResort is the advice if no cluster can decide about a removal any more, and
-// what each address answered. It is "" if err is not about a removal.
-func lastResort(err error) string {
-	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
-	if !ok {
-		return ""
-	}
-	return "\n\n" + kept(n, forgetting).text(notGivenUp).Detail
-}
-
-// kept is what was found of a cluster that is not given up.
-func kept(n *reconfigure.NotGivenUp, why giveUp) finding {
-	s := n.Evidence.Snapshot
-	c := finding{Decision: n.Decision, s: s}
-	c.more = map[string]any{
-		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": Verbatim(heard(n.Evidence)),
-		"stated": Verbatim(strings.Join(stating(n), ",")), "quoted": Verbatim(quoted(stating(n))), "keep": Verbatim(why.keep), "otherwise": Verbatim(why.otherwise),
-	}
-	c.more["gives"], c.more["statement"] = Verbatim(c.fill(why.subject)), Verbatim(c.fill(why.statement))
-	return c
-}
-
-// A restore that an earlier apply has begun is on the way until the restored cluster
-// answers. Until then it can be withdrawn, which gives up the restored cluster.
-var giveUps = map[membership.RestoreAction]giveUp{
-	membership.RestoreNow: {subject: replaces, statement: inRestore, otherwise: " Otherwise remove replaces_cluster from restore."},
-	membership.RestoreOnTheWay: {subject: replaces, statement: inRestore,
-		keep: "To withdraw the restore, set restore to what it was before, or remove it, and run terraform apply. "},
-	membership.RestoreWithdrawn: {subject: "The withdrawal of the restore gives up cluster {lost}. ", keep: "To keep the restored cluster, put restore back into the configuration. ",
-		statement: "state it for this Terraform run only, and again for the apply of a saved plan. Leave out a member that may come back:\n\n" +
-			"  ETCD_CLUSTER_LOST={lost}:{stated} terraform apply"},
-}
-
-// forgetting gives up a cluster that cannot decide about the removal of its members.
-var forgetting = giveUp{keep: "Apply again: a cluster with a quorum removes the member itself. ",
-	statement: "state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n" +
-		"  ETCD_CLUSTER_LOST={lost}:{stated} terraform destroy -refresh=false"}
-
-const (
-	replaces   = "restore.replaces_cluster gives up cluster {lost}. "
-	inRestore  = "add this line to restore. Leave out a member that may come back:\n\n  gone = [{quoted}]"
-	allTheSame = "{keep}If you want to give up the cluster all the same, stop etcd on "
-)
-
-var notGivenUp = wordings{
-	membership.HasQuorum: {{summary: "The cluster has not lost its quorum",
-		cause: "{gives}Cluster {lost} answers, with {members}. It may have its quorum, and writes that it acknowledged would be lost.",
-		next:  "\n\n" + allTheSame + "its machines. Then try again.{otherwise}{heard}"}},
-	membership.Contradicted: {{summary: "A member that is stated gone answers",
-		cause: "{gives}{names} {is|are} stated to be gone for good, and a server answers that may be {it|them}. So cluster {lost} may serve, or come back.",
-		next:  "\n\nRemove {it|them} from gone of restore and from ETCD_CLUSTER_LOST. " + allTheSame + "that machine for good. Then try again.{otherwise}{heard}"}},
-	membership.MayServe: {{summary: "The cluster may serve",
-		cause: "{gives}A server answers at an address of cluster {lost}. It may be a member with a quorum, and writes that it acknowledged would be lost.",
-		next: "\n\nIf the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list. " +
-			"If it does not, remove its address from endpoints and address_map. " + allTheSame + "its machine. Then try again.{otherwise}{heard}"}},
-	membership.NotStated: {{summary: "State which members are gone",
-		cause: "{gives}Nothing proves that the quorum of cluster {lost} is lost: a member that does not answer may serve where it is not reached from here, or its power may return.",
-		next:  "\n\nLook at the machines. If these are destroyed or never start again, {statement}{heard}"}},
-}
-
-// stating returns the voters to state as gone: those that are stated, and those of
-// which nothing is known.
-func stating(n *reconfigure.NotGivenUp) []string {
-	all := each(slices.Concat(n.Request.Gone, n.Decision.Facts.Names), clean)
-	return slices.Compact(slices.Sorted(slices.Values(all)))
-}
-
-// heard lists what each known address of a cluster answered.
-func heard(e membership.Evidence) string {
-	if len(e.Heard) == 0 {
-		return "\n\nNo address of the cluster is known, so nothing was asked."
-	}
-	lines := each(e.Heard, func(h membership.Heard) string { return Clean(h.Endpoint) + ": " + cut(Clean(h.Detail), longestError) })
-	return "\n\nThe addresses answered:\n  - " + strings.Join(lines, "\n  - ")
 }

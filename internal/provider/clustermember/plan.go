@@ -182,6 +182,9 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 	} else if known.Snapshot != nil && e.Learner && r.isAdopted(ctx, c, e) {
 		e.Effect = membership.Held
 	}
+	if e.Effect == membership.Removed && c != nil {
+		c.CheckForgotten(ctx, e.Cluster, &resp.Diagnostics)
+	}
 	for _, b := range r.Backend.Table.Enter(e, r.awaited(ctx, e, known)) {
 		switch t := text.PlanRule(b, snap); b.Code {
 		case membership.EveryVoterRemoved, membership.AllNew:
