@@ -35,7 +35,13 @@ func Replace(address string) Option { return Option("-replace=" + address) }
 func (w *Workspace) newPlan() *Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return &Plan{provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), state: w.state, serial: w.serial}
+	p := &Plan{
+		provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), state: w.state, serial: w.serial,
+	}
+	for _, m := range w.Moved {
+		p.state = moved(p.state, m)
+	}
+	return p
 }
 
 // Validate is terraform validate.
@@ -62,9 +68,10 @@ func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Plan, Result) {
 	plan := w.newPlan()
 	if !slices.Contains(opts, Destroy) {
+		plan.imports = slices.Clone(w.Imports)
 		return w.plan(ctx, start, plan, opts)
 	}
-	// An ordinary plan refreshes what is destroyed (Context.destroyPlan).
+	// An ordinary plan, which imports nothing, refreshes what is destroyed (Context.destroyPlan).
 	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
 		ordinary, r := w.plan(ctx, start, w.newPlan(), opts)
 		if ordinary == nil {
@@ -72,7 +79,7 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 		}
 		plan.state, opts = ordinary.state, append(slices.Clone(opts), NoRefresh)
 	}
-	plan.resources = nil
+	plan.resources, plan.destroys = nil, true
 	return w.plan(ctx, start, plan, opts)
 }
 
@@ -80,7 +87,9 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 func (w *Workspace) plan(ctx context.Context, start Start, plan *Plan, opts []Option) (*Plan, Result) {
 	nodes := plan.targeted(plan.planNodes(), opts)
 	r := w.within(ctx, start, plan, func(p *process) {
-		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })
+		if p.importable(plan.imports) {
+			p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })
+		}
 		plan.state, plan.valid = p.state, true
 	})
 	for _, n := range nodes {
@@ -126,25 +135,56 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 func (w *Workspace) Import(ctx context.Context, start Start, address, id string) Result {
 	plan := w.newPlan()
 	return w.within(ctx, start, plan, func(p *process) {
-		if p.object(address) != nil {
+		switch {
+		case p.object(address) != nil:
 			p.fail(address, errors.New("it is in the state"))
-			return
-		}
-		typ := typeOf(address)
-		resp, ok := call(p, address, "import", p.server(typ).ImportResourceState, &tfprotov6.ImportResourceStateRequest{TypeName: typ, ID: id})
-		if !ok || !p.report(address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
-			return
-		}
-		it := resp.ImportedResources[0]
-		if v, ok := p.value(address, typ, it.State); ok {
-			p.keep(address, &Object{Value: v, Private: it.Private, Identity: it.Identity})
-			if o, ok := p.refresh(&Change{Address: address, typ: typ}); ok && o.Value.IsNull() {
-				p.fail(address, errors.New("cannot import non-existent remote object"))
-			} else if ok {
+		case p.importable([]Import{{To: address, ID: id}}):
+			if _, ok := p.imports(&Change{Address: address, typ: typeOf(address)}, id); ok {
 				p.save()
 			}
 		}
 	})
+}
+
+// importable reports whether the configuration has what is imported, or the state.
+func (p *process) importable(imports []Import) bool {
+	ok := true
+	for _, i := range imports {
+		has := func(r Resource) bool { return r.Address() == i.To }
+		if p.object(i.To) == nil && !slices.ContainsFunc(p.plan.resources, has) {
+			ok = p.fail(i.To, errors.New("configuration for import target does not exist"))
+		}
+	}
+	return ok
+}
+
+// importID is the ID in the import block of an address, "" without one.
+func (p *Plan) importID(address string) string {
+	for _, i := range p.imports {
+		if i.To == address {
+			return i.ID
+		}
+	}
+	return ""
+}
+
+// imports imports an object, and reads it. It has no dependencies then.
+func (p *process) imports(c *Change, id string) (*Object, bool) {
+	resp, ok := call(p, c.Address, "import", p.server(c.typ).ImportResourceState,
+		&tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
+	if !ok || !p.report(c.Address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
+		return nil, false
+	}
+	it := resp.ImportedResources[0]
+	v, ok := p.value(c.Address, c.typ, it.State)
+	if !ok {
+		return nil, false
+	}
+	o, ok := p.read(c, &Object{Value: v, Private: it.Private, Identity: it.Identity})
+	if ok && o.Value.IsNull() {
+		ok = p.fail(c.Address, errors.New("cannot import non-existent remote object"))
+	}
+	return o, ok
 }
 
 // Move carries out a moved block between two types of resources.
@@ -165,7 +205,9 @@ func (w *Workspace) Move(ctx context.Context, start Start, from, to string) Resu
 		}
 		if v, ok := p.value(to, typ, resp.TargetState); ok {
 			p.move(from, to)
-			p.keep(to, &Object{Value: v, Private: resp.TargetPrivate, Identity: resp.TargetIdentity, after: o.after})
+			p.keep(to, &Object{
+				Value: v, Private: resp.TargetPrivate, Identity: resp.TargetIdentity, Dependencies: o.Dependencies,
+			})
 			p.save()
 		}
 	})
