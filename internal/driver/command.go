@@ -36,7 +36,8 @@ func (w *Workspace) newPlan() *Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := &Plan{
-		provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), state: w.state, serial: w.serial,
+		provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), imports: slices.Clone(w.Imports),
+		state: w.state, serial: w.serial,
 	}
 	for _, m := range w.Moved {
 		p.state = moved(p.state, m)
@@ -49,9 +50,10 @@ func (w *Workspace) Validate(ctx context.Context, start Start) Result {
 	return w.within(ctx, start, w.newPlan(), nil)
 }
 
-// Refresh is terraform apply -refresh-only.
+// Refresh is terraform apply -refresh-only. It imports nothing.
 func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 	plan := w.newPlan()
+	plan.imports = nil
 	return w.within(ctx, start, plan, func(p *process) {
 		p.walk(plan.planNodes(), func(n *node) bool {
 			_, ok := p.refresh(n.Change)
@@ -68,12 +70,13 @@ func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Plan, Result) {
 	plan := w.newPlan()
 	if !slices.Contains(opts, Destroy) {
-		plan.imports = slices.Clone(w.Imports)
 		return w.plan(ctx, start, plan, opts)
 	}
 	// An ordinary plan, which imports nothing, refreshes what is destroyed (Context.destroyPlan).
 	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
-		ordinary, r := w.plan(ctx, start, w.newPlan(), opts)
+		before := w.newPlan()
+		before.refreshes = true
+		ordinary, r := w.plan(ctx, start, before, opts)
 		if ordinary == nil {
 			return nil, r
 		}
@@ -87,9 +90,12 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 func (w *Workspace) plan(ctx context.Context, start Start, plan *Plan, opts []Option) (*Plan, Result) {
 	nodes := plan.targeted(plan.planNodes(), opts)
 	r := w.within(ctx, start, plan, func(p *process) {
-		if p.importable(plan.imports) {
-			p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })
-		}
+		p.walk(nodes, func(n *node) bool {
+			if n.missing {
+				return p.refuse(n.Address, notConfigured)
+			}
+			return p.planNode(n.Change, opts)
+		})
 		plan.state, plan.valid = p.state, true
 	})
 	for _, n := range nodes {
@@ -137,8 +143,10 @@ func (w *Workspace) Import(ctx context.Context, start Start, address, id string)
 	return w.within(ctx, start, plan, func(p *process) {
 		switch {
 		case p.object(address) != nil:
-			p.fail(address, errors.New("it is in the state"))
-		case p.importable([]Import{{To: address, ID: id}}):
+			p.refuse(address, "Resource already managed by Terraform: it is in the state")
+		case !plan.importable(address):
+			p.refuse(address, notConfigured)
+		default:
 			if _, ok := p.imports(&Change{Address: address, typ: typeOf(address)}, id); ok {
 				p.save()
 			}
@@ -146,20 +154,19 @@ func (w *Workspace) Import(ctx context.Context, start Start, address, id string)
 	})
 }
 
-// importable reports whether the configuration has what is imported, or the state.
-func (p *process) importable(imports []Import) bool {
-	ok := true
-	for _, i := range imports {
-		has := func(r Resource) bool { return r.Address() == i.To }
-		if p.object(i.To) == nil && !slices.ContainsFunc(p.plan.resources, has) {
-			ok = p.fail(i.To, errors.New("configuration for import target does not exist"))
-		}
-	}
-	return ok
+// importable reports whether the configuration has what is to be imported, or the state.
+func (p *Plan) importable(address string) bool {
+	has := func(r Resource) bool { return r.Address() == address }
+	return p.state[address] != nil || slices.ContainsFunc(p.resources, has)
 }
+
+const notConfigured = "Configuration for import target does not exist"
 
 // importID is the ID in the import block of an address, "" without one.
 func (p *Plan) importID(address string) string {
+	if p.refreshes {
+		return ""
+	}
 	for _, i := range p.imports {
 		if i.To == address {
 			return i.ID
@@ -182,7 +189,7 @@ func (p *process) imports(c *Change, id string) (*Object, bool) {
 	}
 	o, ok := p.read(c, &Object{Value: v, Private: it.Private, Identity: it.Identity})
 	if ok && o.Value.IsNull() {
-		ok = p.fail(c.Address, errors.New("cannot import non-existent remote object"))
+		ok = p.refuse(c.Address, "Cannot import non-existent remote object")
 	}
 	return o, ok
 }
@@ -315,6 +322,11 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 		resp.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: err.Error()}}
 	}
 	return resp, nil
+}
+
+// DestroysMachine reports whether a call destroys a machine.
+func DestroysMachine(req *tfprotov6.ApplyResourceChangeRequest) bool {
+	return req.TypeName == machineType && machine(req.PlannedState).IsNull()
 }
 
 func withID(v tftypes.Value, id any) *tfprotov6.DynamicValue {

@@ -195,8 +195,9 @@ type Plan struct {
 
 	provider  Values
 	resources []Resource
-	imports   []Import           // none for a destruction
+	imports   []Import
 	destroys  bool               // everything
+	refreshes bool               // for a destruction, and imports nothing
 	state     map[string]*Object // as refreshed
 	valid     bool               // the configuration, as far as it is known
 	serial    int

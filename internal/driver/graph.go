@@ -97,6 +97,7 @@ func (p *Plan) targeted(nodes []*node, opts []Option) []*node {
 type node struct {
 	*Change
 	destroys bool
+	missing  bool // from the configuration, and to be imported
 	after    []*node
 	state    int
 }
@@ -124,6 +125,17 @@ func (p *Plan) planNodes() []*node {
 	}
 	if p.destroys {
 		p.orderDestroyers(nodes)
+		return nodes
+	}
+	for _, i := range p.imports {
+		if p.importable(i.To) {
+			continue
+		}
+		n := &node{Change: &Change{Address: i.To}, missing: true, after: of(nodes, p.needs(i.To))}
+		for _, other := range of(nodes, []string{block(i.To)}) {
+			other.after = append(other.after, n)
+		}
+		nodes = append(nodes, n)
 	}
 	return nodes
 }

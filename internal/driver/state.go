@@ -24,6 +24,11 @@ func (w *Workspace) Addresses() []string {
 	return slices.Sorted(maps.Keys(w.state))
 }
 
+// Instances are the addresses in the state of a resource, or of all instances of a block, sorted.
+func (w *Workspace) Instances(address string) []string {
+	return slices.DeleteFunc(w.Addresses(), func(at string) bool { return !isOf(at, address) })
+}
+
 // Forget removes a resource, or all instances of a block, from the state, like terraform state rm.
 func (w *Workspace) Forget(address string) {
 	w.edit(func() {
