@@ -35,7 +35,14 @@ func Replace(address string) Option { return Option("-replace=" + address) }
 func (w *Workspace) newPlan() *Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return &Plan{provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), state: w.state, serial: w.serial}
+	p := &Plan{
+		provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), imports: slices.Clone(w.Imports),
+		state: w.state, serial: w.serial,
+	}
+	for _, m := range w.Moved {
+		p.state = moved(p.state, m)
+	}
+	return p
 }
 
 // Validate is terraform validate.
@@ -43,9 +50,10 @@ func (w *Workspace) Validate(ctx context.Context, start Start) Result {
 	return w.within(ctx, start, w.newPlan(), nil)
 }
 
-// Refresh is terraform apply -refresh-only.
+// Refresh is terraform apply -refresh-only. It imports nothing.
 func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 	plan := w.newPlan()
+	plan.imports = nil
 	return w.within(ctx, start, plan, func(p *process) {
 		p.walk(plan.planNodes(), func(n *node) bool {
 			_, ok := p.refresh(n.Change)
@@ -64,15 +72,17 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 	if !slices.Contains(opts, Destroy) {
 		return w.plan(ctx, start, plan, opts)
 	}
-	// An ordinary plan refreshes what is destroyed (Context.destroyPlan).
+	// An ordinary plan, which imports nothing, refreshes what is destroyed (Context.destroyPlan).
 	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
-		ordinary, r := w.plan(ctx, start, w.newPlan(), opts)
+		before := w.newPlan()
+		before.refreshes = true
+		ordinary, r := w.plan(ctx, start, before, opts)
 		if ordinary == nil {
 			return nil, r
 		}
 		plan.state, opts = ordinary.state, append(slices.Clone(opts), NoRefresh)
 	}
-	plan.resources = nil
+	plan.resources, plan.destroys = nil, true
 	return w.plan(ctx, start, plan, opts)
 }
 
@@ -80,7 +90,12 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 func (w *Workspace) plan(ctx context.Context, start Start, plan *Plan, opts []Option) (*Plan, Result) {
 	nodes := plan.targeted(plan.planNodes(), opts)
 	r := w.within(ctx, start, plan, func(p *process) {
-		p.walk(nodes, func(n *node) bool { return p.planNode(n.Change, opts) })
+		p.walk(nodes, func(n *node) bool {
+			if n.missing {
+				return p.refuse(n.Address, notConfigured)
+			}
+			return p.planNode(n.Change, opts)
+		})
 		plan.state, plan.valid = p.state, true
 	})
 	for _, n := range nodes {
@@ -126,25 +141,57 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 func (w *Workspace) Import(ctx context.Context, start Start, address, id string) Result {
 	plan := w.newPlan()
 	return w.within(ctx, start, plan, func(p *process) {
-		if p.object(address) != nil {
-			p.fail(address, errors.New("it is in the state"))
-			return
-		}
-		typ := typeOf(address)
-		resp, ok := call(p, address, "import", p.server(typ).ImportResourceState, &tfprotov6.ImportResourceStateRequest{TypeName: typ, ID: id})
-		if !ok || !p.report(address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
-			return
-		}
-		it := resp.ImportedResources[0]
-		if v, ok := p.value(address, typ, it.State); ok {
-			p.keep(address, &Object{Value: v, Private: it.Private, Identity: it.Identity})
-			if o, ok := p.refresh(&Change{Address: address, typ: typ}); ok && o.Value.IsNull() {
-				p.fail(address, errors.New("cannot import non-existent remote object"))
-			} else if ok {
+		switch {
+		case p.object(address) != nil:
+			p.refuse(address, "Resource already managed by Terraform: it is in the state")
+		case !plan.importable(address):
+			p.refuse(address, notConfigured)
+		default:
+			if _, ok := p.imports(&Change{Address: address, typ: typeOf(address)}, id); ok {
 				p.save()
 			}
 		}
 	})
+}
+
+// importable reports whether the configuration has what is to be imported, or the state.
+func (p *Plan) importable(address string) bool {
+	has := func(r Resource) bool { return r.Address() == address }
+	return p.state[address] != nil || slices.ContainsFunc(p.resources, has)
+}
+
+const notConfigured = "Configuration for import target does not exist"
+
+// importID is the ID in the import block of an address, "" without one.
+func (p *Plan) importID(address string) string {
+	if p.refreshes {
+		return ""
+	}
+	for _, i := range p.imports {
+		if i.To == address {
+			return i.ID
+		}
+	}
+	return ""
+}
+
+// imports imports an object, and reads it. It has no dependencies then.
+func (p *process) imports(c *Change, id string) (*Object, bool) {
+	resp, ok := call(p, c.Address, "import", p.server(c.typ).ImportResourceState,
+		&tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
+	if !ok || !p.report(c.Address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
+		return nil, false
+	}
+	it := resp.ImportedResources[0]
+	v, ok := p.value(c.Address, c.typ, it.State)
+	if !ok {
+		return nil, false
+	}
+	o, ok := p.read(c, &Object{Value: v, Private: it.Private, Identity: it.Identity})
+	if ok && o.Value.IsNull() {
+		ok = p.refuse(c.Address, "Cannot import non-existent remote object")
+	}
+	return o, ok
 }
 
 // Move carries out a moved block between two types of resources.
@@ -165,7 +212,9 @@ func (w *Workspace) Move(ctx context.Context, start Start, from, to string) Resu
 		}
 		if v, ok := p.value(to, typ, resp.TargetState); ok {
 			p.move(from, to)
-			p.keep(to, &Object{Value: v, Private: resp.TargetPrivate, Identity: resp.TargetIdentity, after: o.after})
+			p.keep(to, &Object{
+				Value: v, Private: resp.TargetPrivate, Identity: resp.TargetIdentity, Dependencies: o.Dependencies,
+			})
 			p.save()
 		}
 	})
@@ -287,6 +336,11 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 		resp.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: err.Error()}}
 	}
 	return resp, nil
+}
+
+// DestroysMachine reports whether a call destroys a machine.
+func DestroysMachine(req *tfprotov6.ApplyResourceChangeRequest) bool {
+	return req.TypeName == machineType && machine(req.PlannedState).IsNull()
 }
 
 func withID(v tftypes.Value, id any) *tfprotov6.DynamicValue {

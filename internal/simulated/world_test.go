@@ -81,6 +81,7 @@ type world struct {
 	network  *etcdsim.Network
 	cluster  *etcdsim.Cluster
 	schedule *etcdsim.Scheduler
+	seed     uint64
 	members  map[string]*etcdsim.Process
 	// calls counts the requests of all runs. each is called for each of them, when
 	// its turn has come and before it is carried out.
@@ -116,7 +117,10 @@ func try(t *testing.T, seed uint64, names string, keeps bool, f func(w *world)) 
 				panic(r)
 			}
 		}()
-		w := &world{judge: j, network: &etcdsim.Network{}, members: map[string]*etcdsim.Process{}, env: map[string]string{}, runs: map[string]int{}}
+		w := &world{
+			judge: j, network: &etcdsim.Network{}, seed: seed, members: map[string]*etcdsim.Process{},
+			env: map[string]string{}, runs: map[string]int{},
+		}
 		if names != "" {
 			w.cluster = w.network.Form(release, strings.Fields(names)...)
 			for _, p := range w.cluster.Processes() {

@@ -4,6 +4,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
