@@ -84,7 +84,7 @@ type Known struct {
 	Turns    []Turn
 	Lost     bool // the plan gives it up, so none of its members counts as living
 	// Ends is true if the plan destroys the whole cluster. Gone is true if nothing of it is
-	// left, see [NothingLeft]. Awaited is true once the other entries of the plan were awaited,
+	// left, see [nothingLeft]. Awaited is true once the other entries of the plan were awaited,
 	// see [Known.Settled].
 	Ends, Gone, Awaited bool
 }

@@ -92,7 +92,7 @@ func (k Known) Settled(e Entry, entries []Entry) (_ Known, settled bool) {
 		})
 		return k, k.Ends
 	case e.Effect == Created && e.Built && k.Snapshot == nil:
-		k.Gone = NothingLeft(entries, e.Nodes)
+		k.Gone = nothingLeft(entries, e.Nodes)
 		return k, k.Gone
 	}
 	return k, len(p.alone()) == 0 || p.keepsQuorum()
@@ -106,11 +106,11 @@ func sharesMachine(a, b Entry) bool {
 	return a.After.Machine == b.After.Machine && a.After.Machine != "" && a.After.Machine != Unknown
 }
 
-// NothingLeft reports whether all that a plan does with the nodes of an etcd_cluster is to
+// nothingLeft reports whether all that a plan does with the nodes of an etcd_cluster is to
 // create each member on a new machine, and no state has a member of them. It is so after their
 // machines were destroyed with -target, also in the plan that Terraform makes before it plans
 // a destroy: what that adds is no reason to refuse the destroy.
-func NothingLeft(entries []Entry, nodes []string) bool {
+func nothingLeft(entries []Entry, nodes []string) bool {
 	isOf := func(s *Side, node string) bool { return s != nil && s.Node == node }
 	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(node string) bool {
 		made := func(e Entry) bool { return e.Effect == Created && isOf(e.After, node) && e.After.Machine == Unknown }

@@ -143,7 +143,7 @@ var planRules = wordings{
 		summary: "Every machine of the cluster is new",
 		cause: "Cluster {cluster} does not answer, the state has none of its members, " +
 			"and the plan creates every machine, that of {names} too. " +
-			"If you destroy everything, this is as it should be. " +
+			"Terraform makes this plan before a destroy, too: then nothing is wrong. " +
 			"If the cluster runs, do not apply: its machines would be replaced with their data. " +
 			"Make sure that its members can be reached, and import each of them as an etcd_member.",
 	}},
