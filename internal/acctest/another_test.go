@@ -30,8 +30,15 @@ func TestAccAnotherCluster(t *testing.T) {
 	lost, older := f.ClusterID(), f.Read("terraform.tfstate")
 	f.put("before")
 	file, sum := backup(etcdtest.WaitContext(t), t, f.Client("a"))
-	f.Write("restore_override.tf", fmt.Sprintf(
-		"resource \"etcd_cluster\" \"this\" {\n  restore = {\n    snapshot = %q\n    sha256 = %q\n    replaces_cluster = %q\n    gone = [\"a\", \"b\", \"c\"]\n  }\n}\n", file, sum, lost))
+	f.Write("restore_override.tf", fmt.Sprintf(`resource "etcd_cluster" "this" {
+  restore = {
+    snapshot         = %q
+    sha256           = %q
+    replaces_cluster = %q
+    gone             = ["a", "b", "c"]
+  }
+}
+`, file, sum, lost))
 
 	f.restoreByHand(file)
 	byHand := f.ClusterID()
@@ -69,7 +76,12 @@ func TestAccAnotherCluster(t *testing.T) {
 	}
 	must.Succeed(t, os.Remove(filepath.Join(f.Dir, "restore_override.tf")))
 	f.Write("import.tf", strings.Join(regexp.MustCompile(`import \{[^}]*\}`).FindAllString(text, -1), "\n"))
-	f.Write("machines_override.tf", "resource \"terraform_data\" \"machine\" {\n  lifecycle {\n    ignore_changes = [triggers_replace]\n  }\n}\n")
+	f.Write("machines_override.tf", `resource "terraform_data" "machine" {
+  lifecycle {
+    ignore_changes = [triggers_replace]
+  }
+}
+`)
 	before := f.MemberIDs()
 	f.Form()
 	f.Settled()
@@ -127,8 +139,9 @@ func (f *Fleet) restoreByHand(file string) {
 	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
 		data := filepath.Join(f.Machines, name, "data")
 		must.Succeed(f.TB, os.RemoveAll(data))
-		cmd := exec.Command(etcdtest.EtcdutlBinary(f.TB, etcdtest.DefaultVersion), "snapshot", "restore", file, "--data-dir="+data, "--name="+name,
-			"--initial-cluster="+strings.Join(initial, ","), "--initial-cluster-token=by-hand", "--initial-advertise-peer-urls="+f.Nodes[name].Peer)
+		cmd := exec.Command(etcdtest.EtcdutlBinary(f.TB, etcdtest.DefaultVersion), "snapshot", "restore", file,
+			"--data-dir="+data, "--name="+name, "--initial-advertise-peer-urls="+f.Nodes[name].Peer,
+			"--initial-cluster="+strings.Join(initial, ","), "--initial-cluster-token=by-hand")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			f.TB.Fatalf("etcdutl: %v\n%s", err, out)
 		}

@@ -337,7 +337,9 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{"a local list", probe{status: status(7, false), lists: []memberList{list}}, false, 7},
 		{"a learner", probe{status: status(7, true), listErr: failed(connection.Learner)}, false, 7},
 	} {
-		if got := c.p.heard(7)[0]; got.Silent != c.silent || got.Cluster != c.cluster || (got.Member == 3) != (c.cluster != 0) || got.Detail == "" {
+		got := c.p.heard(7)[0]
+		named := (got.Member == 3) == (c.cluster != 0)
+		if got.Silent != c.silent || got.Cluster != c.cluster || !named || got.Detail == "" {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -351,8 +353,9 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		t.Errorf("a list of another cluster: %+v", one)
 	}
 	for kind, refuses := range map[connection.Kind]bool{
-		connection.UnknownCA: true, connection.AuthRequired: true, connection.NoLogin: true, connection.Learner: true, connection.NotAsked: true,
-		connection.Refused: false, connection.Timeout: false, connection.DNS: false, connection.Interrupted: false, connection.NotEtcd: false,
+		connection.UnknownCA: true, connection.AuthRequired: true, connection.NoLogin: true, connection.Learner: true,
+		connection.Refused: false, connection.Timeout: false, connection.DNS: false, connection.Interrupted: false,
+		connection.NotAsked: true, connection.NotEtcd: false,
 	} {
 		if got := (probe{err: failed(kind), listErr: timeout}).heard(7); got[0].Refuses != refuses {
 			t.Errorf("%q refuses: %v", kind, got[0].Refuses)

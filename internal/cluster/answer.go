@@ -160,7 +160,8 @@ func (p probe) heard(of membership.ClusterID) []membership.Heard {
 	for _, l := range p.lists {
 		if !slices.ContainsFunc(out, func(h membership.Heard) bool { return h.Cluster == l.cluster }) {
 			out = append(out, membership.Heard{
-				Endpoint: p.endpoint, Cluster: l.cluster, Member: l.from, Detail: "answers for cluster " + l.cluster.String() + " as well",
+				Endpoint: p.endpoint, Cluster: l.cluster, Member: l.from,
+				Detail: "answers for cluster " + l.cluster.String() + " as well",
 			})
 		}
 	}

@@ -289,7 +289,9 @@ func (m machines) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceR
 	return resp, nil
 }
 
-func (m machines) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+func (m machines) ImportResourceState(
+	ctx context.Context, req *tfprotov6.ImportResourceStateRequest,
+) (*tfprotov6.ImportResourceStateResponse, error) {
 	values := map[string]tftypes.Value{}
 	for _, a := range machineSchema.Block.Attributes {
 		values[a.Name] = tftypes.NewValue(tftypes.String, nil)
@@ -297,8 +299,9 @@ func (m machines) ImportResourceState(ctx context.Context, req *tfprotov6.Import
 	for name, v := range m.Values(ctx, req.ID) {
 		values[name] = tftypes.NewValue(tftypes.String, v)
 	}
-	it := tftypes.NewValue(machineSchema.ValueType(), values)
-	return &tfprotov6.ImportResourceStateResponse{ImportedResources: []*tfprotov6.ImportedResource{{TypeName: machineType, State: withID(it, req.ID)}}}, nil
+	state := withID(tftypes.NewValue(machineSchema.ValueType(), values), req.ID)
+	it := &tfprotov6.ImportedResource{TypeName: machineType, State: state}
+	return &tfprotov6.ImportResourceStateResponse{ImportedResources: []*tfprotov6.ImportedResource{it}}, nil
 }
 
 func (machines) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {

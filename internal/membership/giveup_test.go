@@ -174,7 +174,8 @@ func TestOtherServes(t *testing.T) {
 	}
 	for _, named := range [][]ClusterID{nil, {0}, {7}} { // what the state does not know is not named
 		r := GiveUpRequest{Cluster: 7, Known: r.Known, Named: named, Gone: []string{"a", "b", "c"}}
-		if d := DecideGiveUp(Evidence{Heard: []Heard{{Endpoint: "x", Cluster: 8, Literal: true}}}, r); d.Code != OtherServes {
+		e := Evidence{Heard: []Heard{{Endpoint: "x", Cluster: 8, Literal: true}}}
+		if d := DecideGiveUp(e, r); d.Code != OtherServes {
 			t.Errorf("named %v: %q", named, d.Code)
 		}
 	}
@@ -184,14 +185,20 @@ func TestOtherServes(t *testing.T) {
 // tunnel without a server.
 func TestFormsWhereNothingRuns(t *testing.T) {
 	t.Parallel()
-	for answers, want := range map[string]Code{"": "", "sns": "", "sfs": OtherServes, "nnF": OtherServes, "sgs": OtherServes, "sLs": OtherServes, "Sss": OtherServes} {
+	for answers, want := range map[string]Code{
+		"": "", "sns": "", "sfs": OtherServes, "nnF": OtherServes, "sgs": OtherServes, "sLs": OtherServes, "Sss": OtherServes,
+	} {
 		e, _ := lossOf(answers, complete, 0)
 		if d := DecideGiveUp(e, GiveUpRequest{Forms: true}); d.Code != want || (d.Verdict == Go) != (want == "") {
 			t.Errorf("%s: %q, want %q", answers, d.Code, want)
 		}
 	}
-	for h, want := range map[Heard]Code{{}: "", {Silent: true}: "", {Refuses: true}: MayServe, {Silent: true, Refuses: true}: MayServe, {Refuses: true, Cluster: 7}: OtherServes} {
-		if d := DecideGiveUp(Evidence{Heard: []Heard{h}}, GiveUpRequest{Forms: true}); d.Code != want || (d.Verdict == Go) != (want == "") {
+	for h, want := range map[Heard]Code{
+		{}: "", {Silent: true}: "", {Refuses: true}: MayServe, {Silent: true, Refuses: true}: MayServe,
+		{Refuses: true, Cluster: 7}: OtherServes,
+	} {
+		d := DecideGiveUp(Evidence{Heard: []Heard{h}}, GiveUpRequest{Forms: true})
+		if d.Code != want || (d.Verdict == Go) != (want == "") {
 			t.Errorf("%+v: %q, want %q", h, d.Code, want)
 		}
 	}

@@ -363,7 +363,8 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(b.Context())
 			b.each = func(etcdsim.Call) error { cancel(); return nil }
-			if err := b.engine.MayGiveUp(ctx, membership.GiveUpRequest{Cluster: id}); !errors.Is(err, context.Canceled) {
+			err = b.engine.MayGiveUp(ctx, membership.GiveUpRequest{Cluster: id})
+			if !errors.Is(err, context.Canceled) {
 				b.Errorf("interrupted: %v", err)
 			}
 		})

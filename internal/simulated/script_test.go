@@ -155,7 +155,8 @@ func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
 func newScript(w *world) *script {
 	s := &script{
 		walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{},
-		states: map[string]func(){}, vars: map[string]string{"zeros": strings.Repeat("0", 64)}, beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
+		states: map[string]func(){}, vars: map[string]string{"zeros": strings.Repeat("0", 64)},
+		beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
 	}
 	s.use("main", s.ws)
 	return s

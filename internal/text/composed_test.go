@@ -247,20 +247,29 @@ func TestRestoreTexts(t *testing.T) {
 	also.Endpoint = "https://10.0.0.3:2379"
 	evidence := func(heard ...membership.Heard) *reconfigure.NotGivenUp {
 		return &reconfigure.NotGivenUp{
-			Request:  membership.GiveUpRequest{Cluster: 0x2b, Known: []membership.Member{{Name: "a"}, {Name: "b"}, {ID: 0xc, Name: "c\n'"}}},
+			Request: membership.GiveUpRequest{
+				Cluster: 0x2b, Known: []membership.Member{{Name: "a"}, {Name: "b"}, {ID: 0xc, Name: "c\n'"}},
+			},
 			Decision: membership.Decision{Code: membership.OtherServes},
 			Evidence: membership.Evidence{Heard: heard, Lists: map[membership.ClusterID][]membership.Member{
-				0x3c: {{ID: 6, Name: "b", Learner: true, ClientURLs: []string{at}}, {ID: 5, Name: "a", ClientURLs: []string{at}}, {ID: 7}}},
-			},
+				0x3c: {
+					{ID: 6, Name: "b", Learner: true, ClientURLs: []string{at}}, {ID: 5, Name: "a", ClientURLs: []string{at}},
+					{ID: 7},
+				},
+			}},
 		}
 	}
 	unlisted := evidence(other, down)
 	unlisted.Evidence.Lists = nil
 	creating, refusing := evidence(other, down), evidence(other, third)
 	creating.Request, refusing.Request = membership.GiveUpRequest{Forms: true}, membership.GiveUpRequest{Forms: true}
-	withoutID := &reconfigure.NotGivenUp{Decision: membership.Decision{Code: membership.MayServe}, Evidence: membership.Evidence{Heard: []membership.Heard{{Endpoint: at, Detail: "permission denied"}, down}}}
+	withoutID := &reconfigure.NotGivenUp{
+		Decision: membership.Decision{Code: membership.MayServe},
+		Evidence: membership.Evidence{Heard: []membership.Heard{{Endpoint: at, Detail: "permission denied"}, down}},
+	}
 	all = append(all,
-		NotGivenUp(unlisted, membership.RestoreNow), NotGivenUp(evidence(other, third, also), membership.RestoreNow), NotForgotten(evidence(other, down)),
+		NotGivenUp(unlisted, membership.RestoreNow), NotGivenUp(evidence(other, third, also), membership.RestoreNow),
+		NotForgotten(evidence(other, down)),
 		Occupied(creating), Occupied(refusing), Occupied(withoutID), Occupied(context.Canceled),
 	)
 	for _, why = range []membership.RestoreAction{membership.RestoreNow, membership.RestoreOnTheWay, membership.RestoreWithdrawn} {
@@ -302,8 +311,12 @@ func TestResourceTexts(t *testing.T) {
 		return &reconfigure.NotGivenUp{Request: membership.GiveUpRequest{Cluster: 0xc1}, Decision: membership.Decision{Code: code, Facts: membership.Facts{Names: []string{"b", "c"}}}, Evidence: e, Cause: cause}
 	}
 	replaced := &reconfigure.NotGivenUp{
-		Request: membership.GiveUpRequest{Cluster: 0xc1}, Decision: membership.Decision{Code: membership.OtherServes}, Cause: &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}},
-		Evidence: membership.Evidence{Heard: []membership.Heard{{Endpoint: "https://10.0.0.1:2379", Cluster: 0xc2, Detail: "answers for cluster c2"}}},
+		Request:  membership.GiveUpRequest{Cluster: 0xc1},
+		Decision: membership.Decision{Code: membership.OtherServes},
+		Cause:    &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}},
+		Evidence: membership.Evidence{Heard: []membership.Heard{
+			{Endpoint: "https://10.0.0.1:2379", Cluster: 0xc2, Detail: "answers for cluster c2"},
+		}},
 	}
 	unidentified := func(code membership.Code, m membership.Member) *reconfigure.Unidentified {
 		return &reconfigure.Unidentified{

@@ -68,8 +68,11 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &other):
-		instead := sprintf(" If cluster %s has taken its place, remove cluster %s from the state and import cluster %[1]s: see "+olderState+".", other.Got, other.Want)
-		return New(summary, "The state has cluster %[1]s, and the endpoints answer for cluster %[2]s (%[3]s). Nothing was changed. "+
+		instead := sprintf(" "+
+			"If cluster %s has taken its place, remove cluster %s from the state and import cluster %[1]s: see "+
+			olderState+".", other.Got, other.Want)
+		return New(summary, "The state has cluster %[1]s, and the endpoints answer for cluster %[2]s (%[3]s). "+
+			"Nothing was changed. "+
 			"If cluster %[1]s still runs, point endpoints at it, then apply again.%[4]s",
 			other.Want, other.Got, other.Endpoints, Verbatim(cmp.Or(lastResort(err), instead)))
 	case errors.As(err, &url):

@@ -182,7 +182,8 @@ func (c finding) rebuilds() bool { return c.Facts.Detail != "" }
 
 // DestroyInstead ends every refusal of a plan that can block a destroy. Terraform makes a normal
 // plan before it plans a destroy, and the provider cannot know which of them is meant.
-const DestroyInstead = "\n\nIf a destroy made this plan, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
+const DestroyInstead = "\n\nIf a destroy made this plan, see " + guides +
+	"troubleshooting#errors-and-warnings-of-a-plan"
 
 // StartAgain is the guide for a cluster that has never formed. It begins with what to check.
 const StartAgain = guides + "choose-a-bootstrap#start-again"

@@ -134,7 +134,8 @@ func TestAdviceThatDestroys(t *testing.T) {
 		"forgetting":   "a removal was requested, and nothing answers",
 		"destroyFirst": "one member whose process stays, which the plan removes anyway",
 	}
-	found, advice := map[string]bool{}, regexp.MustCompile(`terraform (?:apply )?-?destroy|destroy (?:everything|all|it and)`)
+	found := map[string]bool{}
+	advice := regexp.MustCompile(`terraform (?:apply )?-?destroy|destroy (?:everything|all|it and)`)
 	for _, pattern := range []string{"*.go", "../provider/*.go", "../provider/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		must.Succeed(t, err)

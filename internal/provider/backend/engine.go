@@ -100,7 +100,8 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 // CheckLost is [reconfigure.CheckLost] for a member without an address to ask.
 func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause error) error {
 	b.state.Know(id, m)
-	return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(membership.GiveUpRequest{Cluster: id}, b.Lost), cause)
+	r := b.state.Request(membership.GiveUpRequest{Cluster: id}, b.Lost)
+	return reconfigure.CheckLost(membership.Evidence{}, r, cause)
 }
 
 // GiveUp refuses a plan that gives up a cluster, unless the answers of every known address
@@ -136,8 +137,8 @@ func (c *Cluster) CheckForgotten(ctx context.Context, id membership.ClusterID, d
 	if id == 0 || c.Lost.Cluster != id || slices.ContainsFunc(membership.GivenUp(c.backend.Table.Clusters()), asked) {
 		return
 	}
-	err := c.MayGiveUp(ctx, membership.GiveUpRequest{Cluster: id})
-	if kept, refused := errors.AsType[*reconfigure.NotGivenUp](err); refused && kept.Decision.Code == membership.OtherServes {
+	kept, refused := errors.AsType[*reconfigure.NotGivenUp](c.MayGiveUp(ctx, membership.GiveUpRequest{Cluster: id}))
+	if refused && kept.Decision.Code == membership.OtherServes {
 		report.Error(diags, text.NotForgotten(kept))
 	}
 }

@@ -101,7 +101,8 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 	}
 	out := restoration{state: state}
 	out.action, out.code = membership.DecideRestore(req)
-	given := membership.GivingUp{Why: membership.RestoreNow, GiveUpRequest: membership.GiveUpRequest{Cluster: req.Cluster}}
+	given := membership.GivingUp{Why: membership.RestoreNow}
+	given.Cluster = req.Cluster
 	for _, n := range has {
 		given.Known = append(given.Known, membership.Member{Name: n.Name, ClientURLs: n.ClientURLs})
 	}
@@ -282,8 +283,10 @@ func restoreRefused(code membership.Code, id string) text.Message {
 	switch code {
 	case membership.OtherConfirmed:
 		return text.New(summary,
-			"restore.replaces_cluster is not the cluster in the state. If the cluster in the state is in use, remove restore from the configuration. "+
-				"If that cluster is lost and the snapshot replaces it, confirm that with its ID:\n\n  replaces_cluster = %q", id)
+			"restore.replaces_cluster is not the cluster in the state. If the cluster in the state is in use, remove "+
+				"restore from the configuration. "+
+				"If that cluster is lost and the snapshot replaces it, confirm that with its ID:\n\n  "+
+				"replaces_cluster = %q", id)
 	case membership.ConfirmationUnknown:
 		return text.New(summary, "replaces_cluster or gone of restore is not known at plan, and the plan must show which cluster is replaced. Write the values themselves.")
 	case membership.StillOnTheWay:

@@ -83,7 +83,8 @@ func (m model) checkObject(ctx context.Context, state model, stored health, kept
 			"The cluster has the etcd_cluster with the id %s on record, since %s by %s. This state has %s. Each of them rebuilds one node at a time, so both could rebuild two nodes at once. "+
 				"The plan adds, removes or rebuilds a node.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+
 				"  terraform state rm 'etcd_cluster.this'\n\nTo keep this one, run the command here too, and import the cluster again. The first update after the import puts it on record:\n\n%s",
-			other.Object, other.Since.Format(time.RFC3339), other.By, m.ID.ValueString(), text.ImportBlock("etcd_cluster.this", m.ClusterID.ValueString())))
+			other.Object, other.Since.Format(time.RFC3339), other.By, m.ID.ValueString(),
+			text.ImportBlock("etcd_cluster.this", m.ClusterID.ValueString())))
 	}
 }
 

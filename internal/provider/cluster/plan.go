@@ -166,7 +166,8 @@ func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diag
 	case !none && !state.Complete.ValueBool() && (now == nil || !now.Complete.ValueBool()):
 		report.ErrorOn(diags, "discovery", text.New("The discovery token changed too early",
 			"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. "+
-				"Undo the change of discovery. If the cluster never formed and cannot form with that token, see "+text.StartAgain+text.DestroyInstead))
+				"Undo the change of discovery. If the cluster never formed and cannot form with that token, see "+
+				text.StartAgain+text.DestroyInstead))
 	}
 }
 
@@ -319,7 +320,8 @@ func (p nodesPlan) reason(complete, noAddress bool) string {
 			return "the members of " + others + " have not been seen since their nodes were built"
 		}
 		if !complete {
-			return "the cluster has not responded yet: check that its machines run, the log of etcd on them, the addresses in members, " +
+			return "the cluster has not responded yet: check that its machines run, the log of etcd on them, the " +
+				"addresses in members, " +
 				"and the certificates and credentials of the provider (" + text.StartAgain + ")"
 		}
 		return "the cluster was not observed at the last refresh, or has no quorum"
