@@ -336,37 +336,3 @@ func isOne(a, b Entry) bool {
 	}
 	return a.Name == b.Name && shareURL(x.PeerURLs, y.PeerURLs)
 }
-
-// newcomers: a new member is not added over one that is not its own.
-func newcomers(p planned) (out []Ruling) {
-	for _, e := range p.with(Created) {
-		if p.Snapshot != nil && e.isAnew() {
-			if m, found := p.Snapshot.memberAt(e.Name, e.After.PeerURLs); found && p.livingVoter(m.ID) {
-				e.Found = m.refused(AlreadyMember, m.Name)
-			}
-		}
-		if e.Found.Code != "" {
-			out = append(out, e.breaks(e.Found.Code, e.Found.Facts))
-		}
-	}
-	return out
-}
-
-// successors: a member that has run gets a new node with a new machine only; without a
-// node, a new machine. With the node that it has, it must find its cluster, and found
-// no other. The nodes of a cluster are not new all together.
-func successors(p planned) (out []Ruling) {
-	anew := keep(p.entries, func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
-	if !p.Lost && slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
-		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
-	}
-	for _, e := range p.with(Replaced) {
-		if e.After == nil {
-			continue // the plan of etcd_cluster shows it, and the member itself says more
-		}
-		if code := p.stranded(e); code != "" && e.HasRun {
-			out = append(out, brokenBy(code, Facts{}, e))
-		}
-	}
-	return out
-}

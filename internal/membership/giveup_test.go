@@ -186,7 +186,8 @@ func TestOtherServes(t *testing.T) {
 func TestFormsWhereNothingRuns(t *testing.T) {
 	t.Parallel()
 	for answers, want := range map[string]Code{
-		"": "", "sns": "", "sfs": OtherServes, "nnF": OtherServes, "sgs": OtherServes, "sLs": OtherServes, "Sss": OtherServes,
+		"": "", "sns": "", "sfs": OtherServes, "nnF": OtherServes, "sgs": OtherServes, "sLs": OtherServes,
+		"Sss": OtherServes,
 	} {
 		e, _ := lossOf(answers, complete, 0)
 		if d := DecideGiveUp(e, GiveUpRequest{Forms: true}); d.Code != want || (d.Verdict == Go) != (want == "") {

@@ -170,7 +170,9 @@ func TestColumns(t *testing.T) {
 	linter := tool(t, "golangci-lint")
 	dir := t.TempDir()
 	git := func(args ...string) string {
-		identity := []string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}
+		identity := []string{
+			"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false",
+		}
 		return strings.TrimSpace(run(t, nil, "git", append(identity, args...)...))
 	}
 	wide := "// Wide is " + strings.Repeat("wide ", 24) + "wide.\n"
@@ -185,16 +187,19 @@ func TestColumns(t *testing.T) {
 	since := regexp.MustCompile(`(?m)^since=[0-9a-f]{40}$`)
 	lint := func(commit, want string) {
 		t.Helper()
-		put(t, dir, "tools/lint", since.ReplaceAllString(must.Read(t, filepath.Join(root, "tools", "lint")), "since="+commit))
+		script := must.Read(t, filepath.Join(root, "tools", "lint"))
+		put(t, dir, "tools/lint", since.ReplaceAllString(script, "since="+commit))
 		// Its other checks fail here, because the sources that they look at are not there.
-		out, _ := try(t, []string{"CLI=false", "GOLANGCI_LINT_CACHE=" + filepath.Join(dir, "cache")}, filepath.Join(dir, "tools", "lint"))
+		env := []string{"CLI=false", "GOLANGCI_LINT_CACHE=" + filepath.Join(dir, "cache")}
+		out, _ := try(t, env, filepath.Join(dir, "tools", "lint"))
 		if !strings.Contains(out, want) {
 			t.Errorf("tools/lint does not print %q:\n%s", want, out)
 		}
 	}
 	one := git("rev-parse", "HEAD")
 	lint(one, "ok    columns of new lines")
-	lint(strings.Repeat("0", 40), "NOT CHECKED whether new Go lines have at most 120 columns: this clone lacks commit 00000000")
+	lint(strings.Repeat("0", 40),
+		"NOT CHECKED whether new Go lines have at most 120 columns: this clone lacks commit 00000000")
 	put(t, dir, "b.go", "package a\n\n"+strings.ReplaceAll(wide, "Wide", "Other")+"const Other = 1\n")
 	lint(one, "FAIL  columns of new lines\nb.go:3:1: The line is 13")
 }

@@ -39,12 +39,15 @@ func configuration(s *site) string {
 		}
 		for argument, v := range values {
 			if was, ok := block[argument]; ok && !reflect.DeepEqual(was, v) {
-				s.Fatalf("%s of the instances of %s.%s differ by more than their keys: %v and %v", argument, r.Type, name, was, v)
+				s.Fatalf("%s of the instances of %s.%s differ by more than their keys: %v and %v",
+					argument, r.Type, name, was, v)
 			}
 			block[argument] = v
 		}
 		block["depends_on"] = append([]string{}, r.After...)
-		block["lifecycle"] = map[string]any{"create_before_destroy": r.CreateBeforeDestroy, "replace_triggered_by": triggers(r, key)}
+		block["lifecycle"] = map[string]any{
+			"create_before_destroy": r.CreateBeforeDestroy, "replace_triggered_by": triggers(r, key),
+		}
 	}
 	source := func(name string) any { return map[string]any{"source": sourceOf + name} }
 	moved, imports := []any{}, []any{}
@@ -56,7 +59,9 @@ func configuration(s *site) string {
 	}
 	text, err := json.MarshalIndent(map[string]any{
 		"moved": moved, "import": imports,
-		"terraform": map[string]any{"required_providers": map[string]any{"etcd": source("etcd"), "machine": source("machine")}},
+		"terraform": map[string]any{
+			"required_providers": map[string]any{"etcd": source("etcd"), "machine": source("machine")},
+		},
 		"provider":  map[string]any{"etcd": expression(s.ws.Provider)}, "resource": types,
 	}, "", "  ")
 	s.must(err)
@@ -74,7 +79,10 @@ func triggers(r driver.Resource, key string) []string {
 
 // ofKey replaces a key by each.key in expressions in JSON.
 func ofKey(text []byte, key string) []byte {
-	return []byte(strings.NewReplacer(`[\"`+key+`\"]`, "[each.key]", ".node."+key, ".node[each.key]", `:"`+key+`"`, `:"${each.key}"`).Replace(string(text)))
+	r := strings.NewReplacer(
+		`[\"`+key+`\"]`, "[each.key]", ".node."+key, ".node[each.key]", `:"`+key+`"`, `:"${each.key}"`,
+	)
+	return []byte(r.Replace(string(text)))
 }
 
 // expression is a value in JSON syntax.

@@ -109,7 +109,8 @@ func outcome(s *site, h hand, command string, words []string) string {
 	if slices.Sort(first); command == "destroy" { // the machine of the last voter, whichever that is
 		first = []string{fmt.Sprint(len(first))}
 	}
-	return fmt.Sprintf("  plan %s\n  errors %q\n  members %s\n  machines before their members %s\n  asked %s\n  dependencies %s",
+	return fmt.Sprintf("  plan %s\n  errors %q\n  members %s\n  machines before their members %s\n"+
+		"  asked %s\n  dependencies %s",
 		actions, errorsIn(r), members, first, asked, h.dependencies(s))
 }
 

@@ -253,7 +253,8 @@ func TestRestoreTexts(t *testing.T) {
 			Decision: membership.Decision{Code: membership.OtherServes},
 			Evidence: membership.Evidence{Heard: heard, Lists: map[membership.ClusterID][]membership.Member{
 				0x3c: {
-					{ID: 6, Name: "b", Learner: true, ClientURLs: []string{at}}, {ID: 5, Name: "a", ClientURLs: []string{at}},
+					{ID: 6, Name: "b", Learner: true, ClientURLs: []string{at}},
+					{ID: 5, Name: "a", ClientURLs: []string{at}},
 					{ID: 7},
 				},
 			}},

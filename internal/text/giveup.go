@@ -95,7 +95,8 @@ func (c finding) unnamed(n *reconfigure.NotGivenUp) {
 		there = n.Request.Known
 	}
 	c.more["other"], c.more["removals"] = ids[0], removals(n.Request.Known)
-	blocks := ImportBlock("etcd_cluster.this", ids[0].String()) + "\n\n" + MemberBlocks(membership.Snapshot{Members: there})
+	blocks := ImportBlock("etcd_cluster.this", ids[0].String()) + "\n\n" +
+		MemberBlocks(membership.Snapshot{Members: there})
 	c.more["import"] = Verbatim(strings.TrimSpace(string(blocks)))
 }
 

@@ -118,11 +118,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	if diags.HasError() || !r.agrees(ctx, p, state, stored, diags) {
 		return
 	}
-	if id, err := membership.ParseClusterID(state.ClusterID.ValueString()); err == nil && !r.Backend.Table.Applies() {
-		for _, e := range p.Effects(id, p.nodes, stored.NodesHealth) {
-			r.Backend.Table.Note(e)
-		}
-	}
+	r.noteEffects(p, state, stored)
 	p.check(plan.Version.ValueString(), stored, diags)
 	nodes, status := map[string]node.Node{}, attribute.TextsByKey(state.Status)
 	for _, name := range p.TakenBack {
@@ -151,6 +147,17 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 		report.WarnAt(diags, path.Root("restore"), text.New("The cluster exists, and nothing is restored",
 			"The plan stores the new value of restore and restores nothing. If the cluster is lost and the snapshot replaces it, confirm that with its ID in restore:\n\n  replaces_cluster = %q",
 			state.ClusterID.ValueString()))
+	}
+}
+
+// noteEffects enters what the plan does to members in the table of the plan.
+func (r *Resource) noteEffects(p nodesPlan, state model, stored health) {
+	id, err := membership.ParseClusterID(state.ClusterID.ValueString())
+	if err != nil || r.Backend.Table.Applies() {
+		return
+	}
+	for _, e := range p.Effects(id, p.nodes, stored.NodesHealth) {
+		r.Backend.Table.Note(e)
 	}
 }
 
