@@ -44,34 +44,49 @@ type machines struct {
 // machine.
 func MachineProvider(m Machines) tfprotov6.ProviderServer { return machines{Machines: m} }
 
-func (machines) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+func (machines) GetProviderSchema(
+	context.Context, *tfprotov6.GetProviderSchemaRequest,
+) (*tfprotov6.GetProviderSchemaResponse, error) {
 	return &tfprotov6.GetProviderSchemaResponse{
-		Provider: &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}, ResourceSchemas: map[string]*tfprotov6.Schema{machineType: machineSchema},
+		Provider:        &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}},
+		ResourceSchemas: map[string]*tfprotov6.Schema{machineType: machineSchema},
 	}, nil
 }
 
-func (machines) GetResourceIdentitySchemas(context.Context, *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
+func (machines) GetResourceIdentitySchemas(
+	context.Context, *tfprotov6.GetResourceIdentitySchemasRequest,
+) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
 	return &tfprotov6.GetResourceIdentitySchemasResponse{}, nil
 }
 
-func (machines) ValidateProviderConfig(_ context.Context, req *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
+func (machines) ValidateProviderConfig(
+	_ context.Context, req *tfprotov6.ValidateProviderConfigRequest,
+) (*tfprotov6.ValidateProviderConfigResponse, error) {
 	return &tfprotov6.ValidateProviderConfigResponse{PreparedConfig: req.Config}, nil
 }
 
-func (machines) ConfigureProvider(context.Context, *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
+func (machines) ConfigureProvider(
+	context.Context, *tfprotov6.ConfigureProviderRequest,
+) (*tfprotov6.ConfigureProviderResponse, error) {
 	return &tfprotov6.ConfigureProviderResponse{}, nil
 }
 
-func (machines) ValidateResourceConfig(context.Context, *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+func (machines) ValidateResourceConfig(
+	context.Context, *tfprotov6.ValidateResourceConfigRequest,
+) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	return &tfprotov6.ValidateResourceConfigResponse{}, nil
 }
 
-func (machines) UpgradeResourceState(_ context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+func (machines) UpgradeResourceState(
+	_ context.Context, req *tfprotov6.UpgradeResourceStateRequest,
+) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	v, err := req.RawState.Unmarshal(machineSchema.ValueType())
 	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: dynamic(v)}, err
 }
 
-func (m machines) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+func (m machines) ReadResource(
+	ctx context.Context, req *tfprotov6.ReadResourceRequest,
+) (*tfprotov6.ReadResourceResponse, error) {
 	resp := &tfprotov6.ReadResourceResponse{NewState: req.CurrentState}
 	if !m.Exists(ctx, Attribute(machine(req.CurrentState), "id")) {
 		resp.NewState = dynamic(tftypes.NewValue(machineSchema.ValueType(), nil))
@@ -94,7 +109,9 @@ func (m machines) ImportResourceState(
 	return &tfprotov6.ImportResourceStateResponse{ImportedResources: []*tfprotov6.ImportedResource{it}}, nil
 }
 
-func (machines) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+func (machines) PlanResourceChange(
+	_ context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) (*tfprotov6.PlanResourceChangeResponse, error) {
 	resp := &tfprotov6.PlanResourceChangeResponse{PlannedState: req.ProposedNewState}
 	if machine(req.PriorState).IsNull() {
 		resp.PlannedState = withID(machine(req.ProposedNewState), tftypes.UnknownValue)
@@ -107,7 +124,9 @@ func (machines) PlanResourceChange(_ context.Context, req *tfprotov6.PlanResourc
 	return resp, nil
 }
 
-func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+func (m machines) ApplyResourceChange(
+	ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest,
+) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	prior, planned := machine(req.PriorState), machine(req.PlannedState)
 	resp := &tfprotov6.ApplyResourceChangeResponse{NewState: req.PlannedState}
 	var err error

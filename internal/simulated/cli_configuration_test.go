@@ -62,7 +62,7 @@ func configuration(s *site) string {
 		"terraform": map[string]any{
 			"required_providers": map[string]any{"etcd": source("etcd"), "machine": source("machine")},
 		},
-		"provider":  map[string]any{"etcd": expression(s.ws.Provider)}, "resource": types,
+		"provider": map[string]any{"etcd": expression(s.ws.Provider)}, "resource": types,
 	}, "", "  ")
 	s.must(err)
 	return string(text)

@@ -252,3 +252,14 @@ func (p nodesPlan) does() string {
 	}
 	return does
 }
+
+// noteEffects enters what the plan does to members in the table of the plan.
+func (r *Resource) noteEffects(p nodesPlan, state model, stored health) {
+	id, err := membership.ParseClusterID(state.ClusterID.ValueString())
+	if err != nil || r.Backend.Table.Applies() {
+		return
+	}
+	for _, e := range p.Effects(id, p.nodes, stored.NodesHealth) {
+		r.Backend.Table.Note(e)
+	}
+}

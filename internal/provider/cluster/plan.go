@@ -150,17 +150,6 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	}
 }
 
-// noteEffects enters what the plan does to members in the table of the plan.
-func (r *Resource) noteEffects(p nodesPlan, state model, stored health) {
-	id, err := membership.ParseClusterID(state.ClusterID.ValueString())
-	if err != nil || r.Backend.Table.Applies() {
-		return
-	}
-	for _, e := range p.Effects(id, p.nodes, stored.NodesHealth) {
-		r.Backend.Table.Note(e)
-	}
-}
-
 // planDiscovery keeps discovery as it is in the state if its token is the same, which
 // may be complete since. It refuses another token before the cluster has formed, because
 // the nodes have the former one.
