@@ -365,7 +365,12 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			g.configure()
 		case strings.Contains(d.Detail, "First undo the change"),
 			strings.Contains(d.Detail, "first, set version, revision and rebuild"):
-			g.undone(nodeNamed(d.Address))
+			if name := nodeNamed(d.Address); g.undid == name { // an earlier apply has rebuilt its node
+				g.ws.Forget(d.Address)
+			} else {
+				g.undid = name
+				g.undone(name)
+			}
 		case strings.Contains(d.Detail, "Add the new members in a first apply"):
 			for _, m := range g.cluster.Members() {
 				if name := nodeOf(m); name != "g" {

@@ -32,7 +32,10 @@ const (
 		":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
 	// applyFirst leads on from a plan that Terraform would carry out in the wrong order.
 	applyFirst = "\n\nFirst undo the change that replaces or removes {names}, and run:\n\n  terraform apply\n\n" +
-		"It updates each imported member in the state, and changes nothing in the cluster. Then make the change again."
+		"It updates each imported member in the state, and changes nothing in the cluster. Then make the change again." +
+		"\n\nIf an earlier apply has rebuilt the node of {name}, that cannot be undone. Remove the member from the state then, " +
+		"which does not change the cluster, and apply: the plan replaces one such member at a time. " + ofMember +
+		":\n\n  terraform state rm 'ADDRESS'"
 	// rollFirst and undoRoll lead on if the plan of etcd_cluster rebuilds a node as well.
 	rollFirst = "\n\nThe etcd_cluster rebuilds {detail} in this plan, also if -target leaves out its member. " +
 		"To rebuild that node first, run the command without -target and -replace, " +
