@@ -36,8 +36,6 @@ type game struct {
 	// lost is true once the cluster has lost its quorum to what is outside of Terraform, or
 	// was destroyed. Then writes and members may be lost.
 	lost bool
-	// undid is the member for whose sake the last change was undone.
-	undid string
 	// other is a member of another cluster.
 	other *etcdsim.Process
 }

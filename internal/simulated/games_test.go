@@ -314,8 +314,9 @@ var (
 )
 
 // undone applies the first workspace without the change that replaces or removes a member, and
-// then makes the change again.
-func (g *game) undone(name string) {
+// then makes the change again. What an earlier apply has done cannot be undone: then the state
+// forgets the member first.
+func (g *game) undone(name, address string) {
 	changed := *g.plan
 	node := func(of ...string) string {
 		return driver.Attribute(g.ws.State(thisCluster).Value, append([]string{"node", name}, of...)...)
@@ -332,7 +333,11 @@ func (g *game) undone(name string) {
 		}
 	}
 	g.configure()
-	g.ws.Up(g.Context(), g.start("one"))
+	if _, r := g.ws.Up(g.Context(), g.start("one")); strings.Contains(fmt.Sprint(r.Err()), "no apply has stored") {
+		g.ws.Forget(address)
+		g.rest(time.Minute)
+		g.ws.Up(g.Context(), g.start("one"))
+	}
 	*g.plan = changed
 	g.configure()
 }
@@ -365,12 +370,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			g.configure()
 		case strings.Contains(d.Detail, "First undo the change"),
 			strings.Contains(d.Detail, "first, set version, revision and rebuild"):
-			if name := nodeNamed(d.Address); g.undid == name { // an earlier apply has rebuilt its node
-				g.ws.Forget(d.Address)
-			} else {
-				g.undid = name
-				g.undone(name)
-			}
+			g.undone(nodeNamed(d.Address), d.Address)
 		case strings.Contains(d.Detail, "Add the new members in a first apply"):
 			for _, m := range g.cluster.Members() {
 				if name := nodeOf(m); name != "g" {

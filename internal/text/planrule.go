@@ -32,8 +32,9 @@ const (
 		":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
 	// applyFirst leads on from a plan that Terraform would carry out in the wrong order.
 	applyFirst = "\n\nFirst undo the change that replaces or removes {names}, and run:\n\n  terraform apply\n\n" +
-		"It updates each imported member in the state, and changes nothing in the cluster. Then make the change again." +
-		"\n\nIf an earlier apply has rebuilt the node of {name}, that cannot be undone. Remove the member from the state then, " +
+		"It updates each imported member in the state, and changes nothing in the cluster. " +
+		"Then make the change again.\n\nIf the plan is refused again, an earlier apply has rebuilt " +
+		"the node of {name}, and that cannot be undone. Remove the member from the state then, " +
 		"which does not change the cluster, and apply: the plan replaces one such member at a time. " + ofMember +
 		":\n\n  terraform state rm 'ADDRESS'"
 	// rollFirst and undoRoll lead on if the plan of etcd_cluster rebuilds a node as well.
