@@ -56,6 +56,9 @@ func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 	plan.imports = nil
 	return w.within(ctx, start, plan, func(p *process) {
 		p.walk(plan.planNodes(), func(n *node) bool {
+			if n.resource == nil && w.CLI != OpenTofu {
+				return p.planOrphan(n.Change, true)
+			}
 			_, ok := p.refresh(n.Change)
 			return ok
 		})
@@ -72,10 +75,10 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 	if !slices.Contains(opts, Destroy) {
 		return w.plan(ctx, start, plan, opts)
 	}
-	// An ordinary plan, which imports nothing, refreshes what is destroyed (Context.destroyPlan).
+	// An ordinary plan refreshes what is destroyed (Context.destroyPlan).
 	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
 		before := w.newPlan()
-		before.refreshes = true
+		before.refreshes = w.CLI != OpenTofu
 		ordinary, r := w.plan(ctx, start, before, opts)
 		if ordinary == nil {
 			return nil, r
@@ -322,11 +325,6 @@ func (m machines) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyR
 		resp.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: err.Error()}}
 	}
 	return resp, nil
-}
-
-// DestroysMachine reports whether a call destroys a machine.
-func DestroysMachine(req *tfprotov6.ApplyResourceChangeRequest) bool {
-	return req.TypeName == machineType && machine(req.PlannedState).IsNull()
 }
 
 func withID(v tftypes.Value, id any) *tfprotov6.DynamicValue {

@@ -250,20 +250,37 @@ func TestDestroyOrder(t *testing.T) {
 	want(t, "one", asked("-target=machine.a"), "machine.a [delete machine.a]")
 }
 
-// Terraform 1.10 and 1.11 plan to destroy what is not configured before they read it.
-func TestPlansBeforeReading(t *testing.T) {
-	i, s := onMachine(t)
-	s.Resources = s.Resources[1:]
-	for early, calls := range map[bool]string{
-		false: "[read plan upgrade read plan]", true: "[read plan upgrade plan read]",
+// What the configuration does not have is read and planned in an order that depends on the CLI.
+func TestCLIsDiffer(t *testing.T) {
+	for cli, calls := range map[CLI][2]string{
+		Terraform:    {"read plan upgrade read plan", "read upgrade read plan"},
+		Terraform111: {"read plan upgrade plan read", "read upgrade plan read"},
+		OpenTofu:     {"read plan upgrade read plan", "read upgrade read"},
 	} {
-		s.PlansBeforeReading = early
+		i, s := onMachine(t)
+		s.CLI = cli
+		s.Resources = s.Resources[1:]
 		var got []string
 		i.asked = func(method string) error { got = append(got, method); return nil }
 		plan, r := s.Plan(t.Context(), i.start)
 		want(t, "errors", r.Err(), "<nil>")
 		want(t, "actions", plan.Actions(), "[delete thing.b]")
-		want(t, "calls", got, calls)
+		want(t, "calls of a plan", strings.Join(got, " "), calls[0])
+		got = nil
+		want(t, "errors", s.Refresh(t.Context(), i.start).Err(), "<nil>")
+		want(t, "calls of a refresh", strings.Join(got, " "), calls[1])
+	}
+	for cli, actions := range map[CLI]string{
+		Terraform: "[delete machine.a]", Terraform111: "[delete machine.a]",
+		OpenTofu: "[delete machine.a delete thing.b]",
+	} {
+		i, s := onMachine(t)
+		s.CLI = cli
+		s.Forget("thing.b")
+		s.Imports = []Import{{"thing.b", "b1"}}
+		plan, r := s.Plan(t.Context(), i.start, Destroy)
+		want(t, "errors", r.Err(), "<nil>")
+		want(t, "actions of a destruction", plan.Actions(), actions)
 	}
 }
 
