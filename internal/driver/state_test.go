@@ -270,6 +270,21 @@ func TestCLIsDiffer(t *testing.T) {
 		want(t, "errors", s.Refresh(t.Context(), i.start).Err(), "<nil>")
 		want(t, "calls of a refresh", strings.Join(got, " "), calls[1])
 	}
+	for cli, calls := range map[CLI]string{
+		Terraform: "validate import read upgrade plan", Terraform111: "validate import read upgrade plan",
+		OpenTofu: "validate import read upgrade",
+	} {
+		i, s := onMachine(t)
+		s.CLI = cli
+		s.Resources = []Resource{newThing(`n["a"]`, "a1", nil), newThing(`n["b"]`, "b1", nil)}
+		want(t, "errors", upped(s.Up(t.Context(), i.start)).Err(), "<nil>")
+		s.Resources = s.Resources[:1]
+		s.Forget(`thing.n["a"]`)
+		var got []string
+		i.asked = func(method string) error { got = append(got, method); return nil }
+		want(t, "errors", s.Import(t.Context(), i.start, `thing.n["a"]`, "a1").Err(), "<nil>")
+		want(t, "calls of an import", strings.Join(got, " "), calls)
+	}
 	for cli, actions := range map[CLI]string{
 		Terraform: "[delete machine.a]", Terraform111: "[delete machine.a]",
 		OpenTofu: "[delete machine.a delete thing.b]",
