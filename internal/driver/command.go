@@ -35,8 +35,8 @@ func (w *Workspace) newPlan() *Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := &Plan{
-		provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), imports: slices.Clone(w.Imports),
-		state: w.state, serial: w.serial,
+		cli: w.CLI, provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources),
+		imports: slices.Clone(w.Imports), state: w.state, serial: w.serial,
 	}
 	for _, m := range w.Moved {
 		p.state = moved(p.state, m)
@@ -77,7 +77,7 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 	// An ordinary plan refreshes what is destroyed (Context.destroyPlan).
 	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
 		before := w.newPlan()
-		before.refreshes = w.CLI != OpenTofu
+		before.refreshes = true
 		ordinary, r := w.plan(ctx, start, before, opts)
 		if ordinary == nil {
 			return nil, r
@@ -98,6 +98,11 @@ func (w *Workspace) plan(ctx context.Context, start Start, plan *Plan, opts []Op
 			}
 			return p.planNode(n.Change, opts)
 		})
+		for _, i := range plan.imports {
+			if w.CLI == OpenTofu && !plan.destroys && !plan.refreshes && !plan.importable(i.To) {
+				p.refuse(i.To, notConfigured)
+			}
+		}
 		plan.state, plan.valid = p.state, true
 	})
 	for _, n := range nodes {

@@ -42,8 +42,8 @@ const (
 	Terraform CLI = iota
 	// Terraform111 is Terraform 1.10 and 1.11, which plan that before they read it.
 	Terraform111
-	// OpenTofu plans nothing for apply -refresh-only. It carries out import blocks before it
-	// destroys everything, and destroys what it has imported.
+	// OpenTofu plans nothing for apply -refresh-only and for import. It fails after a plan with an
+	// import block of what is not configured, and lets a destruction pass.
 	OpenTofu
 )
 
@@ -206,6 +206,7 @@ type Change struct {
 type Plan struct {
 	Changes []*Change
 
+	cli       CLI
 	provider  Values
 	resources []Resource
 	imports   []Import

@@ -211,7 +211,9 @@ func TestCLIsAgree(t *testing.T) {
 
 // coreOf is the core of a CLI.
 func coreOf(t *testing.T, cli string) driver.CLI {
-	out, err := exec.CommandContext(t.Context(), cli, "version", "-json").Output()
+	version := exec.CommandContext(t.Context(), cli, "version", "-json")
+	version.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1")
+	out, err := version.Output()
 	must.Succeed(t, err)
 	var v struct {
 		Version string `json:"terraform_version"`
