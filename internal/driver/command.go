@@ -35,8 +35,8 @@ func (w *Workspace) newPlan() *Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := &Plan{
-		provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources), imports: slices.Clone(w.Imports),
-		state: w.state, serial: w.serial,
+		cli: w.CLI, provider: maps.Clone(w.Provider), resources: slices.Clone(w.Resources),
+		imports: slices.Clone(w.Imports), state: w.state, serial: w.serial,
 	}
 	for _, m := range w.Moved {
 		p.state = moved(p.state, m)
@@ -55,6 +55,9 @@ func (w *Workspace) Refresh(ctx context.Context, start Start) Result {
 	plan.imports = nil
 	return w.within(ctx, start, plan, func(p *process) {
 		p.walk(plan.planNodes(), func(n *node) bool {
+			if n.resource == nil && w.CLI != OpenTofu {
+				return p.planOrphan(n.Change, true)
+			}
 			_, ok := p.refresh(n.Change)
 			return ok
 		})
@@ -71,7 +74,7 @@ func (w *Workspace) Plan(ctx context.Context, start Start, opts ...Option) (*Pla
 	if !slices.Contains(opts, Destroy) {
 		return w.plan(ctx, start, plan, opts)
 	}
-	// An ordinary plan, which imports nothing, refreshes what is destroyed (Context.destroyPlan).
+	// An ordinary plan refreshes what is destroyed (Context.destroyPlan).
 	if !slices.Contains(opts, NoRefresh) && len(plan.state) > 0 {
 		before := w.newPlan()
 		before.refreshes = true
@@ -95,6 +98,9 @@ func (w *Workspace) plan(ctx context.Context, start Start, plan *Plan, opts []Op
 			}
 			return p.planNode(n.Change, opts)
 		})
+		if w.CLI == OpenTofu && !plan.destroys && !plan.refreshes {
+			p.refuseImports()
+		}
 		plan.state, plan.valid = p.state, true
 	})
 	for _, n := range nodes {
@@ -134,63 +140,6 @@ func (w *Workspace) Apply(ctx context.Context, start Start, plan *Plan) Result {
 		})
 		p.save()
 	})
-}
-
-// Import is terraform import.
-func (w *Workspace) Import(ctx context.Context, start Start, address, id string) Result {
-	plan := w.newPlan()
-	return w.within(ctx, start, plan, func(p *process) {
-		switch {
-		case p.object(address) != nil:
-			p.refuse(address, "Resource already managed by Terraform: it is in the state")
-		case !plan.importable(address):
-			p.refuse(address, notConfigured)
-		default:
-			if _, ok := p.imports(&Change{Address: address, typ: typeOf(address)}, id); ok {
-				p.save()
-			}
-		}
-	})
-}
-
-// importable reports whether the configuration has what is to be imported, or the state.
-func (p *Plan) importable(address string) bool {
-	has := func(r Resource) bool { return r.Address() == address }
-	return p.state[address] != nil || slices.ContainsFunc(p.resources, has)
-}
-
-const notConfigured = "Configuration for import target does not exist"
-
-// importID is the ID in the import block of an address, "" without one.
-func (p *Plan) importID(address string) string {
-	if p.refreshes {
-		return ""
-	}
-	for _, i := range p.imports {
-		if i.To == address {
-			return i.ID
-		}
-	}
-	return ""
-}
-
-// imports imports an object, and reads it. It has no dependencies then.
-func (p *process) imports(c *Change, id string) (*Object, bool) {
-	resp, ok := call(p, c.Address, "import", p.server(c.typ).ImportResourceState,
-		&tfprotov6.ImportResourceStateRequest{TypeName: c.typ, ID: id})
-	if !ok || !p.report(c.Address, resp.Diagnostics) || len(resp.ImportedResources) != 1 {
-		return nil, false
-	}
-	it := resp.ImportedResources[0]
-	v, ok := p.value(c.Address, c.typ, it.State)
-	if !ok {
-		return nil, false
-	}
-	o, ok := p.read(c, &Object{Value: v, Private: it.Private, Identity: it.Identity})
-	if ok && o.Value.IsNull() {
-		ok = p.refuse(c.Address, "Cannot import non-existent remote object")
-	}
-	return o, ok
 }
 
 // Move carries out a moved block between two types of resources.

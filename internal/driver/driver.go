@@ -33,6 +33,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
+// CLI is one that differs from others in what follows.
+type CLI int
+
+const (
+	// Terraform, from 1.12 on, reads what the configuration does not have, and plans to destroy it,
+	// also for apply -refresh-only.
+	Terraform CLI = iota
+	// Terraform111 is Terraform 1.10 and 1.11, which plan that before they read it.
+	Terraform111
+	// OpenTofu plans nothing for apply -refresh-only and for import. After a plan with an import
+	// block of what is not configured it reports that alone, and it lets a destruction pass.
+	OpenTofu
+)
+
 // Workspace is a directory of Terraform: a configuration and a state. One command
 // at a time uses it.
 type Workspace struct {
@@ -47,9 +61,8 @@ type Workspace struct {
 	Machines Machines
 	// Parallelism is the number of resources that are carried out at a time. 0 means 10.
 	Parallelism int
-	// PlansBeforeReading says that a plan plans to destroy what the configuration does not have
-	// before it reads it, as Terraform 1.10 and 1.11 do. Other CLIs read it first.
-	PlansBeforeReading bool
+	// CLI is the one whose core is driven.
+	CLI CLI
 
 	tb     testing.TB
 	mu     sync.Mutex // of what follows; never held across a call
@@ -193,11 +206,12 @@ type Change struct {
 type Plan struct {
 	Changes []*Change
 
+	cli       CLI
 	provider  Values
 	resources []Resource
 	imports   []Import
 	destroys  bool               // everything
-	refreshes bool               // for a destruction, and imports nothing
+	refreshes bool               // what a destruction destroys, and imports nothing
 	state     map[string]*Object // as refreshed
 	valid     bool               // the configuration, as far as it is known
 	serial    int

@@ -128,7 +128,7 @@ func (p *Plan) planNodes() []*node {
 		return nodes
 	}
 	for _, i := range p.imports {
-		if p.importable(i.To) {
+		if p.cli == OpenTofu || p.importable(i.To) {
 			continue
 		}
 		n := &node{Change: &Change{Address: i.To}, missing: true, after: of(nodes, p.needs(i.To))}

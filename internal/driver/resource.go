@@ -107,13 +107,13 @@ func (p *process) planNode(c *Change, opts []Option) bool {
 }
 
 // planOrphan refreshes what the configuration does not have, and plans to destroy it. It may be
-// gone.
+// gone. Terraform makes that plan for apply -refresh-only, too, and drops it.
 func (p *process) planOrphan(c *Change, refreshes bool) bool {
 	o, ok := p.current(c.Address, c.typ)
 	if o == nil || !ok {
 		return ok
 	}
-	early := p.w.PlansBeforeReading && !strings.HasSuffix(c.Address, deposed)
+	early := p.w.CLI == Terraform111 && !strings.HasSuffix(c.Address, deposed)
 	if early && !p.planRemoval(c, o) {
 		return false
 	}

@@ -58,6 +58,9 @@ type Backup struct {
 	serial int
 }
 
+// Exists reports whether it has been made.
+func (b Backup) Exists() bool { return b.state != nil }
+
 // Backup returns the state as it is.
 func (w *Workspace) Backup() Backup {
 	w.mu.Lock()
@@ -103,7 +106,7 @@ func (w *Workspace) Clone() *Workspace {
 	return &Workspace{
 		Provider: maps.Clone(w.Provider), Resources: slices.Clone(w.Resources), Moved: slices.Clone(w.Moved),
 		Imports: slices.Clone(w.Imports), Machines: w.Machines, Parallelism: w.Parallelism,
-		PlansBeforeReading: w.PlansBeforeReading, tb: w.tb, state: maps.Clone(w.state), serial: w.serial,
+		CLI: w.CLI, tb: w.tb, state: maps.Clone(w.state), serial: w.serial,
 	}
 }
 

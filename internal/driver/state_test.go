@@ -250,20 +250,50 @@ func TestDestroyOrder(t *testing.T) {
 	want(t, "one", asked("-target=machine.a"), "machine.a [delete machine.a]")
 }
 
-// Terraform 1.10 and 1.11 plan to destroy what is not configured before they read it.
-func TestPlansBeforeReading(t *testing.T) {
-	i, s := onMachine(t)
-	s.Resources = s.Resources[1:]
-	for early, calls := range map[bool]string{
-		false: "[read plan upgrade read plan]", true: "[read plan upgrade plan read]",
+// What the configuration does not have is read and planned in an order that depends on the CLI.
+func TestCLIsDiffer(t *testing.T) {
+	for cli, calls := range map[CLI][2]string{
+		Terraform:    {"read plan upgrade read plan", "read upgrade read plan"},
+		Terraform111: {"read plan upgrade plan read", "read upgrade plan read"},
+		OpenTofu:     {"read plan upgrade read plan", "read upgrade read"},
 	} {
-		s.PlansBeforeReading = early
+		i, s := onMachine(t)
+		s.CLI = cli
+		s.Resources = s.Resources[1:]
 		var got []string
 		i.asked = func(method string) error { got = append(got, method); return nil }
 		plan, r := s.Plan(t.Context(), i.start)
 		want(t, "errors", r.Err(), "<nil>")
 		want(t, "actions", plan.Actions(), "[delete thing.b]")
-		want(t, "calls", got, calls)
+		want(t, "calls of a plan", strings.Join(got, " "), calls[0])
+		got = nil
+		want(t, "errors", s.Refresh(t.Context(), i.start).Err(), "<nil>")
+		want(t, "calls of a refresh", strings.Join(got, " "), calls[1])
+	}
+	for cli, calls := range map[CLI]string{
+		Terraform: "validate import read upgrade plan", Terraform111: "validate import read upgrade plan",
+		OpenTofu: "validate import read upgrade",
+	} {
+		i, s := onMachine(t)
+		s.CLI = cli
+		s.Resources = []Resource{newThing(`n["a"]`, "a1", nil), newThing(`n["b"]`, "b1", nil)}
+		want(t, "errors", upped(s.Up(t.Context(), i.start)).Err(), "<nil>")
+		s.Resources = s.Resources[:1]
+		s.Forget(`thing.n["a"]`)
+		var got []string
+		i.asked = func(method string) error { got = append(got, method); return nil }
+		want(t, "errors", s.Import(t.Context(), i.start, `thing.n["a"]`, "a1").Err(), "<nil>")
+		want(t, "calls of an import", strings.Join(got, " "), calls)
+	}
+	missing := "thing.x: " + notConfigured
+	for cli, destruction := range map[CLI]string{Terraform: missing, Terraform111: missing, OpenTofu: "<nil>"} {
+		i, s := onMachine(t)
+		s.CLI = cli
+		s.Imports = []Import{{"thing.x", "x"}}
+		_, r := s.Plan(t.Context(), i.start)
+		want(t, "errors of a plan", r.Err(), missing)
+		_, r = s.Plan(t.Context(), i.start, Destroy)
+		want(t, "errors of a destruction", r.Err(), destruction)
 	}
 }
 

@@ -80,6 +80,13 @@ func (p planned) keepsQuorum() bool {
 	return len(stay) >= p.Snapshot.Quorum()
 }
 
+// Waiting returns the entry as the plan has it until the entry is judged itself: other members are
+// judged before that, and what the entry waits for may allow it.
+func (e Entry) Waiting() Entry {
+	e.Unapplied = false
+	return e
+}
+
 // Settled returns what is known of a plan once an entry is in it, and whether a later entry may
 // still change how it is judged: a rule that would be broken is not, if other resources of the
 // plan say what a destroy, or a removal of names, also says. Await them before it is judged.

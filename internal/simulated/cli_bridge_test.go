@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
@@ -33,35 +34,14 @@ type bridge struct {
 	found   chan []bridgedCall // new calls; nil after the end of the command
 	outcome *acctest.Outcome   // of the last command
 	number  atomic.Int64       // of calls
+	first   map[string]bool    // members that wait for the end of their machines
 }
 
-// bridgedCall is a call from the CLI.
+// bridgedCall is a call from the CLI. destroys is the name of the machine that it destroys, removes
+// that of the member that it removes.
 type bridgedCall struct {
-	do     func()
-	number int64
-	turn   turn
-}
-
-// turn is when a call begins, of those that are made at a time.
-type turn int
-
-const (
-	first turn = iota // it changes nothing
-	destroysMachine
-	changesOther
-)
-
-func (c bridgedCall) compare(other bridgedCall) int { return cmp.Compare(c.turn, other.turn) }
-
-func turnOf(call any) turn {
-	change, ok := call.(*tfprotov6.ApplyResourceChangeRequest)
-	switch {
-	case !ok:
-		return first
-	case driver.DestroysMachine(change):
-		return destroysMachine
-	}
-	return changesOther
+	do                func()
+	destroys, removes string
 }
 
 func newBridge(t *testing.T, ws *acctest.Workspace) *bridge {
@@ -119,32 +99,42 @@ func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) [
 	return calls
 }
 
-// run runs a command, and carries out its calls in the bubble. Of what the CLI does at the same
-// time, the destruction of a machine comes first, as in the driver: no other change begins while
-// one is under way, or a call that it may follow.
+// patience is how often a call is held back while the CLI makes no other one.
+const patience = 20_000
+
+// run runs a command, and carries out its calls in the bubble. The removal of a member that is to
+// follow the destruction of its machine waits for that. If the CLI waits for the removal, it
+// begins at last.
 func (b *bridge) run(args ...string) *acctest.Outcome {
 	b.begin <- args
 	done := make(chan bridgedCall)
-	var held, running []bridgedCall
+	var held []bridgedCall
+	destroyed := map[string]bool{}
+	running, idle := 0, 0
 	for {
-		b.ask <- len(held)+len(running) > 0
+		b.ask <- len(held)+running > 0
 		calls := <-b.found
 		if calls == nil {
 			return b.outcome
 		}
-		held = append(held, calls...)
-		now := slices.MinFunc(slices.Concat(held, running), bridgedCall.compare)
-		held = slices.DeleteFunc(held, func(c bridgedCall) bool {
-			if c.turn > now.turn {
+		if idle++; len(calls)+running > 0 {
+			idle = 0
+		}
+		held = slices.DeleteFunc(append(held, calls...), func(c bridgedCall) bool {
+			if c.removes != "" && b.first[c.removes] && !destroyed[c.removes] && idle < patience {
 				return false
 			}
-			running = append(running, c)
+			running++
 			go func() { c.do(); done <- c }()
 			return true
 		})
+		if running == 0 {
+			continue
+		}
 		select {
 		case c := <-done:
-			running = slices.DeleteFunc(running, func(r bridgedCall) bool { return r.number == c.number })
+			running--
+			destroyed[c.destroys] = true
 		case <-time.After(time.Second): // the CLI may have more to do, whatever its threads do
 		}
 	}
@@ -156,33 +146,59 @@ func (b *bridge) run(args ...string) *acctest.Outcome {
 type bridged struct {
 	tfprotov6.ProviderServer // answers what needs no world
 	*bridge
-	w     *world
-	start driver.Start
+	w       *world
+	start   driver.Start
+	schemas map[string]*tfprotov6.Schema // of resources
 
 	run *driver.Run // nil before the first one
 }
 
 // within carries out a call in the bubble.
 func within[Q, R any](ctx context.Context, p *bridged, typ string, f func(tfprotov6.ProviderServer, context.Context, Q) (R, error), q Q) (r R, err error) {
-	done, number := make(chan struct{}), p.number.Add(1)
-	call := func() {
+	done := make(chan struct{})
+	call, named := p.destroys(q)
+	call.do = func() {
 		defer close(done)
 		server, run := p.ProviderServer, "new"
 		if p.run != nil {
 			server, run = p.run.Server, p.run.Name
 		}
-		resource := fmt.Sprint(typ, " ", number) // the protocol names no address
+		resource := fmt.Sprint(typ, named, " ", p.number.Add(1)) // the protocol names no address
 		method := strings.TrimSuffix(fmt.Sprintf("%T", q), "Request")
 		inside, _ := p.w.schedule.Context(p.w.Context(), run, resource, method[strings.LastIndex(method, ".")+1:])
 		r, err = f(server, inside, q)
 	}
 	select {
-	case p.calls <- bridgedCall{do: call, number: number, turn: turnOf(q)}:
+	case p.calls <- call:
 		<-done
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
 	return r, err
+}
+
+// destroys says what a call destroys, and its name in brackets.
+func (p *bridged) destroys(q any) (c bridgedCall, named string) {
+	change, ok := q.(*tfprotov6.ApplyResourceChangeRequest)
+	if !ok {
+		return c, ""
+	}
+	value := func(d *tfprotov6.DynamicValue) tftypes.Value {
+		v, err := d.Unmarshal(p.schemas[change.TypeName].ValueType())
+		p.w.must(err)
+		return v
+	}
+	prior := value(change.PriorState)
+	name := cmp.Or(driver.Attribute(prior, "name"), driver.Attribute(prior, "config", "name"))
+	switch {
+	case !value(change.PlannedState).IsNull():
+		return c, ""
+	case change.TypeName == "machine":
+		c.destroys = name
+	default:
+		c.removes = name
+	}
+	return c, fmt.Sprintf("[%q]", name)
 }
 
 // end ends the process.

@@ -53,15 +53,28 @@ func invent(seed uint64) []string {
 		}
 		line += pick("", "", "", "wait 20m; ", "lose "+name+"; ", "stop "+name+"; ", "start "+name+"; ", "wipe "+name+"; ")
 		of := pick("machine[", "member[") + pick(names...) + "]"
+		one := pick(names...)
+		member := " member[" + one + "]"
+		imports := "provider " + strings.Join(names, " ") + "; forget" + member + "; %s" + member + " " + one
 		line += pick("apply", "apply", "apply", "plan", "refresh; apply", "apply -refresh=false", "apply -replace="+of, "apply -replace="+of,
-			"apply -target=cluster", "taint "+of+"; apply", "forget "+of+"; apply", "plan -destroy")
+			"apply -target=cluster", "taint "+of+"; apply", "forget "+of+"; apply", "plan -destroy",
+			fmt.Sprintf(imports, "import")+"; apply",
+			fmt.Sprintf(imports, "imports")+"; apply -replace="+of+"; imports",
+			"persist; apply -replace="+of+"; older; refresh; apply",
+			"rename machine.node machine.vm; rename machine.vm machine.node; apply -refresh=false")
 		lines = append(lines, line)
 	}
 	return append(lines, pick("plan", "destroy", "destroy -refresh=false"))
 }
 
+// outcome is what comes of a command.
+type outcome struct {
+	text  string
+	first []string // machines that are destroyed before the removal of their members begins
+}
+
 // perform plays a sequence with a hand, and returns what came of each command.
-func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string) {
+func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []outcome) {
 	dir := t.TempDir()
 	simulate(t, seed, "", func(w *world) {
 		s := newScript(w)
@@ -75,7 +88,9 @@ func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string
 				case !slices.Contains(typed, verb):
 					s.play(phrase)
 				default:
-					out = append(out, line+"\n"+outcome(s.site, h, verb, addresses(rest)))
+					o := enter(s.site, h, verb, addresses(rest))
+					o.text = line + "\n" + o.text
+					out = append(out, o)
 				}
 			}
 		}
@@ -83,38 +98,34 @@ func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string
 	return out
 }
 
-// outcome is what comes of a command that a hand types.
-func outcome(s *site, h hand, command string, words []string) string {
-	var first []string
-	s.fleet.destroying = func(name string, member uint64) {
-		if find(s.cluster.Members(), member) != nil {
-			first = append(first, name)
-		}
-	}
+// enter lets a hand type a command.
+func enter(s *site, h hand, command string, words []string) outcome {
 	before, begin := h.dependencies(s), len(s.schedule.Log())
 	actions, r := h.do(s, command, words...)
-	asked := askedIn(s.schedule.Log()[begin:])
+	log := s.schedule.Log()[begin:]
 	s.rest(time.Minute)
 	members := ""
 	if command != "destroy" && s.cluster != nil { // which voter is the last one depends on the order
 		members = s.list()
 	}
+	asked := askedIn(log)
 	if command == "destroy" || slices.Contains(words, "-destroy") {
 		for at, on := range before {
-			if len(on) == 0 && at != thisCluster { // it is asked for at any time
+			if len(on) == 0 && at != thisCluster { // it is asked at any time
 				asked = nil
 			}
 		}
 	}
-	if slices.Sort(first); command == "destroy" { // the machine of the last voter, whichever that is
-		first = []string{fmt.Sprint(len(first))}
-	}
-	return fmt.Sprintf("  plan %s\n  errors %q\n  members %s\n  machines before their members %s\n"+
-		"  asked %s\n  dependencies %s",
-		actions, errorsIn(r), members, first, asked, h.dependencies(s))
+	first := firstIn(log, actions)
+	return outcome{fmt.Sprintf(
+		"  plan %s\n  errors %q\n  members %s\n  machines before their members %s\n  asked %s\n  dependencies %s",
+		actions, errorsIn(r), members, first, asked, h.dependencies(s)), first}
 }
 
-var planCall = regexp.MustCompile(`(one\.[0-9]+) (etcd_(?:cluster|member|learner))\b.* (?:plan|PlanResourceChange) #`)
+var (
+	planCall  = regexp.MustCompile(`(one\.[0-9]+) (etcd_(?:cluster|member|learner))\b.* (?:plan|PlanResourceChange) #`)
+	applyCall = regexp.MustCompile(` (machine|etcd_\w+)\S*\["(\w+)"\].* (?:apply|ApplyResourceChange) #`)
+)
 
 // askedIn are the types of the resources that processes were asked to plan, in their order.
 func askedIn(log []string) (out []string) {
@@ -129,6 +140,28 @@ func askedIn(log []string) (out []string) {
 			out[len(out)-1] += " then " + call[2]
 		}
 	}
+	return out
+}
+
+// firstIn are the machines that are destroyed before the removal of their members begins, of those
+// that a plan destroys with their members.
+func firstIn(log, actions []string) (out []string) {
+	goes := map[string]int{}
+	for _, a := range actions {
+		if strings.HasPrefix(a, "delete ") || strings.Contains(a, "replace ") {
+			goes[nodeNamed(a)]++
+		}
+	}
+	for _, line := range log {
+		call := applyCall.FindStringSubmatch(line)
+		if call == nil || goes[call[2]] != 2 {
+			continue
+		}
+		if goes[call[2]] = 0; call[1] == "machine" {
+			out = append(out, call[2])
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -160,21 +193,16 @@ func TestCLIsAgree(t *testing.T) {
 	for name, sequence := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := perform(t, 1, sequence, &driven{})
-			t.Log(strings.Join(want, "\n"))
 			for _, cli := range []string{"terraform", filepath.Join(etcdtest.ModuleRoot(t), "bin", "tofu")} {
 				t.Run(filepath.Base(cli), func(t *testing.T) {
 					path, err := exec.LookPath(cli)
 					if err != nil {
 						t.Skipf("no %s: %v", filepath.Base(cli), err)
 					}
-					want := want
-					if plansBeforeReading(t, path) {
-						want = perform(t, 1, sequence, &driven{early: true})
-					}
-					for i, got := range perform(t, 1, sequence, newCLI(t, path)) {
-						if got != want[i] {
-							t.Errorf("the driver:\n%s\n%s:\n%s", want[i], filepath.Base(cli), got)
+					want := perform(t, 1, sequence, &driven{cli: coreOf(t, path)})
+					for i, got := range perform(t, 1, sequence, newCLI(t, path, want)) {
+						if t.Log(want[i].text); got.text != want[i].text {
+							t.Errorf("the driver:\n%s\n%s:\n%s", want[i].text, filepath.Base(cli), got.text)
 						}
 					}
 				})
@@ -183,15 +211,23 @@ func TestCLIsAgree(t *testing.T) {
 	}
 }
 
-// plansBeforeReading reports whether a CLI does what [driver.Workspace.PlansBeforeReading] says.
-func plansBeforeReading(t *testing.T, cli string) bool {
-	out, err := exec.CommandContext(t.Context(), cli, "version", "-json").Output()
+// coreOf is the core of a CLI.
+func coreOf(t *testing.T, cli string) driver.CLI {
+	version := exec.CommandContext(t.Context(), cli, "version", "-json")
+	version.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1")
+	out, err := version.Output()
 	must.Succeed(t, err)
 	var v struct {
 		Version string `json:"terraform_version"`
 	}
 	must.Succeed(t, json.Unmarshal(out, &v))
-	return filepath.Base(cli) != "tofu" && regexp.MustCompile(`^1\.1[01]\.`).MatchString(v.Version)
+	switch {
+	case filepath.Base(cli) == "tofu":
+		return driver.OpenTofu
+	case regexp.MustCompile(`^1\.1[01]\.`).MatchString(v.Version):
+		return driver.Terraform111
+	}
+	return driver.Terraform
 }
 
 // hand types commands.
@@ -210,15 +246,15 @@ var typed = strings.Fields("apply plan carry destroy refresh taint forget rename
 // refusal is the result of a command without -json that fails: its errors are not compared.
 var refusal = driver.Result{Diagnostics: []driver.Diagnostic{{Summary: "failed"}}}
 
-// driven is the hand of the driver. early says that it plans before it reads.
+// driven is the hand of the driver.
 type driven struct {
-	early bool
+	cli   driver.CLI
 	saved *driver.Plan
 	copy  driver.Backup
 }
 
 func (d *driven) do(s *site, command string, args ...string) (actions []string, r driver.Result) {
-	s.ws.PlansBeforeReading = d.early
+	s.ws.CLI = d.cli
 	var plan *driver.Plan
 	var opts []driver.Option
 	for _, o := range args {
@@ -281,18 +317,25 @@ type cli struct {
 	*bridge
 	dir       *acctest.Workspace
 	providers []*bridged
-	copy      string // of the state
+	copy      string    // of the state
+	follows   []outcome // of the commands that it types, by the driver
 }
 
-// newCLI starts the providers for a CLI, outside of the bubble.
-func newCLI(t *testing.T, path string) *cli {
-	c := &cli{dir: acctest.NewWorkspace(t, acctest.WorkspaceOptions{CLI: path, Served: true})}
+// newCLI starts the providers for a CLI, outside of the bubble. Where the driver has destroyed a
+// machine before its member, the CLI may.
+func newCLI(t *testing.T, path string, follows []outcome) *cli {
+	c := &cli{follows: follows, dir: acctest.NewWorkspace(t, acctest.WorkspaceOptions{CLI: path, Served: true})}
 	c.bridge = newBridge(t, c.dir)
 	run := backend.NewRun()
 	run.Getenv = func(string) string { return "" }
 	etcd := &bridged{bridge: c.bridge, ProviderServer: provider.Server(provider.New("test", &connection.Pool{}, run))}
 	machine := &bridged{bridge: c.bridge, ProviderServer: driver.MachineProvider(nil)}
 	c.providers = []*bridged{etcd, machine}
+	for _, p := range c.providers {
+		all, err := p.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+		must.Succeed(t, err)
+		p.schemas = all.ResourceSchemas
+	}
 	c.dir.Env = append(c.dir.Env, acctest.Serve(t, map[string]tfprotov6.ProviderServer{sourceOf + "etcd": etcd, sourceOf + "machine": machine}))
 	return c
 }
@@ -315,6 +358,11 @@ func (c *cli) do(s *site, command string, args ...string) (actions []string, r d
 		c.providers[i].w, c.providers[i].start = s.world, start
 		defer c.providers[i].end()
 	}
+	c.first = map[string]bool{}
+	for _, name := range c.follows[0].first {
+		c.first[name] = true
+	}
+	c.follows = c.follows[1:]
 	const state = "terraform.tfstate"
 	switch command {
 	case "persist":

@@ -38,6 +38,8 @@ type game struct {
 	lost bool
 	// other is a member of another cluster.
 	other *etcdsim.Process
+	// persisted is the state that a backend has.
+	persisted driver.Backup
 }
 
 // plan is the configuration of both workspaces.
@@ -63,8 +65,8 @@ func newGame(w *world, dir string) *game {
 		backup: backup{path: filepath.Join(dir, "etcd.db")},
 	}
 	g.two.Machines = g.fleet
-	g.ws.PlansBeforeReading = w.seed%2 == 1 // of two CLIs
-	g.two.PlansBeforeReading = g.ws.PlansBeforeReading
+	g.ws.CLI = driver.CLI(w.seed % 3)
+	g.two.CLI = g.ws.CLI
 	w.network.MaxLearners = 6 // standby learners leave room
 	return g
 }

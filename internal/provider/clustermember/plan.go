@@ -210,7 +210,7 @@ func (r *Resource) awaited(ctx context.Context, e membership.Entry, known member
 	}
 	now, settled := table.Settled(e, known)
 	if !settled {
-		table.Note(e)
+		table.Note(e.Waiting())
 	}
 	for step := 0; !settled && step < awaitSteps && r.Backend.Run.Clock.Sleep(ctx, awaitStep) == nil; step++ {
 		now, settled = table.Settled(e, known)
