@@ -83,10 +83,9 @@ type Known struct {
 	Snapshot *Snapshot
 	Turns    []Turn
 	Lost     bool // the plan gives it up, so none of its members counts as living
-	// Ends is true if the plan destroys the whole cluster. Gone is true if nothing of it is
-	// left, see [nothingLeft]. Awaited is true once the other entries of the plan were awaited,
-	// see [Known.Settled].
-	Ends, Gone, Awaited bool
+	// Gone is true if nothing of it is left, see [nothingLeft]. Awaited is true once the other
+	// entries of the plan were awaited, see [Known.Settled].
+	Gone, Awaited bool
 }
 
 // The codes of [Judge], in addition to those of [Identify] and of the removal of a
@@ -272,7 +271,7 @@ func removals(p planned) (out []Ruling) {
 	if p.Snapshot == nil {
 		return nil
 	}
-	voters, removed := p.Snapshot.Voters(), p.with(Removed)
+	voters := p.Snapshot.Voters()
 	f := Facts{Votes: Votes{Voters: len(voters), Quorum: p.Snapshot.Quorum()}}
 	lost := p.living(Removed, Replaced)
 	f.Alive = len(slices.DeleteFunc(slices.Clone(voters), func(m Member) bool {
@@ -284,9 +283,8 @@ func removals(p planned) (out []Ruling) {
 		out = append(out, brokenBy(TooFewStay, f, lost...))
 	}
 	f.Detail = ""
-	stays := func(m Member) bool { return !slices.ContainsFunc(removed, func(e Entry) bool { return e.ID == m.ID }) }
-	if len(removed) > 0 && len(voters) > 0 && !slices.ContainsFunc(voters, stays) {
-		out = append(out, brokenBy(EveryVoterRemoved, f, removed...))
+	if p.removesAll() {
+		out = append(out, brokenBy(EveryVoterRemoved, f, p.with(Removed)...))
 	}
 	return out
 }

@@ -36,10 +36,10 @@ const (
 
 // unordered: a living voter is replaced with its machine only if this plan has read it, and
 // replaced or removed only if an apply has stored it. The destruction of a whole cluster needs no
-// order.
+// order: the other entries are awaited before a removal is judged.
 func unordered(p planned) (out []Ruling) {
 	for _, e := range p.entries {
-		goes := e.Effect == Replaced || e.Effect == Removed && !p.Ends
+		goes := e.Effect == Replaced || e.Effect == Removed && p.Awaited && !p.removesAll()
 		switch {
 		case e.Object == 0 || !goes || !p.lives(e):
 		case e.Unapplied:
@@ -49,6 +49,16 @@ func unordered(p planned) (out []Ruling) {
 		}
 	}
 	return out
+}
+
+// removesAll reports whether the plan removes every voter, as a destroy of the whole cluster does.
+func (p planned) removesAll() bool {
+	if p.Snapshot == nil {
+		return false
+	}
+	removed, voters := p.with(Removed), p.Snapshot.Voters()
+	stays := func(m Member) bool { return !slices.ContainsFunc(removed, func(e Entry) bool { return e.ID == m.ID }) }
+	return len(voters) > 0 && !slices.ContainsFunc(voters, stays)
 }
 
 // alone are the living voters that the etcd_cluster drops and for which the plan has no member.
@@ -93,11 +103,8 @@ func (e Entry) Waiting() Entry {
 func (k Known) Settled(e Entry, entries []Entry) (_ Known, settled bool) {
 	p := planned{k, entries}
 	switch {
-	case e.Effect == Removed && e.Unapplied && !e.Read && k.Snapshot != nil && !k.Ends:
-		k.Ends = !slices.ContainsFunc(k.Snapshot.Voters(), func(m Member) bool {
-			return !slices.ContainsFunc(p.with(Removed), func(r Entry) bool { return r.ID == m.ID })
-		})
-		return k, k.Ends
+	case e.Effect == Removed && e.Unapplied && !e.Read && k.Snapshot != nil:
+		return k, p.removesAll()
 	case e.Effect == Created && e.Built && k.Snapshot == nil:
 		k.Gone = nothingLeft(entries, e.Nodes)
 		return k, k.Gone

@@ -25,8 +25,8 @@ func TestRulesOfOrder(t *testing.T) {
 	const notApplied, notRead = "not applied since its import [m2]", "not read by this plan [m2]"
 	three, five := Known{Snapshot: plannedCluster(3)}, Known{Snapshot: plannedCluster(5)}
 	rebuilt, one := effect(1, Replaced), on("x", entry(1, Held))
-	ends, awaited := three, five
-	ends.Ends, awaited.Awaited = true, true
+	awaited, judged := five, three
+	awaited.Awaited, judged.Awaited = true, true
 	dead := Known{Snapshot: plannedCluster(3, 2)}
 	drop := func(more ...Entry) []Entry {
 		return append([]Entry{effect(3, Removed), effect(4, Removed), effect(5, Removed)}, more...)
@@ -36,14 +36,18 @@ func TestRulesOfOrder(t *testing.T) {
 		entries []Entry
 		want    string
 	}{
-		"imported, and replaced":      {three, []Entry{unapplied(entry(2, Replaced))}, notApplied},
-		"imported, and removed":       {three, []Entry{unapplied(entry(2, Removed))}, notApplied},
-		"imported, silent":            {Known{}, []Entry{unapplied(entry(2, Removed))}, notApplied},
-		"imported, and held":          {three, []Entry{unapplied(entry(2, Held))}, ""},
-		"imported, and dead":          {dead, []Entry{unapplied(entry(2, Replaced))}, ""},
-		"imported, a learner":         {three, []Entry{unapplied(entry(0x91, Removed))}, ""},
-		"imported, and all destroyed": {ends, []Entry{unapplied(entry(1, Removed)), unapplied(entry(2, Removed))}, ""},
-		"imported, and given up":      {Known{Lost: true}, []Entry{unapplied(anew(entry(1, Replaced)))}, ""},
+		"imported, and replaced":     {three, []Entry{unapplied(entry(2, Replaced))}, notApplied},
+		"imported, and removed":      {judged, []Entry{unapplied(entry(2, Removed))}, notApplied},
+		"imported, silent":           {Known{Awaited: true}, []Entry{unapplied(entry(2, Removed))}, notApplied},
+		"imported, and held":         {three, []Entry{unapplied(entry(2, Held))}, ""},
+		"imported, and dead":         {dead, []Entry{unapplied(entry(2, Replaced))}, ""},
+		"imported, a learner":        {three, []Entry{unapplied(entry(0x91, Removed))}, ""},
+		"imported, and judged later": {judged, []Entry{unapplied(entry(2, Removed)).Waiting()}, ""},
+		"imported, and all destroyed": {
+			judged, []Entry{entry(1, Removed), unapplied(entry(2, Removed)), entry(3, Removed)},
+			"every voter removed [m1 m2 m3]",
+		},
+		"imported, and given up": {Known{Lost: true}, []Entry{unapplied(anew(entry(1, Replaced)))}, ""},
 
 		"not read, and replaced": {three, []Entry{unread(entry(2, Replaced))}, notRead},
 		"not read, silent":       {Known{}, []Entry{unread(entry(2, Replaced))}, notRead},
@@ -158,36 +162,33 @@ func TestSettled(t *testing.T) {
 	kept := as(create(2), func(e *Entry) { e.After.Machine = "i2" })
 	two, three := Known{Snapshot: plannedCluster(2)}, Known{Snapshot: plannedCluster(3)}
 	five := Known{Snapshot: plannedCluster(5)}
-	ends := three
-	ends.Ends = true
 	second := entry(2, Removed)
 	out := []Entry{entry(3, Removed), entry(4, Removed), entry(5, Removed)}
 	dropped := []Entry{effect(3, Removed), effect(4, Removed), effect(5, Removed)}
 	for name, c := range map[string]struct {
-		known               Known
-		e                   Entry
-		others              []Entry
-		settled, ends, gone bool
+		known         Known
+		e             Entry
+		others        []Entry
+		settled, gone bool
 	}{
-		"nothing to await":                     {three, entry(1, Held), nil, true, false, false},
-		"an imported one goes":                 {three, imported, nil, false, false, false},
-		"and it was read: no destroy":          {three, read, nil, true, false, false},
-		"and its etcd_cluster":                 {ends, imported, nil, true, true, false},
-		"and so do the others":                 {three, imported, append(out[:1:1], second), true, true, false},
-		"and every other but one":              {three, imported, []Entry{second, entry(3, Held)}, false, false, false},
-		"a new one in silence":                 {Known{}, create(1), nil, false, false, false},
-		"and every other":                      {Known{}, create(1), []Entry{create(2)}, true, false, true},
-		"and another has its machine":          {Known{}, create(1), []Entry{kept}, false, false, false},
-		"and another is in the state":          {Known{}, create(1), []Entry{create(2), note(2)}, false, false, false},
-		"names go, without their members":      {five, entry(1, Held), dropped, false, false, false},
-		"names go, with their members":         {five, entry(1, Held), append(dropped, out...), true, false, false},
-		"two names of five go":                 {five, entry(1, Held), dropped[1:], true, false, false},
-		"names go, and nothing was observed":   {Known{}, entry(1, Held), dropped, true, false, false},
-		"names go, and their members are gone": {two, entry(1, Held), dropped, true, false, false},
+		"nothing to await":                     {three, entry(1, Held), nil, true, false},
+		"an imported one goes":                 {three, imported, nil, false, false},
+		"and it was read: no destroy":          {three, read, nil, true, false},
+		"and so do the others":                 {three, imported, append(out[:1:1], second), true, false},
+		"and every other but one":              {three, imported, []Entry{second, entry(3, Held)}, false, false},
+		"a new one in silence":                 {Known{}, create(1), nil, false, false},
+		"and every other":                      {Known{}, create(1), []Entry{create(2)}, true, true},
+		"and another has its machine":          {Known{}, create(1), []Entry{kept}, false, false},
+		"and another is in the state":          {Known{}, create(1), []Entry{create(2), note(2)}, false, false},
+		"names go, without their members":      {five, entry(1, Held), dropped, false, false},
+		"names go, with their members":         {five, entry(1, Held), append(dropped, out...), true, false},
+		"two names of five go":                 {five, entry(1, Held), dropped[1:], true, false},
+		"names go, and nothing was observed":   {Known{}, entry(1, Held), dropped, true, false},
+		"names go, and their members are gone": {two, entry(1, Held), dropped, true, false},
 	} {
 		known, settled := c.known.Settled(c.e, append(slices.Clone(c.others), c.e))
-		if settled != c.settled || known.Ends != c.ends || known.Gone != c.gone {
-			t.Errorf("%s: settled %t, ends %t, gone %t", name, settled, known.Ends, known.Gone)
+		if settled != c.settled || known.Gone != c.gone {
+			t.Errorf("%s: settled %t, gone %t", name, settled, known.Gone)
 		}
 	}
 }

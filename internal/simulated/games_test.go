@@ -318,6 +318,10 @@ var (
 // forgets the member first.
 func (g *game) undone(name, address string) {
 	changed := *g.plan
+	if g.ws.State(thisCluster) == nil { // a destroy has ended before it removed the member
+		g.ws.Forget(address)
+		return
+	}
 	node := func(of ...string) string {
 		return driver.Attribute(g.ws.State(thisCluster).Value, append([]string{"node", name}, of...)...)
 	}

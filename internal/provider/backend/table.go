@@ -29,7 +29,6 @@ type Table struct {
 	reads    syncmap.Map[string, bool] // the IDs of what was read
 	// kept are the objects of the etcd_cluster that were planned with a state, by their IDs.
 	kept syncmap.Map[string, string]
-	ends syncmap.Map[membership.ClusterID, bool] // the clusters whose etcd_cluster is destroyed
 	// gone are the voters of a state, by cluster, that a confirmed list does not have any more.
 	gone map[string][]string
 	// occupants are the members that this run creates, by machine.
@@ -81,9 +80,8 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 	}
 	for id, about := range t.known {
 		entries := t.entries(id)
-		about.Ends = t.ends.Has(id)
 		if id == e.Cluster {
-			about.Ends, about.Gone, about.Awaited = known.Ends, known.Gone, known.Awaited
+			about.Gone, about.Awaited = known.Gone, known.Awaited
 		}
 		givenUp := func(g membership.GivingUp) bool { return g.Cluster == id }
 		about.Lost = slices.ContainsFunc(membership.GivenUp(t.clusters), givenUp)
@@ -107,7 +105,6 @@ func (t *Table) entries(id membership.ClusterID) (about []membership.Entry) {
 func (t *Table) Settled(e membership.Entry, known membership.Known) (membership.Known, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	known.Ends = known.Ends || t.ends.Has(e.Cluster)
 	return known.Settled(e, t.entries(e.Cluster))
 }
 
@@ -117,9 +114,6 @@ func (t *Table) Affects(id membership.ClusterID) bool {
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.members, func(e membership.Entry) bool { return e.Cluster == id && e.IsOfCluster() })
 }
-
-// End notes that the plan destroys the etcd_cluster of a cluster.
-func (t *Table) End(id membership.ClusterID) { t.ends.Set(id, true) }
 
 // Gone notes that the confirmed list of a cluster does not have a voter of the state any more. It
 // returns the names of those of which that is known, in the order in which they were noted.

@@ -41,9 +41,6 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.Backend.Table.Keep(state.ID.ValueString(), "") // whatever comes of the plan
 	}
 	if req.Plan.Raw.IsNull() {
-		if id, err := membership.ParseClusterID(state.ClusterID.ValueString()); err == nil {
-			r.Backend.Table.End(id)
-		}
 		return
 	}
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
