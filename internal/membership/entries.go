@@ -202,9 +202,10 @@ func (e Entry) breaks(code Code, f Facts) Ruling {
 	return Ruling{code, f, e}
 }
 
-// rebuilt returns the names of the nodes that the plan of etcd_cluster rebuilds.
+// rebuilt returns the names of the living voters whose nodes the plan of etcd_cluster rebuilds.
 func (p planned) rebuilt() string {
-	return strings.Join(each(keep(p.with(Replaced), Entry.IsOfCluster), func(e Entry) string { return e.Name }), ", ")
+	isRebuilt := func(e Entry) bool { return e.IsOfCluster() && p.lives(e) }
+	return strings.Join(each(keep(p.with(Replaced), isRebuilt), func(e Entry) string { return e.Name }), ", ")
 }
 
 // replacements: at most one living voter is replaced, not one of one or two (the
