@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -264,6 +265,9 @@ func (g *game) command(run func(ctx context.Context) driver.Result) {
 	g.fault.arm(g, end, interrupt)
 	r := run(ctx)
 	g.fault.disarm(g)
+	for _, left := range uncheckedLine.FindAllStringSubmatch(fmt.Sprint(r), -1) {
+		g.unchecked = append(g.unchecked, left[1])
+	}
 	g.untaint()
 	g.ws.Imports = nil
 	g.two.Provider = g.provider("a b c d e f")

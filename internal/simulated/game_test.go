@@ -38,6 +38,8 @@ type game struct {
 	lost bool
 	// other is a member of another cluster.
 	other *etcdsim.Process
+	// unchecked are names that are gone, and whose members an apply could not remove.
+	unchecked []string
 	// persisted is the state that a backend has.
 	persisted driver.Backup
 }
@@ -196,6 +198,11 @@ func (g *game) heal() {
 // after a time, a person replaces it, as the warning says, and in the end its node.
 func (g *game) converge() {
 	g.heal()
+	for _, name := range g.unchecked {
+		if !slices.Contains(g.all(), name) && g.ws.State(memberOf(name)) == nil {
+			g.removeByHand(name)
+		}
+	}
 	var last, theirs driver.Result
 	done, patience := false, 4
 	if g.after == "" {

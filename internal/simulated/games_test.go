@@ -307,25 +307,58 @@ func (g *game) restartMoved() {
 }
 
 var (
-	removeLine   = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
-	deleteLine   = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
-	lostLine     = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
-	strangerLine = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
+	removeLine = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
+	deleteLine = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
+	lostLine   = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
+	// uncheckedLine names a member that an apply should have removed, as far as it knows.
+	uncheckedLine = regexp.MustCompile(`Could not check what was added for (\w+)`)
+	strangerLine  = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
 )
 
 // undone applies the first workspace without the change that replaces or removes a member, and
-// then makes the change again. What an earlier apply has done cannot be undone: then the state
-// forgets the member first.
+// then makes the change again. If that is refused, the change of another member is undone as well.
+// What an earlier apply has done cannot be undone: then the state forgets the member first.
 func (g *game) undone(name, address string) {
 	changed := *g.plan
-	if g.ws.State(thisCluster) == nil { // a destroy has ended before it removed the member
-		g.ws.Forget(address)
-		return
+	g.names, g.rebuilt, g.address = slices.Clone(g.names), maps.Clone(g.rebuilt), maps.Clone(g.address)
+	refused, undone := []string{address}, map[string]bool{}
+	for range 2*len(g.all()) + 2 {
+		for _, at := range refused {
+			if undone[at] || !g.undo(nodeNamed(at)) {
+				g.ws.Forget(at)
+				g.rest(time.Minute)
+			}
+			undone[at] = true
+		}
+		g.configure()
+		_, r := g.ws.Up(g.Context(), g.start("one"))
+		if refused = nil; r.Err() == nil {
+			break
+		}
+		for _, d := range r.Diagnostics {
+			_, block, asks := strings.Cut(d.Detail, "add this block")
+			switch {
+			case strings.Contains(d.Detail, "no apply has stored"):
+				refused = append(refused, d.Address)
+			case asks && nodeNamed(block) != "":
+				g.ws.Provider = g.provider("a b c d e f g")
+				g.ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
+			}
+		}
+	}
+	*g.plan = changed
+	g.configure()
+}
+
+// undo lets the configuration have what the state has of a node. It returns false if the state has
+// no etcd_cluster: a destroy has ended before it removed the member.
+func (g *game) undo(name string) bool {
+	if g.ws.State(thisCluster) == nil {
+		return false
 	}
 	node := func(of ...string) string {
 		return driver.Attribute(g.ws.State(thisCluster).Value, append([]string{"node", name}, of...)...)
 	}
-	g.names, g.rebuilt, g.address = slices.Clone(g.names), maps.Clone(g.rebuilt), maps.Clone(g.address)
 	if g.add(name, false); g.ws.State(learnerOf(name)) != nil {
 		g.learners[name] = true
 	}
@@ -336,14 +369,7 @@ func (g *game) undone(name, address string) {
 			break
 		}
 	}
-	g.configure()
-	if _, r := g.ws.Up(g.Context(), g.start("one")); strings.Contains(fmt.Sprint(r.Err()), "no apply has stored") {
-		g.ws.Forget(address)
-		g.rest(time.Minute)
-		g.ws.Up(g.Context(), g.start("one"))
-	}
-	*g.plan = changed
-	g.configure()
+	return true
 }
 
 // obey does what an error asks for. A person knows which machines are gone.
