@@ -59,18 +59,21 @@ download() (
 said=
 # A file of the log, if there is one.
 kept=
+# Not empty with ETCD_FORCE_NEW_CLUSTER: etcd would remove all other members.
+force=
 say() {
 	[ "$1" = "$said" ] || printf 'etcd-join: %s\n' "$(printf '%s' "$1" | tr -cd ' -~')" >&2
 	said=$1
 }
+# In doubt, a member that has its data starts, unless it would remove all others.
+in_doubt() { [ -z "$kept" ] || [ -n "$force" ] || exit 0; }
 later() {
-	# In doubt, a member that has its data starts.
-	[ -z "$kept" ] || exit 0
+	in_doubt
 	say "$1"
 	exit 75
 }
 never() {
-	[ -z "$kept" ] || exit 0
+	in_doubt
 	say "$1"
 	exit 78
 }
@@ -81,11 +84,11 @@ readable() {
 	fi
 }
 
-# Standard input, split at commas and white space: the URLs that can be asked,
+# Standard input, split at commas, quotes and white space: the URLs that can be asked,
 # one a line, each once, in the form in which they are compared.
 urls() {
 	awk '{
-		n = split(tolower($0), a, /[, \t]+/)
+		n = split(tolower($0), a, /[, \t"]+/)
 		for (i = 1; i <= n; i++) {
 			sub(/\/+$/, "", a[i])
 			if (a[i] ~ /^https?:\/\/[][a-z0-9._:%-]+$/ && !seen[a[i]]++) print a[i]
@@ -177,9 +180,10 @@ length(text) < 65536 { text = text substr($0, 1, 65536) " " }
 '
 
 # One answer, as lines that others can be mixed with:
-#   M asked cluster id learner started urls    a member
-#   E asked cluster members                    the end of the list
-#   F asked lives reason                       no usable answer
+#   M asked cluster id learner started named urls    a member; named is 1 with the
+#                                                    name of OWN_NAME, - without one
+#   E asked cluster members                          the end of the list
+#   F asked lives reason                             no usable answer
 members='
 END {
 	asked = ENVIRON["ASKED"]
@@ -196,7 +200,8 @@ END {
 			list = list (i > 1 ? "," : "") u
 		}
 		if (V[p ".id"] !~ /^[0-9]+$/ || list == "") { print "F " asked " 1 its members cannot be read"; exit }
-		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " list
+		name = V[p ".name"]
+		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " (name == "" ? "-" : name == ENVIRON["OWN_NAME"]) " " list
 	}
 	if (n == 0) print "F " asked " 1 it lists no members"
 	for (i = 0; i < n; i++) print out[i]
@@ -219,7 +224,8 @@ fetch_peer() {
 	[ -z "${ETCD_PEER_TRUSTED_CA_FILE:-}" ] || set -- --cacert "$ETCD_PEER_TRUSTED_CA_FILE" "$@"
 	[ -z "$cert" ] || set -- --cert "$cert" --key "${ETCD_PEER_CLIENT_KEY_FILE:-${ETCD_PEER_KEY_FILE:-}}" "$@"
 	[ "${ETCD_PEER_AUTO_TLS:-}" != true ] || set -- -k "$@"
-	fetch "$@"
+	# A proxy would answer for a peer that is down.
+	fetch --noproxy '*' "$@"
 }
 
 ask() {
@@ -241,8 +247,6 @@ ask() {
 	done
 }
 
-line() { printf '%s\n' "$answer" | sed -n "$1p"; }
-
 # Asks the targets, all at once.
 listen() {
 	answer=$(
@@ -250,8 +254,9 @@ listen() {
 			ask "$peer" &
 		done | sort | judge
 	)
-	verdict=$(line 1)
-	more=$(others "$peers" "$(line 2)")
-	heard=$(line 3)
-	known=$(line 4)
+	IFS='|'
+	# shellcheck disable=SC2086 # fields
+	set -- $answer
+	unset IFS
+	verdict=${1:-} more=$(others "$peers" "${2:-}") heard=${3:-} known=${4:-} about=${5:-} where=${6:-} voters=${7:-}
 }

@@ -39,6 +39,9 @@ install)
 *) exit 78 ;;
 esac
 
+[ -z "${ETCD_CONFIG_FILE:-}" ] || never "ETCD_CONFIG_FILE is set, and etcd would ignore all other variables: unset it"
+case ${ETCD_FORCE_NEW_CLUSTER:-} in '' | [0fF] | false | False | FALSE) ;; *) force=1 ;; esac
+
 # etcd compares its store with those of its peers before it serves, unless the
 # environment turns that off in either form. What etcd prints tells the form: 3.6 refuses
 # both at once, 3.7 ignores the old one, and one that has neither starts without the check.
@@ -75,6 +78,7 @@ elif [ -d "$data" ]; then
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
 end_restore
+[ -n "$kept" ] || [ -z "$force" ] || later "ETCD_FORCE_NEW_CLUSTER is set, and $data has no data: unset it"
 # URLs may contain [ ].
 set -f
 
@@ -107,7 +111,7 @@ if [ "$founder/$bootstrap" = 1/none ]; then
 	[ -n "${ETCD_INITIAL_CLUSTER:-}" ] || later "an initial member needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
 fi
 
-[ "$bootstrap" != none ] || [ -n "$peers" ] || later "ETCD_JOIN_PEERS is not set"
+[ "$bootstrap" != none ] || [ -n "$kept$peers" ] || later "ETCD_JOIN_PEERS is not set"
 
 rounds=0
 targets=$peers
@@ -136,14 +140,27 @@ again() {
 	sleep "$pause" 2>/dev/null || sleep 1
 }
 
-# A member that has its data starts, unless it was removed: such a start ends at
-# once, and would be tried again and again. A majority of the others must not
-# list its ID, and one of them must refuse it in the cluster as etcd refuses the
-# connections of a removed member (410). Lists alone can be old for a moment: a
-# member that starts lists what it reads of its log. The IDs stand in the log,
-# in the protocol buffer of its second record. If the cluster lists a learner with
-# our URLs that has not run, it starts, and the old data is renamed.
+# The peer URLs in the data, also those of former members.
+written() (
+	set +f
+	cat "$wal"/*.wal "$data"/member/snap/*.snap 2>/dev/null | tr -cs '!-~' '\n' | tr -d '\\' | awk -F '"peerURLs":.' '
+		{ for (i = 2; i <= NF; i++) { sub(/"].*/, "", $i); print $i } }'
+)
+
+# A member that has its data starts, unless
+# - it was removed: such a start ends at once, and would be tried again and again. A
+#   majority of the others must not list its ID, and one of them must refuse it in the
+#   cluster as etcd refuses the connections of a removed member (410). Lists alone can be
+#   old for a moment: a member that starts lists what it reads of its log.
+# - it runs already, here or elsewhere: a server that knows its own ID as that of a member,
+#   and as that of no peer (404), is this member.
+# - it is listed elsewhere, and under another name, or another member is listed here.
+# The IDs stand in the log, in the protocol buffer of its second record. If the cluster lists
+# a learner with our URLs that has not run, it starts, and the old data is renamed.
 if [ -n "$kept" ]; then
+	# Tells that etcd was started with ETCD_FORCE_NEW_CLUSTER, until that is unset.
+	once=$data/member/etcd-join-forced
+	[ -n "$force" ] || [ ! -d "$once" ] || rm -rf "$once"
 	# shellcheck disable=SC2046 # two words
 	set -- $(od -An -v -tu1 -N 512 "$kept" 2>/dev/null | awk '
 		function number(   bits, x, byte, i, hex) {
@@ -152,42 +169,63 @@ if [ -n "$kept" ]; then
 				for (i = 0; i < 7; i++) { bits = bits x % 2; x = int(x / 2) }
 			} while (byte > 127)
 			for (; bits ~ /1/; bits = substr(bits, 5))
-				hex = substr("0123456789abcdef", substr(bits, 1, 1) + 2 * substr(bits, 2, 1) + 4 * substr(bits, 3, 1) + 8 * substr(bits, 4, 1) + 1, 1) hex
+				hex = sprintf("%x", substr(bits, 1, 1) + 2 * substr(bits, 2, 1) + 4 * substr(bits, 3, 1) + 8 * substr(bits, 4, 1)) hex
 			return hex
 		}
 		{ for (i = 1; i <= NF; i++) b[n++] = $i }
 		END { p = b[0] + b[7] % 8 + 19; number(); p += 3; id = number(); p++; print id, number() }')
-	DATA_ID=$(printf %u "0x${1:-0}")
-	export DATA_ID
+	DATA_ID=$(printf %u "0x${1:-0}") DATA_CLUSTER=${2:-}
+	export DATA_ID DATA_CLUSTER
+	since= quick=0.3
 	while :; do
 		rounds=$((rounds + 1))
-		removed=
-		for patience in 0.3 0.8; do
-			targets=$peers
+		for patience in $quick 0.8; do
+			targets="$peers $(printf %s "$OWN" | tr , ' ')"
 			listen
+			[ "$force$about $known $more" != " ours $peers" ] || exit 0
 			peers=$more
-			case $known$verdict in
-			1*) exit 0 ;;
-			absent* | ran | join* | vote* | 'wait not'*) ;;
-			*) continue ;;
-			esac
-			for peer in $heard; do
-				case " $TOLD " in *" $peer "*) ;; *) continue ;; esac
-				case $(fetch_peer -H "X-Etcd-Cluster-ID: ${2:-}" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
-				'HTTP/1.1 410'*) removed=1 && break 2 ;;
-				esac
-			done
+			[ "$patience" = 0.8 ] || peers=$(others "$more" "$(written)")
 		done
-		case $removed$verdict in
-		1join*)
+		is= quick=
+		for peer in $about; do
+			case $known/$(fetch_peer -H "X-Etcd-Cluster-ID: $DATA_CLUSTER" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
+			/'HTTP/1.1 410'*) is=removed ;;
+			/*'cluster ID mismatch'*) is=${is:-foreign} ;;
+			?*/'HTTP/1.1 404'*) is=running at=$peer ;;
+			esac
+		done
+		[ -z "$force" ] || { [ -n "$verdict" ] && [ -z "$voters" ]; } || is=forced
+		case $is/$known/$verdict in
+		forced/*) since= why_not="ETCD_FORCE_NEW_CLUSTER is set, and other voters may run: $voters. Unset it, or stop etcd there" ;;
+		[rf]*//join* | */theirs/join* | */named/join*)
 			# The log makes a directory the data of a member: it goes last.
 			mv "$data/member" "$data/removed-$1"
 			[ ! -e "$kept" ] || mv "$wal" "$data/removed-$1/wal" && join
-			say "cannot move $data"
+			why_not="cannot move $data"
 			;;
-		1*) say "$name ($OWN) was removed from the cluster: replace the member" ;;
-		*) exit 0 ;;
+		running/*) why_not="$data has the data of member $1, which runs at $at: if it is a copy, delete it" ;;
+		removed//[arv]* | removed//'wait not'*) why_not="$name ($OWN) was removed from the cluster: replace the member" ;;
+		/named/* | /theirs/[rv]* | /theirs/'wait not'*) why_not="$data has the data of member $1 ($where), and this is $name ($OWN): if it is a copy, delete it" ;;
+		*)
+			[ -n "$force" ] || exit 0
+			# The log is younger than the mark once etcd has started with it.
+			# shellcheck disable=SC2012 # two known names
+			case $(ls -dt "$once" "$kept" 2>/dev/null) in
+			"$kept"*"$once")
+				say "etcd was started with ETCD_FORCE_NEW_CLUSTER before: starting without it"
+				echo ETCD_FORCE_NEW_CLUSTER=
+				exit 0
+				;;
+			esac
+			since=${since:-$now}
+			why_not="ETCD_FORCE_NEW_CLUSTER is set: waiting 30 seconds for other voters"
+			if [ $((now - since)) -ge 30 ]; then
+				mkdir -p "$once"
+				exit 0
+			fi
+			;;
 		esac
+		say "$why_not"
 		slower
 		again
 	done
