@@ -287,63 +287,47 @@ func fulfils(o types.Object, known map[string][]*types.Interface) bool {
 	return slices.ContainsFunc(known[o.Name()], func(i *types.Interface) bool { return types.Implements(types.NewPointer(receiver), i) })
 }
 
-// reading are the rows of DESIGN.md that may have so many files.
-var reading = map[string]int{"the removal of a member": 12, "a rule of the plan": 4}
-
-// What DESIGN.md lists to read exists, and is no longer than the house allows.
-func TestFilesToRead(t *testing.T) {
-	t.Parallel()
-	text := must.Read(t, "../DESIGN.md")
-	_, table, _ := strings.Cut(text, "| for | read |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	rows := 0
-	for line := range strings.Lines(table) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 3 || !strings.Contains(line, "`") {
-			continue
-		}
-		rows++
-		files := strings.Split(strings.Trim(cells[2], " `"), "`, `")
-		if most, ok := reading[strings.TrimSpace(cells[1])]; ok && len(files) > most {
-			t.Errorf("%s needs %d files, more than %d", cells[1], len(files), most)
-		}
-		for _, file := range files {
-			source := must.Read(t, file)
-			if n := strings.Count(source, "\n"); n > 350 && filepath.Ext(file) != ".txt" && !strings.HasSuffix(file, "_test.go") {
-				t.Errorf("%s has %d lines", file, n)
-			}
-		}
-	}
-	if rows != 6 {
-		t.Errorf("DESIGN.md lists files to read for %d changes", rows)
-	}
-	for name := range reading {
-		if !strings.Contains(table, name) {
-			t.Errorf("DESIGN.md does not list the files of %s", name)
-		}
-	}
-}
-
 // decisions are the rules that DESIGN.md names.
 var decisions = regexp.MustCompile("`((?:Decide|Judge|Plan|Identify|[cC]heck)[A-Za-z]*)`")
 
-// Contributors read DESIGN.md first: it is short, and the rules that it names exist.
-func TestDesign(t *testing.T) {
+// The rules that DESIGN.md names exist.
+func TestDesignNamesRules(t *testing.T) {
 	t.Parallel()
-	const limit = 160
-	text := must.Read(t, "../DESIGN.md")
-	if n := strings.Count(text, "\n"); n > limit {
-		t.Errorf("DESIGN.md has %d lines, more than %d", n, limit)
-	}
 	rules, err := exec.CommandContext(t.Context(), "go", "doc", "-all", "-u", "./membership").Output()
 	must.Succeed(t, err)
-	named := decisions.FindAllStringSubmatch(text, -1)
+	named := decisions.FindAllStringSubmatch(must.Read(t, "../DESIGN.md"), -1)
 	for _, n := range named {
 		if !strings.Contains(string(rules), "func "+n[1]+"(") {
 			t.Errorf("DESIGN.md names %s, and package membership does not have it", n[1])
 		}
 	}
-	if len(named) < 10 {
-		t.Errorf("DESIGN.md names %d rules", len(named))
+	if len(named) == 0 {
+		t.Error("DESIGN.md names no rule")
+	}
+}
+
+// README.md names the commands that try the provider and test it. Every target that it or
+// CONTRIBUTING.md names exists.
+func TestMakeTargets(t *testing.T) {
+	t.Parallel()
+	targets := must.Read(t, "../GNUmakefile")
+	command := regexp.MustCompile("(?m)(?:^|[`$ ])make ([a-z][a-z-]*)")
+	code := regexp.MustCompile("(?ms)^```[a-z]+$.*?^```$|`[^`\n]+`")
+	pages := map[string][]string{"README.md": {"demo", "test", "install"}, "CONTRIBUTING.md": {"test", "lint"}}
+	for page, wanted := range pages {
+		named := map[string]bool{}
+		for _, block := range code.FindAllString(must.Read(t, filepath.Join("..", page)), -1) {
+			for _, m := range command.FindAllStringSubmatch(block, -1) {
+				named[m[1]] = true
+				if !strings.Contains(targets, "\n"+m[1]+":") {
+					t.Errorf("%s names make %s, which is no target", page, m[1])
+				}
+			}
+		}
+		for _, target := range wanted {
+			if !named[target] {
+				t.Errorf("%s does not name make %s", page, target)
+			}
+		}
 	}
 }

@@ -337,8 +337,28 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{"a local list", probe{status: status(7, false), lists: []memberList{list}}, false, 7},
 		{"a learner", probe{status: status(7, true), listErr: failed(connection.Learner)}, false, 7},
 	} {
-		if got := c.p.heard(7); got.Silent != c.silent || got.Cluster != c.cluster || (got.Member == 3) != (c.cluster != 0) || got.Detail == "" {
+		got := c.p.heard(7)[0]
+		named := (got.Member == 3) == (c.cluster != 0)
+		if got.Silent != c.silent || got.Cluster != c.cluster || !named || got.Detail == "" {
 			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	// Behind one address, each request may reach a server of another cluster.
+	other := memberList{cluster: 9, from: 4}
+	both := probe{status: status(7, false), lists: []memberList{{cluster: 9, from: 5, quorum: true}, other}}.heard(7)
+	if len(both) != 2 || both[0].Cluster != 7 || both[1].Cluster != 9 || both[1].Silent || both[1].Detail == "" {
+		t.Errorf("two clusters at one address: %+v", both)
+	}
+	if one := (probe{err: timeout, lists: []memberList{other}}).heard(7); len(one) != 1 || one[0].Cluster != 9 {
+		t.Errorf("a list of another cluster: %+v", one)
+	}
+	for kind, refuses := range map[connection.Kind]bool{
+		connection.UnknownCA: true, connection.AuthRequired: true, connection.NoLogin: true, connection.Learner: true,
+		connection.Refused: false, connection.Timeout: false, connection.DNS: false, connection.Interrupted: false,
+		connection.NotAsked: true, connection.NotEtcd: false,
+	} {
+		if got := (probe{err: failed(kind), listErr: timeout}).heard(7); got[0].Refuses != refuses {
+			t.Errorf("%q refuses: %v", kind, got[0].Refuses)
 		}
 	}
 }

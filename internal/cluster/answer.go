@@ -112,23 +112,29 @@ func alarmsIn(errors []string) (out []membership.Alarm) {
 // Evidence implements [Cluster].
 func (c *Client) Evidence(ctx context.Context, of membership.ClusterID) membership.Evidence {
 	probes := c.askAll(ctx, of, true)
-	var e membership.Evidence
+	e := membership.Evidence{Lists: map[membership.ClusterID][]membership.Member{}}
 	e.Snapshot, _ = c.observed(ctx, probes, of) // without a list it is empty
 	for _, p := range probes {
-		h := p.heard(of)
-		if to := c.settings.AddressMap[p.endpoint]; to != "" {
-			h.Detail += " (asked at " + to + ", by address_map)"
-		} else if u, err := url.Parse(p.endpoint); err == nil {
-			_, err = netip.ParseAddr(u.Hostname())
-			h.Literal = err == nil
+		at := p.heard(of)
+		for i := range at {
+			if to := c.settings.AddressMap[p.endpoint]; to != "" {
+				at[i].Detail += " (asked at " + to + ", by address_map)"
+			} else if u, err := url.Parse(p.endpoint); err == nil {
+				_, err = netip.ParseAddr(u.Hostname())
+				at[i].Literal = err == nil
+			}
+			if l, ok := c.choose(probes, at[i].Cluster); ok && l.cluster == at[i].Cluster && l.cluster != of {
+				e.Lists[l.cluster] = l.members
+			}
 		}
-		e.Heard = append(e.Heard, h)
+		e.Heard = append(e.Heard, at...)
 	}
 	return e
 }
 
-// heard says what the answers of an endpoint mean for a cluster.
-func (p probe) heard(of membership.ClusterID) membership.Heard {
+// heard says what the answers of an endpoint mean for a cluster. Behind one address, such as
+// that of a load balancer, servers of several clusters may answer.
+func (p probe) heard(of membership.ClusterID) []membership.Heard {
 	h := membership.Heard{Endpoint: p.endpoint}
 	h.Cluster, h.Member = p.from()
 	if p.status == nil && len(p.lists) > 0 {
@@ -148,8 +154,24 @@ func (p probe) heard(of membership.ClusterID) membership.Heard {
 		h.Detail = "answers some requests"
 	default:
 		h.Silent, h.Detail = worst(p.listErr, p.err)
+		h.Refuses = isRefusal(p.listErr) || isRefusal(p.err)
 	}
-	return h
+	out := []membership.Heard{h}
+	for _, l := range p.lists {
+		if !slices.ContainsFunc(out, func(h membership.Heard) bool { return h.Cluster == l.cluster }) {
+			out = append(out, membership.Heard{
+				Endpoint: p.endpoint, Cluster: l.cluster, Member: l.from,
+				Detail: "answers for cluster " + l.cluster.String() + " as well",
+			})
+		}
+	}
+	return out
+}
+
+// isRefusal reports whether an error comes from a server that does not let the provider ask
+// it, or from one that it must not ask.
+func isRefusal(err error) bool {
+	return err != nil && saidBy(err)&(refusesUs|aLearner|noQuorum|notAskedThere) != 0
 }
 
 // worst returns the error of an endpoint that says most against giving up its

@@ -11,17 +11,19 @@
 // The package works in a bubble of testing/synctest and outside of one. Nothing
 // depends on chance: what starts, starts in a fixed order.
 //
-// It leaves out what the tests do not need: HCL and modules, all but resources and the
-// provider block, ignore_changes, prevent_destroy, conversions of types
+// It leaves out what the tests do not need: HCL and modules, all but resources, moved and
+// import blocks and the provider block, ignore_changes, prevent_destroy, conversions of types
 // but for objects with fewer attributes, prior values in nested sets, plans of computed
 // values in nested lists, maps and sets, and the lock of the state.
+//
+// Core orders destructions by the dependencies that the state has, and carries out at the same
+// time what these do not order. The driver destroys machines first then: see [process.walk].
 package driver
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,10 +40,16 @@ type Workspace struct {
 	Provider Values
 	// Resources is the configuration. Edit it between commands.
 	Resources []Resource
+	// Moved are the moved blocks, Imports the import blocks.
+	Moved   []Moved
+	Imports []Import
 	// Machines is what happens to machines. Without machines it may be nil.
 	Machines Machines
 	// Parallelism is the number of resources that are carried out at a time. 0 means 10.
 	Parallelism int
+	// PlansBeforeReading says that a plan plans to destroy what the configuration does not have
+	// before it reads it, as Terraform 1.10 and 1.11 do. Other CLIs read it first.
+	PlansBeforeReading bool
 
 	tb     testing.TB
 	mu     sync.Mutex // of what follows; never held across a call
@@ -85,6 +93,13 @@ type Resource struct {
 	ReplacedBy []Ref
 }
 
+// Moved is a moved block: what the state has at From is at To. Both are of one type, and either
+// two blocks or two instances.
+type Moved struct{ From, To string }
+
+// Import is an import block.
+type Import struct{ To, ID string }
+
 // Address is the address of the resource.
 func (r Resource) Address() string { return r.Type + "." + r.Name }
 
@@ -94,9 +109,11 @@ type Object struct {
 	Private  []byte
 	Identity *tfprotov6.ResourceIdentityData
 	Tainted  bool
+	// Dependencies are the blocks that it depends on, with theirs, as an apply or a refresh has
+	// stored them. An imported object has none.
+	Dependencies []string
 
-	after []string // blocks that it depends on, with theirs
-	first bool     // create_before_destroy
+	first bool // create_before_destroy
 }
 
 // Run is one provider process.
@@ -158,6 +175,8 @@ type Change struct {
 	Address string
 	// Action is "create", "update", "replace", "delete" or "no-op".
 	Action string
+	// Imports says that the plan imports the object, and then does that to it.
+	Imports bool
 	// Before and After are the refreshed and the planned value.
 	Before, After tftypes.Value
 
@@ -176,6 +195,9 @@ type Plan struct {
 
 	provider  Values
 	resources []Resource
+	imports   []Import
+	destroys  bool               // everything
+	refreshes bool               // for a destruction, and imports nothing
 	state     map[string]*Object // as refreshed
 	valid     bool               // the configuration, as far as it is known
 	serial    int
@@ -189,70 +211,21 @@ func (p *Plan) Change(address string) *Change {
 	return nil
 }
 
-// Actions are the changes as "create machine.a", without those that do nothing, sorted.
+// Actions are the changes as "create machine.a" or "import and update machine.a", without those
+// that do nothing, sorted.
 func (p *Plan) Actions() (out []string) {
 	for i := 0; p != nil && i < len(p.Changes); i++ {
-		if c := p.Changes[i]; c.Action != noOp {
+		switch c := p.Changes[i]; {
+		case c.Imports && c.Action == noOp:
+			out = append(out, "import "+c.Address)
+		case c.Imports:
+			out = append(out, "import and "+c.Action+" "+c.Address)
+		case c.Action != noOp:
 			out = append(out, c.Action+" "+c.Address)
 		}
 	}
 	slices.Sort(out)
 	return out
-}
-
-// State returns an object in the state, or nil.
-func (w *Workspace) State(address string) *Object {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.state[address]
-}
-
-// Addresses are the addresses in the state, sorted. What a create_before_destroy has
-// left of ADDRESS is at "ADDRESS (deposed)".
-func (w *Workspace) Addresses() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Sorted(maps.Keys(w.state))
-}
-
-// Forget removes a resource from the state, like terraform state rm.
-func (w *Workspace) Forget(address string) { w.edit(func() { delete(w.state, address) }) }
-
-// Rename gives a resource in the state another address of the same type, like terraform
-// state mv, or a moved block.
-func (w *Workspace) Rename(from, to string) {
-	w.edit(func() {
-		w.state = maps.Clone(w.state)
-		w.state[to] = w.state[from]
-		delete(w.state, from)
-	})
-}
-
-// Taint marks a resource for a replacement, like terraform taint.
-func (w *Workspace) Taint(address string) { w.taint(address, true) }
-
-// Untaint undoes [Workspace.Taint].
-func (w *Workspace) Untaint(address string) { w.taint(address, false) }
-
-func (w *Workspace) taint(address string, is bool) {
-	w.edit(func() { o := *w.state[address]; o.Tainted = is; w.state[address] = &o })
-}
-
-func (w *Workspace) edit(how func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.serial++
-	how()
-}
-
-// Clone returns another checkout, with a copy of the configuration and of the state.
-func (w *Workspace) Clone() *Workspace {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return &Workspace{
-		Provider: maps.Clone(w.Provider), Resources: slices.Clone(w.Resources), Machines: w.Machines, Parallelism: w.Parallelism,
-		tb: w.tb, state: maps.Clone(w.state), serial: w.serial,
-	}
 }
 
 // FromJSON reads a value. A text that begins with @ is a reference: "@ADDRESS ATTRIBUTE", and

@@ -53,6 +53,8 @@ func (w *world) Create(_ context.Context, values map[string]string) (string, err
 func (w *world) Destroy(_ context.Context, id string) error { return w.call("delete " + id) }
 func (w *world) Exists(context.Context, string) bool        { return true }
 
+func (w *world) Values(context.Context, string) map[string]string { return nil }
+
 func (w *world) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
 	return &tfprotov6.GetProviderSchemaResponse{
 		Provider: &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}, ResourceSchemas: map[string]*tfprotov6.Schema{"thing": machineSchema},

@@ -21,6 +21,11 @@ func block(address string) string {
 	return address
 }
 
+// isOf reports whether something in the state is at an address, or an instance of that block.
+func isOf(at, address string) bool {
+	return strings.TrimSuffix(at, deposed) == address || block(at) == address
+}
+
 func typeOf(address string) string {
 	typ, _, _ := strings.Cut(address, ".")
 	return typ
@@ -57,7 +62,8 @@ func (p *Plan) createsFirst(address string) bool {
 }
 
 // targeted are the nodes that -target leaves: those that it names, and all instances of
-// what their blocks depend on (TargetsTransformer). Without -target, all.
+// what their blocks depend on (TargetsTransformer). Without -target, all. Of a destruction, it
+// leaves all that must be destroyed before.
 func (p *Plan) targeted(nodes []*node, opts []Option) []*node {
 	var named, needed []string
 	for _, o := range opts {
@@ -68,16 +74,30 @@ func (p *Plan) targeted(nodes []*node, opts []Option) []*node {
 	if named == nil {
 		return nodes
 	}
-	return slices.DeleteFunc(nodes, func(n *node) bool {
-		name := block(n.Address)
-		return !slices.Contains(named, n.Address) && !slices.Contains(named, name) && !slices.Contains(needed, name)
-	})
+	kept := map[*node]bool{}
+	var keep func(n *node)
+	keep = func(n *node) {
+		kept[n] = true
+		for i := 0; p.destroys && i < len(n.after); i++ {
+			if !kept[n.after[i]] {
+				keep(n.after[i])
+			}
+		}
+	}
+	for _, n := range nodes {
+		is := func(name string) bool { return isOf(n.Address, name) }
+		if slices.ContainsFunc(named, is) || slices.Contains(needed, block(n.Address)) {
+			keep(n)
+		}
+	}
+	return slices.DeleteFunc(nodes, func(n *node) bool { return !kept[n] })
 }
 
 // node is a step of a walk.
 type node struct {
 	*Change
 	destroys bool
+	missing  bool // from the configuration, and to be imported
 	after    []*node
 	state    int
 }
@@ -103,7 +123,39 @@ func (p *Plan) planNodes() []*node {
 	for _, n := range nodes {
 		n.after = of(nodes, p.needs(n.Address))
 	}
+	if p.destroys {
+		p.orderDestroyers(nodes)
+		return nodes
+	}
+	for _, i := range p.imports {
+		if p.importable(i.To) {
+			continue
+		}
+		n := &node{Change: &Change{Address: i.To}, missing: true, after: of(nodes, p.needs(i.To))}
+		for _, other := range of(nodes, []string{block(i.To)}) {
+			other.after = append(other.after, n)
+		}
+		nodes = append(nodes, n)
+	}
 	return nodes
+}
+
+// orderDestroyers lets each destruction, or its plan, come after those of what depends on it,
+// as the state has it.
+func (p *Plan) orderDestroyers(destroyers []*node) {
+	for _, d := range destroyers {
+		for _, on := range of(destroyers, p.stored(d.Address)) {
+			on.after = append(on.after, d)
+		}
+	}
+}
+
+// stored are the dependencies that the state has of a resource.
+func (p *Plan) stored(address string) []string {
+	if o := p.state[address]; o != nil {
+		return o.Dependencies
+	}
+	return nil
 }
 
 // of are the nodes of some blocks.
@@ -120,7 +172,6 @@ func of(nodes []*node, names []string) (out []*node) {
 // DestroyEdgeTransformer, and its CBDEdgeTransformer, which turns some around.
 func (p *Plan) applyNodes() []*node {
 	var makers, destroyers []*node
-	stored := map[string][]string{}
 	for _, c := range p.Changes {
 		if c.Action != remove {
 			makers = append(makers, &node{Change: c})
@@ -129,7 +180,6 @@ func (p *Plan) applyNodes() []*node {
 			destroyers = append(destroyers, &node{Change: c, destroys: true})
 		}
 		if o := p.state[c.Address]; o != nil {
-			stored[c.Address] = o.after
 			c.first = c.resource == nil && o.first || strings.HasSuffix(c.Address, deposed)
 		}
 		c.first = c.first || c.resource != nil && p.createsFirst(c.Address)
@@ -137,7 +187,8 @@ func (p *Plan) applyNodes() []*node {
 	for _, n := range makers {
 		n.after = of(makers, p.needs(n.Address))
 		for _, d := range destroyers {
-			related := slices.Contains(stored[n.Address], block(d.Address)) || slices.Contains(stored[d.Address], block(n.Address))
+			related := slices.Contains(p.stored(n.Address), block(d.Address)) ||
+				slices.Contains(p.stored(d.Address), block(n.Address))
 			switch {
 			case n.Address != d.Address && (n.Action == noOp || !related):
 			case d.first:
@@ -147,11 +198,7 @@ func (p *Plan) applyNodes() []*node {
 			}
 		}
 	}
-	for _, d := range destroyers {
-		for _, on := range of(destroyers, stored[d.Address]) {
-			on.after = append(on.after, d)
-		}
-	}
+	p.orderDestroyers(destroyers)
 	return append(makers, destroyers...)
 }
 
@@ -169,35 +216,58 @@ func (n *node) ready() int {
 
 // walk calls do for the nodes, each after those that it depends on, as many at a
 // time as allowed, and skips what depends on a failure. do returns false for one.
+//
+// What nothing orders comes in the worst order: while a machine is destroyed, nothing else
+// begins. So a machine whose member does not depend on it in the state goes before its member.
 func (p *process) walk(nodes []*node, do func(*node) bool) {
 	limit := cmp.Or(p.w.Parallelism, 10)
 	ended := make(chan func())
 	for busy := 0; ; busy-- {
-		for i := 0; i < len(nodes); i++ {
-			n := nodes[i]
-			ready := n.ready()
-			switch {
-			case n.state != waiting:
-			case ready == failed:
-				n.state, i = failed, -1 // those before may depend on it
-			case ready == done && busy < limit && p.ctx.Err() == nil && !p.interrupted():
-				n.state = running
-				busy++
-				go func() {
-					state := failed
-					if do(n) {
-						state = done
-					}
-					ended <- func() { n.state = state }
-				}()
+		for _, n := range next(nodes) {
+			if busy == limit || p.ctx.Err() != nil || p.interrupted() {
+				break
 			}
+			n.state = running
+			busy++
+			go func() {
+				state := failed
+				if do(n) {
+					state = done
+				}
+				ended <- func() { n.state = state }
+			}()
 		}
 		if busy == 0 {
-			if p.ctx.Err() == nil && !p.interrupted() && slices.ContainsFunc(nodes, func(n *node) bool { return n.state == waiting }) {
+			waits := func(n *node) bool { return n.state == waiting }
+			if p.ctx.Err() == nil && !p.interrupted() && slices.ContainsFunc(nodes, waits) {
 				p.fail(noResource, errors.New("a cycle of dependencies"))
 			}
 			return
 		}
 		(<-ended)()
 	}
+}
+
+// next are the nodes that can begin. What depends on a failure fails.
+func next(nodes []*node) (out []*node) {
+	for again := true; again; {
+		again = false
+		for _, n := range nodes {
+			if n.state == waiting && n.ready() == failed {
+				n.state, again = failed, true // those before may depend on it
+			}
+		}
+	}
+	machines := false
+	for _, n := range nodes {
+		is := n.destroys && n.typ == machineType
+		begins := n.state == waiting && n.ready() == done
+		if is && !machines && (begins || n.state == running) {
+			out, machines = nil, true
+		}
+		if begins && is == machines {
+			out = append(out, n)
+		}
+	}
+	return out
 }

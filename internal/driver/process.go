@@ -222,6 +222,9 @@ func (p *process) fail(address string, err error) bool {
 	return err == nil
 }
 
+// refuse adds an error of core. It returns false.
+func (p *process) refuse(address, summary string) bool { return p.fail(address, errors.New(summary)) }
+
 // report adds diagnostics of the provider, each once. It returns false if there is
 // an error.
 func (p *process) report(address string, diags []*tfprotov6.Diagnostic) bool {

@@ -35,12 +35,21 @@ func (p *process) current(address, typ string) (*Object, bool) {
 }
 
 // refresh reads what the state has of a resource, and returns it. The value is null
-// if it is gone; nil means that there was nothing.
+// if it is gone; nil means that there was nothing. It stores what the configuration of the
+// resource depends on, beside what is stored. Without a configuration that stays as it is.
 func (p *process) refresh(c *Change) (*Object, bool) {
 	o, ok := p.current(c.Address, c.typ)
 	if o == nil || !ok {
 		return nil, ok
 	}
+	if o, ok = p.read(c, o); ok && c.resource != nil {
+		o = p.relate(c, o, o.Dependencies)
+	}
+	return o, ok
+}
+
+// read reads an object, which the state gets.
+func (p *process) read(c *Change, o *Object) (*Object, bool) {
 	resp, ok := call(p, c.Address, "read", p.server(c.typ).ReadResource, &tfprotov6.ReadResourceRequest{
 		TypeName: c.typ, CurrentState: dynamic(o.Value), Private: o.Private, CurrentIdentity: o.Identity,
 	})
@@ -53,32 +62,71 @@ func (p *process) refresh(c *Change) (*Object, bool) {
 	}
 	now := *o
 	now.Value, now.Private, now.Identity = v, resp.Private, resp.NewIdentity
-	if c.resource != nil {
-		now.after, now.first = p.plan.needs(c.Address), p.plan.createsFirst(c.Address)
-	}
 	p.keep(c.Address, &now)
 	return &now, true
 }
 
-// planNode refreshes and plans a resource.
+// relate stores what the configuration of a resource depends on, and more.
+func (p *process) relate(c *Change, o *Object, more []string) *Object {
+	now := *o
+	all := append(p.plan.needs(c.Address), more...)
+	slices.Sort(all)
+	now.Dependencies, now.first = slices.Compact(all), p.plan.createsFirst(c.Address)
+	p.keep(c.Address, &now)
+	return &now
+}
+
+// planNode refreshes or imports a resource, and plans it.
 func (p *process) planNode(c *Change, opts []Option) bool {
-	read := p.refresh
-	if slices.Contains(opts, NoRefresh) {
-		read = func(c *Change) (*Object, bool) { return p.current(c.Address, c.typ) }
+	refreshes := !slices.Contains(opts, NoRefresh)
+	if c.resource == nil {
+		return p.planOrphan(c, refreshes)
 	}
-	o, ok := read(c)
+	var o *Object
+	var ok bool
+	if id := p.plan.importID(c.Address); id != "" && p.object(c.Address) == nil {
+		c.Imports = true
+		o, ok = p.imports(c, id)
+	} else if refreshes {
+		o, ok = p.refresh(c)
+	} else {
+		o, ok = p.current(c.Address, c.typ)
+	}
 	if !ok {
 		return false
-	}
-	if c.resource == nil {
-		return o == nil || o.Value.IsNull() || p.planRemoval(c, o)
 	}
 	force := slices.Contains(opts, Replace(c.Address)) || slices.ContainsFunc(c.resource.ReplacedBy, p.triggers)
 	if !p.planChange(c, o, force) {
 		return false
 	}
 	p.locked(func() { p.planned[c.Address] = c })
+	if c.Action == noOp && o != nil { // no apply stores it
+		p.relate(c, o, nil)
+	}
 	return true
+}
+
+// planOrphan refreshes what the configuration does not have, and plans to destroy it. It may be
+// gone.
+func (p *process) planOrphan(c *Change, refreshes bool) bool {
+	o, ok := p.current(c.Address, c.typ)
+	if o == nil || !ok {
+		return ok
+	}
+	early := p.w.PlansBeforeReading && !strings.HasSuffix(c.Address, deposed)
+	if early && !p.planRemoval(c, o) {
+		return false
+	}
+	if refreshes {
+		if o, ok = p.read(c, o); !ok {
+			return false
+		}
+	}
+	if o.Value.IsNull() {
+		c.Action = ""
+		return true
+	}
+	return early || p.planRemoval(c, o)
 }
 
 // triggers reports whether a change that is planned is one for replace_triggered_by.
@@ -220,7 +268,9 @@ func (p *process) make(c *Change) bool {
 	if err == nil && !config.IsFullyKnown() {
 		err = errors.New("configuration contains unknown value")
 	}
-	return p.fail(c.Address, err) && p.apply(&again, config, Object{after: p.plan.needs(c.Address), first: c.first, Tainted: o != nil && o.Tainted})
+	return p.fail(c.Address, err) && p.apply(&again, config, Object{
+		Dependencies: p.plan.needs(c.Address), first: c.first, Tainted: o != nil && o.Tainted,
+	})
 }
 
 // apply makes the call that carries out a change, and stores the result: like, with

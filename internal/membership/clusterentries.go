@@ -30,6 +30,9 @@ type ClusterEntry struct {
 type GivingUp struct {
 	GiveUpRequest
 	Why RestoreAction
+	// At are the client URLs at which machines are destroyed or made: those of the nodes
+	// before and after. They are asked beside those of the members.
+	At []string
 	// Again is true if an earlier apply has given it up by the same statement. Its
 	// machines are being destroyed since, so silence proves nothing new. An answer
 	// still refuses.
@@ -85,9 +88,11 @@ func (e Entry) Located(clusters []ClusterEntry) (Entry, []string) {
 			e.Built, e.Cluster = true, cmp.Or(e.Cluster, was.Cluster)
 			return e, was.Endpoints
 		}
-	case e.Initial > 0:
+	default:
 		c, _ := find(clusters, func(c ClusterEntry) bool { return slices.Contains(c.Nodes, e.After.Node) })
-		e.Built, e.Cluster, e.Nodes = c.Formed, cmp.Or(e.Cluster, c.Cluster), c.Nodes
+		if e.Nodes = c.Nodes; e.Initial > 0 {
+			e.Built, e.Cluster = c.Formed, cmp.Or(e.Cluster, c.Cluster)
+		}
 	}
 	return e, nil
 }

@@ -6,6 +6,7 @@ package membership
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Effect is what a plan does to a member.
@@ -39,7 +40,8 @@ type Side struct {
 // the [Known] beside it; nothing is concluded from an entry that is missing.
 type Entry struct {
 	// Object numbers the resources of a plan. It is 0 for a note of what a state has,
-	// which comes before the resource is planned, and also if it is tainted.
+	// which comes before the resource is planned, and also if it is tainted, and for what
+	// the plan of etcd_cluster does to a member ([NodesPlan.Effects]).
 	Object uint64
 	// Cluster is 0 if it is not known yet, ID is 0 for a new member.
 	Cluster ClusterID
@@ -71,6 +73,9 @@ type Entry struct {
 	// ByProvider is true if the member has no node and no endpoints: its cluster is what
 	// the provider's endpoints reach.
 	ByProvider bool
+	// Read is true if this plan has read the member. Unapplied is true if no apply has stored
+	// it since its import, or none together with a machine ID. See [unordered].
+	Read, Unapplied bool
 }
 
 // Known is what is known of a cluster. Snapshot is nil without an observation.
@@ -78,6 +83,10 @@ type Known struct {
 	Snapshot *Snapshot
 	Turns    []Turn
 	Lost     bool // the plan gives it up, so none of its members counts as living
+	// Ends is true if the plan destroys the whole cluster. Gone is true if nothing of it is
+	// left, see [nothingLeft]. Awaited is true once the other entries of the plan were awaited,
+	// see [Known.Settled].
+	Ends, Gone, Awaited bool
 }
 
 // The codes of [Judge], in addition to those of [Identify] and of the removal of a
@@ -95,7 +104,7 @@ const (
 	ClusterCreated Code = "cluster created again"
 	// CreatedUnobserved: the node of a new member exists, and its cluster is silent.
 	CreatedUnobserved Code = "created, unobserved"
-	// PeersMoved: no peer that the join script asks is a voter of today.
+	// PeersMoved: the peers that the join script asks cannot confirm the new member.
 	PeersMoved Code = "peers moved"
 	// WindowStillOpen: the node could form a second cluster.
 	WindowStillOpen Code = "window open"
@@ -131,13 +140,16 @@ func Judge(entries []Entry, known Known) (broken []Ruling) {
 			p.entries = append(p.entries, lost)
 		}
 		for _, note := range entries {
-			if note.Object == 0 && note.Learner == e.Learner && isOne(note, e) {
+			if note.Object == 0 && !note.IsOfCluster() && note.Learner == e.Learner && isOne(note, e) {
 				e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
+				e.Read = note.Read
 				p.entries = append(p.entries, e)
 			}
 		}
 	}
-	for _, rule := range []func(planned) []Ruling{replacements, unobserved, removals, twice, newcomers, silent, successors} {
+	for _, rule := range []func(planned) []Ruling{
+		replacements, unobserved, removals, twice, newcomers, silent, successors, unordered, dropped,
+	} {
 		broken = append(broken, rule(p)...)
 	}
 	return broken
@@ -153,19 +165,23 @@ func (p planned) with(effects ...Effect) []Entry {
 	return keep(p.entries, func(e Entry) bool { return slices.Contains(effects, e.Effect) })
 }
 
-// living are the members with an effect that vote and may live, each once. Of a cluster
-// that was not observed, they are those that have voted.
+// living are the members with an effect that vote and may live, each once.
 func (p planned) living(effects ...Effect) (out []Entry) {
 	for _, e := range p.with(effects...) {
-		votes := e.Votes && !p.Lost
-		if p.Snapshot != nil {
-			votes = p.livingVoter(e.ID)
-		}
-		if votes && !slices.ContainsFunc(out, func(x Entry) bool { return x.ID == e.ID }) {
+		if p.lives(e) && !slices.ContainsFunc(out, func(x Entry) bool { return x.ID == e.ID }) {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// lives reports whether the member votes and may live. Of a cluster that was not observed, it
+// is a member that has voted.
+func (p planned) lives(e Entry) bool {
+	if p.Snapshot != nil {
+		return p.livingVoter(e.ID)
+	}
+	return e.Votes && !p.Lost
 }
 
 func (p planned) livingVoter(id MemberID) bool {
@@ -187,6 +203,11 @@ func (e Entry) breaks(code Code, f Facts) Ruling {
 	return Ruling{code, f, e}
 }
 
+// rebuilt returns the names of the nodes that the plan of etcd_cluster rebuilds.
+func (p planned) rebuilt() string {
+	return strings.Join(each(keep(p.with(Replaced), Entry.IsOfCluster), func(e Entry) string { return e.Name }), ", ")
+}
+
 // replacements: at most one living voter is replaced, not one of one or two (the
 // machine can go first), and not while another member is not active or another
 // replacement is open. Dead voters and learners are always replaceable.
@@ -197,7 +218,9 @@ func replacements(p planned) (out []Ruling) {
 	}
 	f := Facts{Votes: Votes{Voters: len(p.Snapshot.Voters()), Quorum: p.Snapshot.Quorum()}}
 	if len(replaced) > 1 {
+		f.Detail = p.rebuilt()
 		out = append(out, brokenBy(SecondReplacement, f, replaced...))
+		f.Detail = ""
 	}
 	if f.Quorum == f.Voters {
 		out = append(out, brokenBy(EveryVoterNeeded, f, replaced...))
@@ -232,7 +255,11 @@ func unobserved(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
 		// The state may not have that the cluster has formed, but has one of its voters.
 		formed := slices.ContainsFunc(p.entries, func(x Entry) bool { return x.Votes && x.Before != nil && slices.Contains(e.Nodes, x.Before.Node) })
-		if formed || e.Built && e.Cluster != 0 {
+		switch {
+		case !formed && (!e.Built || e.Cluster == 0):
+		case p.Gone && !formed:
+			out = append(out, brokenBy(AllNew, Facts{}, e))
+		default:
 			out = append(out, brokenBy(CreatedUnobserved, Facts{}, e))
 		}
 	}
@@ -252,9 +279,11 @@ func removals(p planned) (out []Ruling) {
 		return p.Snapshot.provenDead(m) || p.Snapshot.isPending(m.ID) || slices.ContainsFunc(lost, func(e Entry) bool { return e.ID == m.ID })
 	}))
 	mixed := len(p.living(Removed)) > 0 && len(p.living(Replaced)) > 0
+	f.Detail = p.rebuilt()
 	if f.Alive < f.Quorum && (mixed || len(lost) > 0 && len(p.with(Created)) > 0) {
 		out = append(out, brokenBy(TooFewStay, f, lost...))
 	}
+	f.Detail = ""
 	stays := func(m Member) bool { return !slices.ContainsFunc(removed, func(e Entry) bool { return e.ID == m.ID }) }
 	if len(removed) > 0 && len(voters) > 0 && !slices.ContainsFunc(voters, stays) {
 		out = append(out, brokenBy(EveryVoterRemoved, f, removed...))
@@ -275,6 +304,8 @@ func twice(p planned) (out []Ruling) {
 				out = append(out, brokenBy(TwoResources, Facts{}, a, b))
 			case a.After != nil && b.After != nil && shareURL(a.After.PeerURLs, b.After.PeerURLs):
 				out = append(out, brokenBy(SharedURL, Facts{}, a, b))
+			case sharesMachine(a, b):
+				out = append(out, brokenBy(SharedMachine, Facts{Detail: a.After.Machine}, a, b))
 			}
 		}
 	}
@@ -304,35 +335,4 @@ func isOne(a, b Entry) bool {
 		return true
 	}
 	return a.Name == b.Name && shareURL(x.PeerURLs, y.PeerURLs)
-}
-
-// newcomers: a new member is not added over one that is not its own.
-func newcomers(p planned) (out []Ruling) {
-	for _, e := range p.with(Created) {
-		if p.Snapshot != nil && e.isAnew() {
-			if m, found := p.Snapshot.memberAt(e.Name, e.After.PeerURLs); found && p.livingVoter(m.ID) {
-				e.Found = m.refused(AlreadyMember, m.Name)
-			}
-		}
-		if e.Found.Code != "" {
-			out = append(out, e.breaks(e.Found.Code, e.Found.Facts))
-		}
-	}
-	return out
-}
-
-// successors: a member that has run gets a new node with a new machine only; without a
-// node, a new machine. With the node that it has, it must find its cluster, and found
-// no other. The nodes of a cluster are not new all together.
-func successors(p planned) (out []Ruling) {
-	anew := keep(p.entries, func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
-	if !p.Lost && slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
-		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
-	}
-	for _, e := range p.with(Replaced) {
-		if code := p.stranded(e); code != "" && e.HasRun {
-			out = append(out, brokenBy(code, Facts{}, e))
-		}
-	}
-	return out
 }

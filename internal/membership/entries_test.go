@@ -42,7 +42,10 @@ func urlOf(id MemberID) string { return "http://p" + id.String() + ":2380" }
 
 // entry is that of member id, which follows its machine in a replacement.
 func entry(id MemberID, is Effect) Entry {
-	e := Entry{Object: uint64(id), Cluster: 1, ID: id, Name: "m" + id.String(), Effect: is, Votes: id < 0x91, HasRun: true, Built: true, Initial: 3}
+	e := Entry{
+		Object: uint64(id), Cluster: 1, ID: id, Name: "m" + id.String(), Effect: is,
+		Votes: id < 0x91, HasRun: true, Built: true, Initial: 3, Read: true,
+	}
 	e.Before = &Side{Node: "n" + id.String(), Machine: "i" + id.String(), PeerURLs: []string{urlOf(id)}}
 	if is != Removed {
 		e.After = &Side{Node: e.Before.Node, Machine: Unknown, PeerURLs: e.Before.PeerURLs}
@@ -58,6 +61,11 @@ func note(id MemberID) Entry {
 	e := entry(id, Held)
 	e.Object, e.After = 0, nil
 	return e
+}
+
+// effect is what the plan of etcd_cluster does to a member.
+func effect(id MemberID, is Effect) Entry {
+	return Entry{Cluster: 1, ID: id, Name: "m" + id.String(), Effect: is, Votes: true}
 }
 
 // as returns an entry with changes.
@@ -123,7 +131,6 @@ func TestRules(t *testing.T) {
 		"no node, another machine":              {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(2, Replaced), nodeless)}, ""},
 		"its peers have moved":                  {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(2, Replaced), func(e *Entry) { e.Peers = []string{"http://old:2380", urlOf(2)} })}, "peers moved [m2]"},
 		"its peers have moved, and it is dead":  {Known{Snapshot: plannedCluster(3, 2)}, []Entry{as(entry(2, Replaced), func(e *Entry) { e.Peers = []string{} })}, "peers moved [m2]"},
-		"a peer is a voter":                     {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(2, Replaced), func(e *Entry) { e.Peers = []string{"http://old:2380", urlOf(3)} })}, ""},
 		"its peers have moved, and it is built": {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(2, Replaced), both(node, func(e *Entry) { e.Peers = []string{} }))}, ""},
 		"inside its window":                     {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.WindowOpen = true })}, "window open [m1]"},
 		"imported":                              {Known{Snapshot: plannedCluster(3)}, []Entry{as(entry(1, Replaced), func(e *Entry) { e.Imported = true })}, "imported node [m1]"},
@@ -272,8 +279,12 @@ func TestEntriesComeInAnyOrder(t *testing.T) {
 				e.After.PeerURLs = []string{urlOf(1)}
 			}
 			e.Readdressed, e.Learner, e.BeforeMachine, e.Built, e.Imported = maybe(), maybe(), maybe(), maybe(), maybe()
+			e.Read, e.Unapplied = maybe(), maybe()
 			if maybe() {
 				e = note(id)
+			}
+			if maybe() {
+				e = effect(id, []Effect{Removed, Replaced}[r.IntN(2)])
 			}
 			entries = append(entries, e)
 		}

@@ -12,6 +12,11 @@ import (
 // forgotten in a destroy. Their machines are destroyed next. So each voter counts as
 // one that may serve, also if it is silent or its power is off, unless it is proven
 // or stated to be gone for good.
+//
+// Another cluster may have taken its place at the same addresses, by an apply whose state was
+// not stored, or by hand. Its machines would be destroyed then. So whatever gives all nodes new
+// machines or forgets all members refuses while any server answers for a cluster that is not
+// named, see [GiveUpRequest.Named].
 
 // Heard is what one address answered. The zero value is a server that may be a member
 // with a quorum, such as one whose certificate cannot be verified.
@@ -26,6 +31,10 @@ type Heard struct {
 	// Literal is true if the endpoint is an IP address that was asked itself. A host
 	// name and the address map may lead to another machine than before.
 	Literal bool
+	// Refuses is true if what answers is a server of etcd that does not let the provider
+	// ask it: for its certificate or login, as a learner or without a quorum, or because
+	// the credentials must not go there.
+	Refuses bool
 	// Detail is for people.
 	Detail string
 }
@@ -35,17 +44,30 @@ type Heard struct {
 type Evidence struct {
 	// Snapshot is the zero value if no member list could be read.
 	Snapshot Snapshot
-	// Heard has one element for each known address, sorted.
+	// Heard has one element for each known address, and one for each further cluster that
+	// answers there, sorted.
 	Heard []Heard
+	// Lists are the members of other clusters that answer, for people.
+	Lists map[ClusterID][]Member
 }
 
-// GiveUpRequest is the request to give up a cluster.
+// GiveUpRequest is the request to give up a cluster, or to form one.
 type GiveUpRequest struct {
+	// Cluster is the cluster that is given up, by its ID in the state. In a restore,
+	// replaces_cluster has the same ID.
 	Cluster ClusterID
+	// Forms is true if no cluster is given up: one forms at addresses at which nothing may
+	// run. Silence is no reason against that.
+	Forms bool
 	// Known are its members that the state has. One whose ID is not known has the
-	// ID 0. Others are the other clusters that the state has.
-	Known  []Member
-	Others []ClusterID
+	// ID 0.
+	Known []Member
+	// Named are the other clusters that may answer: the restored cluster if the one before
+	// it is given up, and the one before if the restored cluster is. The state of the same
+	// etcd_cluster has both. No other cluster is named, whatever else has it: neither
+	// another resource of the state, because the machines at these addresses are destroyed,
+	// nor ETCD_CLUSTER_LOST, which states that it does not answer.
+	Named []ClusterID
 	// Gone are the voters that the operator states are gone for good, by name, or
 	// by ID if they have none.
 	Gone []string
@@ -71,7 +93,7 @@ func (e Evidence) answers(v Member, r GiveUpRequest) bool {
 	return slices.ContainsFunc(e.Heard, func(h Heard) bool { return h.isFrom(v, r) })
 }
 
-// isGone reports whether another member or cluster that the state knows answers at each of
+// isGone reports whether another member of its cluster, or a named cluster, answers at each of
 // the voter's own addresses. Otherwise a voter that does not answer may serve where it is not
 // reached, or its power may return.
 func (e Evidence) isGone(v Member, r GiveUpRequest) bool {
@@ -89,8 +111,8 @@ func (h Heard) isFrom(m Member, r GiveUpRequest) bool {
 	return !h.Silent && slices.Contains(m.ClientURLs, h.Endpoint)
 }
 
-// knows reports whether the answer is from a cluster that the state has, or from a
-// listed member of this cluster, at an address that no other member advertises.
+// knows reports whether the answer is from a named cluster, or from a listed member of
+// this cluster, at an address that no other member advertises.
 func (e Evidence) knows(h Heard, v Member, r GiveUpRequest) bool {
 	shared := func(m Member) bool {
 		return (m.ID != v.ID || m.Name != v.Name) && slices.Contains(m.ClientURLs, h.Endpoint)
@@ -99,13 +121,15 @@ func (e Evidence) knows(h Heard, v Member, r GiveUpRequest) bool {
 		return false
 	}
 	_, listed := e.Snapshot.Member(h.Member)
-	return h.Cluster == r.Cluster && listed || slices.Contains(r.Others, h.Cluster)
+	return h.Cluster == r.Cluster && listed || slices.Contains(r.Named, h.Cluster)
 }
 
 // The codes of [DecideGiveUp].
 const (
 	// HasQuorum: the cluster answers, and may have its quorum.
 	HasQuorum Code = "has quorum"
+	// OtherServes: servers answer for clusters that are not named, see [Evidence.Unnamed].
+	OtherServes Code = "another cluster answers"
 	// Contradicted: Names are stated to be gone, and answer.
 	Contradicted Code = "stated to be gone, and answers"
 	// MayServe: servers answer that may be members with a quorum.
@@ -115,15 +139,25 @@ const (
 	NotStated Code = "loss not stated"
 )
 
-// DecideGiveUp decides whether a cluster may be given up: only if the voters that are
-// neither proven nor stated to be gone are fewer than its quorum. How many that is,
-// only a list says that has every member of the state that is not gone. Otherwise,
-// none may be left. An answer that no member of the list can have given refuses.
+// DecideGiveUp decides whether a cluster may be given up, or formed. It checks in this order:
+// the cluster itself has no quorum; no server answers for a cluster that is not named; a
+// cluster that forms finds no server that refuses; nothing contradicts the statement; and
+// the voters that are neither proven nor stated to be gone are fewer than the quorum. How
+// many that is, only a list says that has every member of the state that is not gone.
+// Otherwise, none may be left. An answer that no member of the list can have given refuses.
 func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 	if e.Snapshot.ClusterID != r.Cluster || r.Cluster == 0 {
 		e.Snapshot = Snapshot{}
-	} else if e.Snapshot.mayDecide() {
+	}
+	switch {
+	case e.Snapshot.mayDecide():
 		return refuse(HasQuorum, Facts{})
+	case len(e.Unnamed(r)) > 0:
+		return refuse(OtherServes, Facts{})
+	case r.Forms && slices.ContainsFunc(e.Heard, func(h Heard) bool { return h.Refuses }):
+		return refuse(MayServe, Facts{})
+	case r.Forms:
+		return Decision{Verdict: Go}
 	}
 	limit := Quorum(len(e.Snapshot.Voters())) // 1 without a list
 	voters := e.votersOf(r)
@@ -141,6 +175,19 @@ func DecideGiveUp(e Evidence, r GiveUpRequest) Decision {
 		return refuse(NotStated, Facts{Names: each(silent, Member.Label)})
 	}
 	return Decision{Verdict: Go}
+}
+
+// Unnamed returns the clusters that answer and are not named, each with the addresses at which
+// it answers. One server is enough, at any address that is known, also through a host name or
+// the address map, and without a quorum: what it has is not known.
+func (e Evidence) Unnamed(r GiveUpRequest) map[ClusterID][]string {
+	out := map[ClusterID][]string{}
+	for _, h := range e.Heard {
+		if h.Cluster != 0 && h.Cluster != r.Cluster && !slices.Contains(r.Named, h.Cluster) {
+			out[h.Cluster] = append(out[h.Cluster], h.Endpoint)
+		}
+	}
+	return out
 }
 
 // votersOf returns the voters of the list, each also with the addresses that the state

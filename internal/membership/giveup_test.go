@@ -16,9 +16,10 @@ const (
 	refusesLogin  = 'T' // or the certificate, or any other error
 	noAnswer      = 's' // does not answer in time, or refuses connections
 	notAsked      = 'n'
-	replaced      = 'g' // a cluster of the state answers at the IP address
+	replaced      = 'g' // the named cluster answers at the IP address
 	mapped        = 'm' // the same through a host name or the address map
-	foreign       = 'f' // a cluster that the state does not have, at the IP address
+	foreign       = 'f' // a cluster that is not named, at the IP address
+	foreignMapped = 'F' // the same through a host name or the address map
 	anotherMember = 'a' // another member of the list, at the IP address
 )
 
@@ -32,13 +33,13 @@ const (
 // lossOf returns a cluster whose voters answer that, and its learner 99.
 func lossOf(answers string, list int, stated uint) (Evidence, GiveUpRequest) {
 	e := Evidence{Snapshot: Snapshot{Answers: map[MemberID]Answer{}}}
-	r := GiveUpRequest{Cluster: 7, Others: []ClusterID{8}}
+	r := GiveUpRequest{Cluster: 7, Named: []ClusterID{8}}
 	if list != noList {
 		e.Snapshot.ClusterID, e.Snapshot.Members = 7, []Member{{ID: 99, Name: "learner", Learner: true}}
 	}
 	for i, a := range answers {
 		m := Member{ID: MemberID(i + 1), Name: string(rune('a' + i)), ClientURLs: []string{"https://10.0.0.1:" + string(rune('1'+i))}}
-		h := Heard{Endpoint: m.ClientURLs[0], Literal: a != mapped}
+		h := Heard{Endpoint: m.ClientURLs[0], Literal: a != mapped && a != foreignMapped}
 		r.Known = append(r.Known, m)
 		if stated&(1<<i) != 0 {
 			r.Gone = append(r.Gone, m.Name)
@@ -54,7 +55,7 @@ func lossOf(answers string, list int, stated uint) (Evidence, GiveUpRequest) {
 			h.Silent = true
 		case replaced, mapped:
 			h.Cluster, h.Member = 8, 50
-		case foreign:
+		case foreign, foreignMapped:
 			h.Cluster, h.Member = 9, 50
 		case anotherMember:
 			h.Cluster, h.Member = 7, 99
@@ -79,6 +80,8 @@ func mayGiveUp(answers string, list int, stated uint) bool {
 		switch {
 		case a == serves && (list == complete || i < listed), server && says, a == anotherMember && list == noList:
 			return false
+		case a == foreign, a == foreignMapped:
+			return false
 		case says, a == replaced, a == anotherMember:
 		default:
 			open++
@@ -99,7 +102,7 @@ func mayGiveUp(answers string, list int, stated uint) bool {
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	for voters := 1; voters <= 5; voters++ {
-		states := "SLTsngmfa"
+		states := "SLTsngmfFa"
 		if voters == 5 {
 			states = "SLTsg"
 		}
@@ -132,6 +135,72 @@ func TestGiveUp(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestOtherServes states the rule about other clusters by itself: while a server answers for one
+// that is not named, nothing is given up, at whatever address it answers and whatever else is
+// known.
+func TestOtherServes(t *testing.T) {
+	t.Parallel()
+	for what, h := range map[string]Heard{
+		"at the address of a member":           {Endpoint: "https://10.0.0.1:1", Literal: true},
+		"at an address of the provider":        {Endpoint: "https://10.0.0.9:1", Literal: true},
+		"through a host name":                  {Endpoint: "https://etcd.example:1"},
+		"beside another cluster, at a gateway": {Endpoint: "https://10.0.0.1:1"},
+	} {
+		for _, answers := range []string{"sss", "sgs", "TTT", "nnn", "ggg", "Lss"} {
+			for list := noList; list <= stale; list++ {
+				for _, id := range []ClusterID{7, 8, 9} {
+					e, r := lossOf(answers, list, 0b111)
+					h.Cluster, h.Member = id, 60
+					e.Heard = append(e.Heard, h)
+					d := DecideGiveUp(e, r)
+					if refused := d.Code == OtherServes; refused != (id == 9) || refused && d.Verdict == Go {
+						t.Errorf("cluster %d %s, %s, list %d: %q", id, what, answers, list, d.Code)
+					}
+					if at := e.Unnamed(r)[9]; (len(at) == 1 && at[0] == h.Endpoint) != (id == 9) {
+						t.Errorf("cluster %d %s is at %v", id, what, at)
+					}
+				}
+			}
+		}
+	}
+	e, r := lossOf("LLs", complete, 0)
+	e.Heard = append(e.Heard, Heard{Endpoint: "https://10.0.0.9:1", Cluster: 9})
+	if d := DecideGiveUp(e, r); d.Code != HasQuorum { // it leads back to the cluster itself
+		t.Errorf("a cluster that may serve, beside another one: %q", d.Code)
+	}
+	for _, named := range [][]ClusterID{nil, {0}, {7}} { // what the state does not know is not named
+		r := GiveUpRequest{Cluster: 7, Known: r.Known, Named: named, Gone: []string{"a", "b", "c"}}
+		e := Evidence{Heard: []Heard{{Endpoint: "x", Cluster: 8, Literal: true}}}
+		if d := DecideGiveUp(e, r); d.Code != OtherServes {
+			t.Errorf("named %v: %q", named, d.Code)
+		}
+	}
+}
+
+// A cluster forms only where nothing answers. Silence is what a first apply finds, and also a
+// tunnel without a server.
+func TestFormsWhereNothingRuns(t *testing.T) {
+	t.Parallel()
+	for answers, want := range map[string]Code{
+		"": "", "sns": "", "sfs": OtherServes, "nnF": OtherServes, "sgs": OtherServes, "sLs": OtherServes,
+		"Sss": OtherServes,
+	} {
+		e, _ := lossOf(answers, complete, 0)
+		if d := DecideGiveUp(e, GiveUpRequest{Forms: true}); d.Code != want || (d.Verdict == Go) != (want == "") {
+			t.Errorf("%s: %q, want %q", answers, d.Code, want)
+		}
+	}
+	for h, want := range map[Heard]Code{
+		{}: "", {Silent: true}: "", {Refuses: true}: MayServe, {Silent: true, Refuses: true}: MayServe,
+		{Refuses: true, Cluster: 7}: OtherServes,
+	} {
+		d := DecideGiveUp(Evidence{Heard: []Heard{h}}, GiveUpRequest{Forms: true})
+		if d.Code != want || (d.Verdict == Go) != (want == "") {
+			t.Errorf("%+v: %q, want %q", h, d.Code, want)
 		}
 	}
 }

@@ -81,6 +81,9 @@ type NodeHealth struct {
 	Heard bool `json:"heard,omitempty"`
 	// Recorded is true if the cluster has a record of a resource for the node.
 	Recorded bool `json:"recorded,omitempty"`
+	// Dropped is true for a voter of no node if an apply has dropped its node, and nothing
+	// else is on record for it; see [NodesHealth.Since].
+	Dropped bool `json:"dropped,omitempty"`
 	// Version and Downgrade are what the member answered, see [Answer].
 	Version   string `json:"version,omitempty"`
 	Downgrade string `json:"downgrade,omitempty"`

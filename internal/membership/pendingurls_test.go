@@ -105,7 +105,9 @@ func TestNothingReliesOnPending(t *testing.T) {
 	}
 	for id, want := range map[MemberID]int{3: 1, 1: 1, 0: 0} {
 		now := at(id)
-		broken := Judge([]Entry{{Object: 1, ID: 1, Name: "m1", Effect: Replaced, Before: &Side{Machine: "a"}, After: &Side{Machine: "b"}}}, Known{Snapshot: &now})
+		replaced := Entry{Object: 1, ID: 1, Name: "m1", Effect: Replaced, Read: true}
+		replaced.Before, replaced.After = &Side{Machine: "a"}, &Side{Machine: "b"}
+		broken := Judge([]Entry{replaced}, Known{Snapshot: &now})
 		if id == 1 {
 			want = 0 // its own change ends with it
 		}

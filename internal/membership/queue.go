@@ -133,10 +133,10 @@ func (q queue) takeBack() (_ queue, names []string) {
 	return q, names
 }
 
-// leaves reports whether the plan removes the node of a member.
+// leaves reports whether the plan removes the node of a member, or an earlier one has.
 func (q queue) leaves(e NodeHealth) bool {
 	_, stays := q.wanted[e.Name]
-	return e.Node != "" && !stays
+	return e.Dropped || e.Node != "" && !stays
 }
 
 // names returns the names of the nodes but n for which is returns true.

@@ -39,6 +39,7 @@ func (p planned) forgotten(e Entry) (Entry, bool) {
 	}
 	m, listed := p.Snapshot.memberAt(e.Name, e.After.PeerURLs)
 	e.ID, e.Effect, e.HasRun = m.ID, Replaced, m.Started()
+	e.Read = true        // no state has it, so there is nothing to read
 	e.WindowOpen = false // a first apply that was interrupted must go on, and the cluster answers
 	e.Before = &Side{Node: e.After.Node, PeerURLs: m.PeerURLs}
 	return e, listed && m.Name == e.Name
@@ -65,11 +66,42 @@ func silent(p planned) (out []Ruling) {
 	return out
 }
 
+// newcomers: a new member is not added over one that is not its own.
+func newcomers(p planned) (out []Ruling) {
+	for _, e := range p.with(Created) {
+		if p.Snapshot != nil && e.isAnew() {
+			if m, found := p.Snapshot.memberAt(e.Name, e.After.PeerURLs); found && p.livingVoter(m.ID) {
+				e.Found = m.refused(AlreadyMember, m.Name)
+			}
+		}
+		if e.Found.Code != "" {
+			out = append(out, e.breaks(e.Found.Code, e.Found.Facts))
+		}
+	}
+	return out
+}
+
+// successors: a member that has run gets a new node with a new machine only; without a
+// node, a new machine. With the node that it has, it must find its cluster, and found
+// no other. The nodes of a cluster are not new all together.
+func successors(p planned) (out []Ruling) {
+	anew := keep(p.entries, func(e Entry) bool { return e.Before != nil && e.Before.Node != "" && e.isAnew() })
+	if !p.Lost && slices.ContainsFunc(anew, func(e Entry) bool { return e.ID != anew[0].ID }) {
+		out = append(out, brokenBy(ClusterCreated, Facts{}, anew...))
+	}
+	for _, e := range p.with(Replaced) {
+		if e.After == nil {
+			continue // the plan of etcd_cluster shows it, and the member itself says more
+		}
+		if code := p.stranded(e); code != "" && e.HasRun {
+			out = append(out, brokenBy(code, Facts{}, e))
+		}
+	}
+	return out
+}
+
 // stranded returns why the process of a replaced member would not start, or "".
 func (p planned) stranded(e Entry) Code {
-	isVoter := func(url string) bool {
-		return slices.ContainsFunc(p.Snapshot.Voters(), func(m Member) bool { return m.ID != e.ID && shareURL(m.PeerURLs, []string{url}) })
-	}
 	sameMachine := e.Before.Machine == e.After.Machine
 	switch {
 	case e.After.Node == "" && sameMachine:
@@ -82,10 +114,34 @@ func (p planned) stranded(e Entry) Code {
 		return ImportedAlone
 	case e.WindowOpen:
 		return WindowStillOpen
-	case e.Peers != nil && p.Snapshot != nil && !slices.ContainsFunc(e.Peers, isVoter):
+	case e.Peers != nil && p.Snapshot != nil && !p.confirmable(e):
 		return PeersMoved
 	}
 	return ""
+}
+
+// confirmable reports whether the peers that the join script of the member asks can give it the
+// answer that it waits for: the same list from a majority of the other voters on it, or from a
+// majority of the peers of its environment, which then name the others (judge.sh). Peers that the
+// list has as learners do not count. Voters that are dead or that the plan removes give no list.
+func (p planned) confirmable(e Entry) bool {
+	others := keep(p.Snapshot.Members, func(m Member) bool { return m.ID != e.ID })
+	removed := each(p.with(Removed), func(r Entry) MemberID { return r.ID })
+	var voters, answering, told, asked int
+	for _, m := range others {
+		if m.Learner {
+			continue
+		}
+		answers := !p.Snapshot.provenDead(m) && !slices.Contains(removed, m.ID)
+		named := shareURL(m.PeerURLs, e.Peers)
+		voters, answering = voters+1, answering+last(answers)
+		asked, told = asked+last(named), told+last(named && answers)
+	}
+	for _, url := range e.Peers { // those that no member has any more are waited for, too
+		has := func(m Member) bool { return shareURL(m.PeerURLs, []string{url}) }
+		asked += last(!slices.ContainsFunc(others, has) && !shareURL(e.After.PeerURLs, []string{url}))
+	}
+	return 2*told > voters || 2*told > asked && 2*answering > voters
 }
 
 // Strays returns the new members that a plan would add to another cluster than that of a

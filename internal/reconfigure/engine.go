@@ -200,7 +200,7 @@ type ProcessState struct {
 	// these clusters are given up: the last voter was forgotten, or there is no quorum.
 	settled   syncmap.Map[string, membership.ClusterID]
 	dissolved syncmap.Map[membership.ClusterID, bool]
-	// known are the clusters that the state has, and their members that it has.
+	// known are the members that the state has, by their clusters.
 	known syncmap.Map[membership.ClusterID, *syncmap.Map[string, membership.Member]]
 	// lost are the clusters that this process has given up, by [Engine.GiveUp].
 	lost syncmap.Map[membership.ClusterID, bool]

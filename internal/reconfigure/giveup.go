@@ -51,23 +51,23 @@ type Statement struct {
 	Gone    []string
 }
 
-// Request returns the request to give up a cluster, for the members that
-// [ProcessState.Know] was called for. gone are stated in addition to the statement.
-func (b *ProcessState) Request(id membership.ClusterID, s Statement, gone []string) membership.GiveUpRequest {
-	r := membership.GiveUpRequest{Cluster: id, Gone: slices.Clone(gone)}
-	if s.Cluster == id {
-		r.Gone = append(r.Gone, s.Gone...)
+// Request returns the request with the members that [ProcessState.Know] was called for, and
+// with those that are stated in addition to its own.
+func (b *ProcessState) Request(r membership.GiveUpRequest, s Statement) membership.GiveUpRequest {
+	if s.Cluster == r.Cluster {
+		r.Gone = slices.Concat(r.Gone, s.Gone)
 	}
-	r.Others = slices.DeleteFunc(slices.Sorted(maps.Keys(b.known.All())), func(other membership.ClusterID) bool { return other == id })
-	in := b.membersOf(id).All()
+	in := b.membersOf(r.Cluster).All()
+	r.Known = nil
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		r.Known = append(r.Known, in[name])
 	}
 	return r
 }
 
-// Know records that the state has the cluster, and these members of it. A member is
-// known until it was removed or forgotten, see [Engine.Remove]. A name alone adds nothing to what is known of it.
+// Know records that the state has these members of the cluster. A member is known until it
+// was removed or forgotten, see [Engine.Remove]. A name alone adds nothing to what is known
+// of it.
 func (b *ProcessState) Know(id membership.ClusterID, members ...membership.Member) {
 	in := b.membersOf(id)
 	for _, m := range members {
@@ -84,39 +84,39 @@ func (b *ProcessState) membersOf(id membership.ClusterID) *syncmap.Map[string, m
 
 // MayGiveUp asks every known address of the cluster, and returns a [*NotGivenUp]
 // unless the cluster may be given up. Every plan of a restore that gives up a cluster
-// asks it. The plan of a removal does not: only its apply asks, see [Engine.GiveUp].
-// gone are the voters that the configuration states are gone for good.
-func (e *Engine) MayGiveUp(ctx context.Context, id membership.ClusterID, gone []string) error {
-	r := e.Process.Request(id, e.Lost, gone)
-	for _, m := range r.Known {
+// asks it. The plan of a removal asks only if this run states that its cluster is lost.
+// The request need not have what [ProcessState.Request] adds.
+func (e *Engine) MayGiveUp(ctx context.Context, r membership.GiveUpRequest) error {
+	now := e.Process.Request(r, e.Lost)
+	for _, m := range now.Known {
 		e.Cluster.AddFallbackEndpoints(m.ClientURLs)
 	}
-	if len(r.Gone) > 0 { // what is stated may be wrong, so an election gets its time
+	if len(now.Gone) > 0 { // what is stated may be wrong, so an election gets its time
 		ctx = cluster.Patiently(ctx)
 	}
-	evidence := e.Cluster.Evidence(ctx, id)
+	evidence := e.Cluster.Evidence(ctx, r.Cluster)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return CheckLost(evidence, e.Process.Request(id, e.Lost, gone), nil)
+	return CheckLost(evidence, e.Process.Request(r, e.Lost), nil)
 }
 
 // GiveUp is [Engine.MayGiveUp] during an apply. Machines of the same cluster are being
 // destroyed then. A server may answer while it ends: so an answer that shows no quorum
 // must repeat. Once the cluster was given up, it stays so in this process, and silence
 // refuses no more.
-func (e *Engine) GiveUp(ctx context.Context, cluster membership.ClusterID, gone []string) error {
-	return e.repeat(ctx, ActionForget, cluster.String(), func() error {
-		err := e.MayGiveUp(ctx, cluster, gone)
+func (e *Engine) GiveUp(ctx context.Context, r membership.GiveUpRequest) error {
+	return e.repeat(ctx, ActionForget, r.Cluster.String(), func() error {
+		err := e.MayGiveUp(ctx, r)
 		var code membership.Code
 		if kept, refused := errors.AsType[*NotGivenUp](err); refused {
 			code = kept.Decision.Code
 		}
 		switch {
 		case err == nil:
-			e.Process.lost.Set(cluster, true)
+			e.Process.lost.Set(r.Cluster, true)
 			return nil
-		case code == membership.NotStated && e.Process.lost.Has(cluster):
+		case code == membership.NotStated && e.Process.lost.Has(r.Cluster):
 			return nil
 		case code == membership.MayServe, code == membership.Contradicted:
 			return outcome{next: retryBriefly, cause: err}
@@ -133,12 +133,16 @@ func undecidable(err error) bool {
 }
 
 // forgetIfLost turns an undecidable removal into a forgotten member if the request
-// allows that and the cluster may be given up. Otherwise the error says why not.
+// allows that and the cluster may be given up. Otherwise the error says why not. A member
+// that is replaced is not forgotten, so nothing is asked for it.
 func (e *Engine) forgetIfLost(ctx context.Context, r RemoveRequest, out Removed, cause error) (Removed, error) {
-	err := e.GiveUp(ctx, r.Cluster, nil)
+	if !r.Permanent {
+		return out, cause
+	}
+	err := e.GiveUp(ctx, membership.GiveUpRequest{Cluster: r.Cluster})
 	kept, ok := errors.AsType[*NotGivenUp](err)
 	switch {
-	case err == nil && r.Permanent:
+	case err == nil:
 		return Removed{Forgotten: cause, Outcome: Outcome{Snapshot: out.Snapshot}}, nil
 	case ok:
 		kept.Cause = cause

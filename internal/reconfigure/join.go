@@ -56,6 +56,9 @@ type JoinRequest struct {
 	// added again, once; 0 means for ever. Unless Rejoins is true, that is done only for
 	// a member that has another machine now.
 	Restart time.Duration
+	// Occupants returns the names of the members that this Terraform run creates on the
+	// machine, if there are others than this one. It is nil if that is not known.
+	Occupants func() []string
 	// Rejoins is true if the script on the machine joins as a new member.
 	Rejoins bool
 
@@ -193,6 +196,14 @@ func (j *join) decided(d membership.Decision) { j.last = *j.refusal(d) }
 
 // act makes at most one change, based on the latest record and snapshot.
 func (j *join) act(ctx context.Context) error {
+	if j.req.Occupants != nil {
+		if names := j.req.Occupants(); len(names) > 0 {
+			return j.unidentified(membership.Identity{
+				Step: membership.StepRefuse, Code: membership.SharedMachine,
+				Facts: membership.Facts{Names: names, Detail: j.req.Machine},
+			})
+		}
+	}
 	found := j.identify(j.req, j.snap)
 	j.elsewhere = j.elsewhere || j.claims.elsewhere(j.req.Machine)
 	switch found.Step {

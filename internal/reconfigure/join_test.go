@@ -351,7 +351,7 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 				}
 				return nil
 			}
-			err := b.engine.GiveUp(b.Context(), id, strings.Fields(c.stated))
+			err := b.engine.GiveUp(b.Context(), membership.GiveUpRequest{Cluster: id, Gone: strings.Fields(c.stated)})
 			kept, refused := errors.AsType[*NotGivenUp](err)
 			if refused != (c.code != "") || refused && kept.Decision.Code != c.code || !refused && err != nil {
 				b.Error(err)
@@ -363,7 +363,8 @@ func TestAnAnswerWhileTheServerEnds(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(b.Context())
 			b.each = func(etcdsim.Call) error { cancel(); return nil }
-			if err := b.engine.MayGiveUp(ctx, id, nil); !errors.Is(err, context.Canceled) {
+			err = b.engine.MayGiveUp(ctx, membership.GiveUpRequest{Cluster: id})
+			if !errors.Is(err, context.Canceled) {
 				b.Errorf("interrupted: %v", err)
 			}
 		})

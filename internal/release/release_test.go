@@ -163,6 +163,47 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// tools/lint reports lines of more than 120 columns that are new or changed since the commit
+// that it names, and no others. Without that commit it says that it checks none.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	linter := tool(t, "golangci-lint")
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		identity := []string{
+			"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false",
+		}
+		return strings.TrimSpace(run(t, nil, "git", append(identity, args...)...))
+	}
+	wide := "// Wide is " + strings.Repeat("wide ", 24) + "wide.\n"
+	put(t, dir, "go.mod", "module example.com/a\n\ngo 1.26.0\n")
+	put(t, dir, "a.go", "// Package a has a wide line.\npackage a\n\n"+wide+"const Wide = 1\n")
+	put(t, dir, ".golangci.yml", must.Read(t, filepath.Join(root, ".golangci.yml")))
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
+	must.Succeed(t, os.Symlink(linter, filepath.Join(dir, "bin", "golangci-lint")))
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-q", "-m", "one")
+	since := regexp.MustCompile(`(?m)^since=[0-9a-f]{40}$`)
+	lint := func(commit, want string) {
+		t.Helper()
+		script := must.Read(t, filepath.Join(root, "tools", "lint"))
+		put(t, dir, "tools/lint", since.ReplaceAllString(script, "since="+commit))
+		// Its other checks fail here, because the sources that they look at are not there.
+		env := []string{"CLI=false", "GOLANGCI_LINT_CACHE=" + filepath.Join(dir, "cache")}
+		out, _ := try(t, env, filepath.Join(dir, "tools", "lint"))
+		if !strings.Contains(out, want) {
+			t.Errorf("tools/lint does not print %q:\n%s", want, out)
+		}
+	}
+	one := git("rev-parse", "HEAD")
+	lint(one, "ok    columns of new lines")
+	lint(strings.Repeat("0", 40),
+		"NOT CHECKED whether new Go lines have at most 120 columns: this clone lacks commit 00000000")
+	put(t, dir, "b.go", "package a\n\n"+strings.ReplaceAll(wide, "Wide", "Other")+"const Other = 1\n")
+	lint(one, "FAIL  columns of new lines\nb.go:3:1: The line is 13")
+}
+
 // accepted are the accepted licences of modules linked into the provider, by
 // SPDX identifier.
 var accepted = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"}

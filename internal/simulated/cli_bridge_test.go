@@ -4,8 +4,11 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,16 +27,48 @@ import (
 // nothing depends on how fast the machine is.
 type bridge struct {
 	// All channels are made outside of the bubble, so a wait for them stops its time.
-	calls   chan func()      // calls from the CLI
-	begin   chan []string    // commands for the CLI
-	ask     chan bool        // asks for new calls, and says whether there are others under way
-	found   chan []func()    // new calls; nil after the end of the command
-	outcome *acctest.Outcome // of the last command
-	number  atomic.Int64     // of calls
+	calls   chan bridgedCall   // calls from the CLI
+	begin   chan []string      // commands for the CLI
+	ask     chan bool          // asks for new calls, and says whether there are others under way
+	found   chan []bridgedCall // new calls; nil after the end of the command
+	outcome *acctest.Outcome   // of the last command
+	number  atomic.Int64       // of calls
+}
+
+// bridgedCall is a call from the CLI.
+type bridgedCall struct {
+	do     func()
+	number int64
+	turn   turn
+}
+
+// turn is when a call begins, of those that are made at a time.
+type turn int
+
+const (
+	first turn = iota // it changes nothing
+	destroysMachine
+	changesOther
+)
+
+func (c bridgedCall) compare(other bridgedCall) int { return cmp.Compare(c.turn, other.turn) }
+
+func turnOf(call any) turn {
+	change, ok := call.(*tfprotov6.ApplyResourceChangeRequest)
+	switch {
+	case !ok:
+		return first
+	case driver.DestroysMachine(change):
+		return destroysMachine
+	}
+	return changesOther
 }
 
 func newBridge(t *testing.T, ws *acctest.Workspace) *bridge {
-	b := &bridge{calls: make(chan func()), begin: make(chan []string), ask: make(chan bool), found: make(chan []func())}
+	b := &bridge{
+		calls: make(chan bridgedCall), begin: make(chan []string), ask: make(chan bool),
+		found: make(chan []bridgedCall),
+	}
 	go b.attend(ws)
 	t.Cleanup(func() { close(b.begin) })
 	return b
@@ -59,8 +94,8 @@ func (b *bridge) attend(ws *acctest.Workspace) {
 }
 
 // collect waits until the CLI waits, and returns the calls that it has made by then.
-func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) []func() {
-	calls := []func(){}
+func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) []bridgedCall {
+	calls := []bridgedCall{}
 	for asleep := 0; asleep < 2; {
 		var pause <-chan time.Time // without a call under way the CLI waits for nothing
 		if busy || len(calls) > 0 {
@@ -84,23 +119,32 @@ func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) [
 	return calls
 }
 
-// run runs a command, and carries out its calls in the bubble.
+// run runs a command, and carries out its calls in the bubble. Of what the CLI does at the same
+// time, the destruction of a machine comes first, as in the driver: no other change begins while
+// one is under way, or a call that it may follow.
 func (b *bridge) run(args ...string) *acctest.Outcome {
 	b.begin <- args
-	done := make(chan struct{})
-	for busy := 0; ; {
-		b.ask <- busy > 0
+	done := make(chan bridgedCall)
+	var held, running []bridgedCall
+	for {
+		b.ask <- len(held)+len(running) > 0
 		calls := <-b.found
 		if calls == nil {
 			return b.outcome
 		}
-		for _, c := range calls {
-			go func() { c(); done <- struct{}{} }()
-		}
-		busy += len(calls)
+		held = append(held, calls...)
+		now := slices.MinFunc(slices.Concat(held, running), bridgedCall.compare)
+		held = slices.DeleteFunc(held, func(c bridgedCall) bool {
+			if c.turn > now.turn {
+				return false
+			}
+			running = append(running, c)
+			go func() { c.do(); done <- c }()
+			return true
+		})
 		select {
-		case <-done:
-			busy--
+		case c := <-done:
+			running = slices.DeleteFunc(running, func(r bridgedCall) bool { return r.number == c.number })
 		case <-time.After(time.Second): // the CLI may have more to do, whatever its threads do
 		}
 	}
@@ -120,19 +164,20 @@ type bridged struct {
 
 // within carries out a call in the bubble.
 func within[Q, R any](ctx context.Context, p *bridged, typ string, f func(tfprotov6.ProviderServer, context.Context, Q) (R, error), q Q) (r R, err error) {
-	done := make(chan struct{})
+	done, number := make(chan struct{}), p.number.Add(1)
 	call := func() {
 		defer close(done)
 		server, run := p.ProviderServer, "new"
 		if p.run != nil {
 			server, run = p.run.Server, p.run.Name
 		}
-		resource := fmt.Sprint(typ, " ", p.number.Add(1)) // the protocol names no address
-		inside, _ := p.w.schedule.Context(p.w.Context(), run, resource, "call")
+		resource := fmt.Sprint(typ, " ", number) // the protocol names no address
+		method := strings.TrimSuffix(fmt.Sprintf("%T", q), "Request")
+		inside, _ := p.w.schedule.Context(p.w.Context(), run, resource, method[strings.LastIndex(method, ".")+1:])
 		r, err = f(server, inside, q)
 	}
 	select {
-	case p.calls <- call:
+	case p.calls <- bridgedCall{do: call, number: number, turn: turnOf(q)}:
 		<-done
 	case <-ctx.Done():
 		err = ctx.Err()

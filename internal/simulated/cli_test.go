@@ -13,7 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +25,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
 )
@@ -67,23 +68,67 @@ func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []string
 		s.vars["dir"] = dir
 		for _, line := range sequence {
 			for phrase := range strings.SplitSeq(line, "; ") {
+				phrase = s.filled(phrase)
 				verb, rest, _ := strings.Cut(phrase, " ")
 				switch {
 				case (verb == "lose" || verb == "wipe") && s.fleet.of(rest) == nil: // its machine was refused
-				case commands[verb] == "":
+				case !slices.Contains(typed, verb):
 					s.play(phrase)
 				default:
-					actions, r := h(s.site, verb, addresses(rest)...)
-					w.rest(time.Minute)
-					members := ""
-					if verb != "destroy" && s.cluster != nil { // which voter is the last one depends on the order
-						members = s.list()
-					}
-					out = append(out, fmt.Sprintf("%s\n  plan %s\n  errors %q\n  members %s", line, actions, errorsIn(r), members))
+					out = append(out, line+"\n"+outcome(s.site, h, verb, addresses(rest)))
 				}
 			}
 		}
 	})
+	return out
+}
+
+// outcome is what comes of a command that a hand types.
+func outcome(s *site, h hand, command string, words []string) string {
+	var first []string
+	s.fleet.destroying = func(name string, member uint64) {
+		if find(s.cluster.Members(), member) != nil {
+			first = append(first, name)
+		}
+	}
+	before, begin := h.dependencies(s), len(s.schedule.Log())
+	actions, r := h.do(s, command, words...)
+	asked := askedIn(s.schedule.Log()[begin:])
+	s.rest(time.Minute)
+	members := ""
+	if command != "destroy" && s.cluster != nil { // which voter is the last one depends on the order
+		members = s.list()
+	}
+	if command == "destroy" || slices.Contains(words, "-destroy") {
+		for at, on := range before {
+			if len(on) == 0 && at != thisCluster { // it is asked for at any time
+				asked = nil
+			}
+		}
+	}
+	if slices.Sort(first); command == "destroy" { // the machine of the last voter, whichever that is
+		first = []string{fmt.Sprint(len(first))}
+	}
+	return fmt.Sprintf("  plan %s\n  errors %q\n  members %s\n  machines before their members %s\n"+
+		"  asked %s\n  dependencies %s",
+		actions, errorsIn(r), members, first, asked, h.dependencies(s))
+}
+
+var planCall = regexp.MustCompile(`(one\.[0-9]+) (etcd_(?:cluster|member|learner))\b.* (?:plan|PlanResourceChange) #`)
+
+// askedIn are the types of the resources that processes were asked to plan, in their order.
+func askedIn(log []string) (out []string) {
+	of := ""
+	for _, line := range log {
+		if call := planCall.FindStringSubmatch(line); call == nil {
+			continue
+		} else if call[1] != of {
+			of = call[1]
+			out = append(out, call[2])
+		} else if !strings.HasSuffix(out[len(out)-1], call[2]) {
+			out[len(out)-1] += " then " + call[2]
+		}
+	}
 	return out
 }
 
@@ -115,7 +160,7 @@ func TestCLIsAgree(t *testing.T) {
 	for name, sequence := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := perform(t, 1, sequence, driven)
+			want := perform(t, 1, sequence, &driven{})
 			t.Log(strings.Join(want, "\n"))
 			for _, cli := range []string{"terraform", filepath.Join(etcdtest.ModuleRoot(t), "bin", "tofu")} {
 				t.Run(filepath.Base(cli), func(t *testing.T) {
@@ -123,7 +168,11 @@ func TestCLIsAgree(t *testing.T) {
 					if err != nil {
 						t.Skipf("no %s: %v", filepath.Base(cli), err)
 					}
-					for i, got := range perform(t, 1, sequence, newCLI(t, path).do) {
+					want := want
+					if plansBeforeReading(t, path) {
+						want = perform(t, 1, sequence, &driven{early: true})
+					}
+					for i, got := range perform(t, 1, sequence, newCLI(t, path)) {
 						if got != want[i] {
 							t.Errorf("the driver:\n%s\n%s:\n%s", want[i], filepath.Base(cli), got)
 						}
@@ -134,15 +183,42 @@ func TestCLIsAgree(t *testing.T) {
 	}
 }
 
-// hand types a command. It returns what was planned, unless the plan was refused, and
-// the diagnostics.
-type hand func(s *site, command string, args ...string) (actions []string, r driver.Result)
+// plansBeforeReading reports whether a CLI does what [driver.Workspace.PlansBeforeReading] says.
+func plansBeforeReading(t *testing.T, cli string) bool {
+	out, err := exec.CommandContext(t.Context(), cli, "version", "-json").Output()
+	must.Succeed(t, err)
+	var v struct {
+		Version string `json:"terraform_version"`
+	}
+	must.Succeed(t, json.Unmarshal(out, &v))
+	return filepath.Base(cli) != "tofu" && regexp.MustCompile(`^1\.1[01]\.`).MatchString(v.Version)
+}
+
+// hand types commands.
+type hand interface {
+	// do types a command. It returns what was planned, unless the plan was refused, and
+	// the diagnostics.
+	do(s *site, command string, args ...string) (actions []string, r driver.Result)
+	// dependencies are those in the state, by address.
+	dependencies(s *site) map[string][]string
+}
+
+// typed are the phrases of a sequence that a hand types. "persist" copies the state, and "older"
+// puts the copy back.
+var typed = strings.Fields("apply plan carry destroy refresh taint forget rename import persist older")
 
 // refusal is the result of a command without -json that fails: its errors are not compared.
 var refusal = driver.Result{Diagnostics: []driver.Diagnostic{{Summary: "failed"}}}
 
-// driven is the hand of the driver.
-func driven(s *site, command string, args ...string) (actions []string, r driver.Result) {
+// driven is the hand of the driver. early says that it plans before it reads.
+type driven struct {
+	early bool
+	saved *driver.Plan
+	copy  driver.Backup
+}
+
+func (d *driven) do(s *site, command string, args ...string) (actions []string, r driver.Result) {
+	s.ws.PlansBeforeReading = d.early
 	var plan *driver.Plan
 	var opts []driver.Option
 	for _, o := range args {
@@ -154,18 +230,50 @@ func driven(s *site, command string, args ...string) (actions []string, r driver
 		plan, r = s.ws.Up(ctx, start, opts...)
 	case "plan":
 		plan, r = s.ws.Plan(ctx, start, opts...)
+		d.saved = plan
+	case "carry":
+		if d.saved == nil {
+			return nil, driver.Result{Diagnostics: []driver.Diagnostic{{Summary: "Cannot apply incomplete plan"}}}
+		}
+		if r = s.ws.Apply(ctx, start, d.saved); !slices.Contains(errorsIn(r), "Saved plan is stale") {
+			plan = d.saved
+		}
 	case "destroy":
 		plan, r = s.ws.Up(ctx, start, append(opts, driver.Destroy)...)
 	case "refresh":
 		r = s.ws.Refresh(ctx, start)
-	default:
-		edit := map[string]func(string){"taint": s.ws.Taint, "forget": s.ws.Forget}[command]
-		if s.ws.State(args[0]) == nil {
+	case "persist":
+		d.copy = s.ws.Backup()
+	case "older":
+		s.ws.Restore(d.copy)
+	case "rename":
+		if len(s.ws.Instances(args[0])) == 0 {
 			return nil, refusal
 		}
-		edit(args[0])
+		s.ws.Rename(args[0], args[1])
+	case "import":
+		if r = s.ws.Import(ctx, start, args[0], args[1]); r.Err() != nil {
+			return nil, refusal
+		}
+		r = driver.Result{}
+	default:
+		edit := map[string]func(string){"taint": s.ws.Taint, "forget": s.ws.Forget}[command]
+		for _, at := range args {
+			if len(s.ws.Instances(at)) == 0 {
+				return nil, refusal
+			}
+			edit(at)
+		}
 	}
 	return plan.Actions(), r
+}
+
+func (*driven) dependencies(s *site) map[string][]string {
+	out := map[string][]string{}
+	for _, at := range s.ws.Addresses() {
+		out[at] = s.ws.State(at).Dependencies
+	}
+	return out
 }
 
 // cli is the hand of a real CLI, which runs outside of the bubble.
@@ -173,6 +281,7 @@ type cli struct {
 	*bridge
 	dir       *acctest.Workspace
 	providers []*bridged
+	copy      string // of the state
 }
 
 // newCLI starts the providers for a CLI, outside of the bubble.
@@ -191,10 +300,12 @@ func newCLI(t *testing.T, path string) *cli {
 // sourceOf begins the sources of the providers.
 const sourceOf = "terraform-provider-etcd/"
 
-// commands are the lines that a hand types, and what it types.
+// commands are what the hand of a CLI types.
 var commands = map[string]string{
-	"apply": "apply -json -input=false -auto-approve", "plan": "plan -json -input=false", "destroy": "destroy -json -input=false -auto-approve",
-	"refresh": "apply -refresh-only -json -input=false -auto-approve", "taint": "taint", "forget": "state rm",
+	"apply": "apply -json -input=false -auto-approve", "destroy": "destroy -json -input=false -auto-approve",
+	"plan": "plan -json -input=false -out=saved", "carry": "apply -json -input=false saved",
+	"refresh": "apply -refresh-only -json -input=false -auto-approve",
+	"taint":   "taint", "forget": "state rm", "rename": "state mv", "import": "import -input=false",
 }
 
 func (c *cli) do(s *site, command string, args ...string) (actions []string, r driver.Result) {
@@ -203,6 +314,15 @@ func (c *cli) do(s *site, command string, args ...string) (actions []string, r d
 	}} {
 		c.providers[i].w, c.providers[i].start = s.world, start
 		defer c.providers[i].end()
+	}
+	const state = "terraform.tfstate"
+	switch command {
+	case "persist":
+		c.copy = c.dir.Read(state)
+		return nil, r
+	case "older":
+		c.dir.Write(state, c.copy)
+		return nil, r
 	}
 	c.dir.Write("main.tf.json", configuration(s))
 	o := c.run(append(strings.Fields(commands[command]), args...)...)
@@ -224,96 +344,53 @@ func plannedIn(output []byte) (out []string) {
 		var l struct {
 			Type   string
 			Change struct {
-				Resource struct{ Addr string }
-				Action   string
+				Resource  struct{ Addr string }
+				Action    string
+				Importing *struct{}
 			}
 		}
-		if json.Unmarshal(line, &l) == nil && l.Type == "planned_change" {
-			out = append(out, l.Change.Action+" "+l.Change.Resource.Addr)
+		err := json.Unmarshal(line, &l)
+		action := l.Change.Action
+		if l.Change.Importing != nil {
+			action = strings.TrimSuffix("import and "+action, " and noop")
+		}
+		if err == nil && l.Type == "planned_change" && action != "move" { // a move is not compared
+			out = append(out, action+" "+l.Change.Resource.Addr)
 		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-// configuration is the configuration of a site in JSON.
-func configuration(s *site) string {
-	types := map[string]any{}
-	for _, r := range s.ws.Resources {
-		name, key, instance := strings.Cut(strings.TrimSuffix(r.Name, `"]`), `["`)
-		ofType, ok := types[r.Type].(map[string]any)
-		if !ok {
-			ofType = map[string]any{}
-			types[r.Type] = ofType
-		}
-		block, ok := ofType[name].(map[string]any)
-		if !ok {
-			block = map[string]any{}
-			ofType[name] = block
-		}
-		values, _ := expression(r.Values).(map[string]any)
-		if instance {
-			text, err := json.Marshal(values)
-			s.must(err, json.Unmarshal(ofKey(text, key), &values))
-			keys, _ := block["for_each"].(string)
-			block["for_each"] = fmt.Sprintf(`${toset([%q])}`, key)
-			if keys != "" {
-				block["for_each"] = strings.Replace(keys, "]", fmt.Sprintf(", %q]", key), 1)
-			}
-		}
-		for argument, v := range values {
-			if was, ok := block[argument]; ok && !reflect.DeepEqual(was, v) {
-				s.Fatalf("%s of the instances of %s.%s differ by more than their keys: %v and %v", argument, r.Type, name, was, v)
-			}
-			block[argument] = v
-		}
-		block["depends_on"] = append([]string{}, r.After...)
-		block["lifecycle"] = map[string]any{"create_before_destroy": r.CreateBeforeDestroy, "replace_triggered_by": triggers(r, key)}
+func (c *cli) dependencies(s *site) map[string][]string {
+	out := map[string][]string{}
+	text, err := os.ReadFile(filepath.Join(c.dir.Dir, "terraform.tfstate"))
+	if os.IsNotExist(err) {
+		return out
 	}
-	source := func(name string) any { return map[string]any{"source": sourceOf + name} }
-	text, err := json.MarshalIndent(map[string]any{
-		"terraform": map[string]any{"required_providers": map[string]any{"etcd": source("etcd"), "machine": source("machine")}},
-		"provider":  map[string]any{"etcd": expression(s.ws.Provider)}, "resource": types,
-	}, "", "  ")
-	s.must(err)
-	return string(text)
-}
-
-func triggers(r driver.Resource, key string) []string {
-	out := []string{}
-	for _, ref := range r.ReplacedBy {
-		resource := strings.ReplaceAll(ref.Resource, `["`+key+`"]`, "[each.key]")
-		out = append(out, strings.TrimSuffix(resource+"."+ref.Attribute, "."))
+	var state struct {
+		Resources []struct {
+			Type, Name string
+			Instances  []struct {
+				Key          string `json:"index_key"`
+				Deposed      string
+				Dependencies []string
+			}
+		}
+	}
+	s.must(err, json.Unmarshal(text, &state))
+	for _, r := range state.Resources {
+		for _, i := range r.Instances {
+			at := r.Type + "." + r.Name
+			if i.Key != "" {
+				at += fmt.Sprintf("[%q]", i.Key)
+			}
+			if i.Deposed != "" {
+				at += " (deposed)"
+			}
+			slices.Sort(i.Dependencies)
+			out[at] = i.Dependencies
+		}
 	}
 	return out
-}
-
-// ofKey replaces a key by each.key in expressions in JSON.
-func ofKey(text []byte, key string) []byte {
-	return []byte(strings.NewReplacer(`[\"`+key+`\"]`, "[each.key]", ".node."+key, ".node[each.key]", `:"`+key+`"`, `:"${each.key}"`).Replace(string(text)))
-}
-
-// expression is a value in JSON syntax.
-func expression(value any) any {
-	switch v := value.(type) {
-	case driver.Ref:
-		return "${" + v.Resource + "." + v.Attribute + "}"
-	case driver.JSON:
-		return "${jsonencode(" + v.Resource + "." + v.Attribute + ")}"
-	case driver.Values:
-		return expression(map[string]any(v))
-	case map[string]any:
-		out := map[string]any{}
-		for name, item := range v {
-			out[name] = expression(item)
-		}
-		return out
-	case []any:
-		var out []any
-		for _, item := range v {
-			out = append(out, expression(item))
-		}
-		return out
-	}
-	return value
 }

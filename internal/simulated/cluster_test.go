@@ -347,7 +347,7 @@ func (w *world) taken(names string) *site {
 	s.ws = w.adopt(names)
 	s.ws.Machines = s.fleet
 	for i, name := range strings.Fields(names) {
-		s.ws.Resources[i] = impatient(name, "one")
+		s.ws.Resources[i] = impatient(name, name+"-1")
 	}
 	s.ok(s.up("machines"))
 	return s

@@ -29,6 +29,7 @@ import (
 // user data the member joins whoever is there.
 type machine struct {
 	id, name string
+	given    map[string]string // its arguments
 	env      map[string]string
 	process  *etcdsim.Process // with its data; nil before the first start
 	mark     bool             // tells of a start, and outlives the data
@@ -77,7 +78,7 @@ func newFleet(w *world) *fleet {
 // Create implements [driver.Machines].
 func (f *fleet) Create(_ context.Context, values map[string]string) (string, error) {
 	f.acts()
-	m := &machine{name: values["name"], state: rules.Wait}
+	m := &machine{name: values["name"], given: values, state: rules.Wait}
 	if data := values["user_data"]; data == "" {
 		m.env = environment(m.name, "a b c d e f g", true)
 		f.set(func() { m.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = cmp.Or(f.urls[m.name], etcdsim.PeerURL(m.name)) })
@@ -150,6 +151,36 @@ func (f *fleet) Exists(_ context.Context, id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.machines[id] != nil
+}
+
+// Values implements [driver.Machines].
+func (f *fleet) Values(_ context.Context, id string) map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.machines[id].given
+}
+
+// byHand makes a new cluster on the machines of these names, as a person does that restores a
+// snapshot there. The first one has a window of ten minutes.
+func (f *fleet) byHand(names ...string) {
+	var pairs []string
+	for _, name := range names {
+		pairs = append(pairs, name+"="+f.of(name).env["ETCD_INITIAL_ADVERTISE_PEER_URLS"])
+	}
+	now := time.Now().Unix()
+	for i, name := range names {
+		m := f.of(name)
+		f.end(m)
+		f.set(func() {
+			m.env = maps.Clone(m.env)
+			m.env["ETCD_INITIAL_CLUSTER_STATE"], m.env["ETCD_INITIAL_CLUSTER_TOKEN"] = "new", "by hand"
+			m.env["ETCD_INITIAL_CLUSTER"], m.env["ETCD_JOIN_BOOTSTRAP_WINDOW"] = strings.Join(pairs, ","), ""
+			if i == 0 {
+				m.env["ETCD_JOIN_BOOTSTRAP_WINDOW"] = fmt.Sprintf("%d-%d", now, now+600)
+			}
+			m.process, m.mark, m.off = nil, false, false
+		})
+	}
 }
 
 // of is the last machine of a name.

@@ -63,6 +63,8 @@ func newGame(w *world, dir string) *game {
 		backup: backup{path: filepath.Join(dir, "etcd.db")},
 	}
 	g.two.Machines = g.fleet
+	g.ws.PlansBeforeReading = w.seed%2 == 1 // of two CLIs
+	g.two.PlansBeforeReading = g.ws.PlansBeforeReading
 	w.network.MaxLearners = 6 // standby learners leave room
 	return g
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -312,6 +313,35 @@ var (
 	strangerLine = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
 )
 
+// undone applies the first workspace without the change that replaces or removes a member, and
+// then makes the change again. What an earlier apply has done cannot be undone: then the state
+// forgets the member first.
+func (g *game) undone(name, address string) {
+	changed := *g.plan
+	node := func(of ...string) string {
+		return driver.Attribute(g.ws.State(thisCluster).Value, append([]string{"node", name}, of...)...)
+	}
+	g.names, g.rebuilt, g.address = slices.Clone(g.names), maps.Clone(g.rebuilt), maps.Clone(g.address)
+	if g.add(name, false); g.ws.State(learnerOf(name)) != nil {
+		g.learners[name] = true
+	}
+	g.image, g.version = node("revision", "image"), cmp.Or(node("version"), g.version)
+	delete(g.rebuilt, name)
+	for g.address[name] = ""; len(g.address[name]) < 20; g.address[name] += "-2" {
+		if strings.Contains(node("peer_urls"), "/"+name+g.address[name]+".example") {
+			break
+		}
+	}
+	g.configure()
+	if _, r := g.ws.Up(g.Context(), g.start("one")); strings.Contains(fmt.Sprint(r.Err()), "no apply has stored") {
+		g.ws.Forget(address)
+		g.rest(time.Minute)
+		g.ws.Up(g.Context(), g.start("one"))
+	}
+	*g.plan = changed
+	g.configure()
+}
+
 // obey does what an error asks for. A person knows which machines are gone.
 func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 	for _, d := range r.Diagnostics {
@@ -338,6 +368,9 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case strings.Contains(d.Detail, "give the resource another path"):
 			g.backup = backup{path: g.backup.path + "-new", day: g.backup.day}
 			g.configure()
+		case strings.Contains(d.Detail, "First undo the change"),
+			strings.Contains(d.Detail, "first, set version, revision and rebuild"):
+			g.undone(nodeNamed(d.Address), d.Address)
 		case strings.Contains(d.Detail, "Add the new members in a first apply"):
 			for _, m := range g.cluster.Members() {
 				if name := nodeOf(m); name != "g" {

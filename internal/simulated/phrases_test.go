@@ -187,6 +187,18 @@ func init() { // a map that refers to itself
 		"ignore-user-data": func(s *script, _ string) { s.ignoreUserData() },
 		"take-apart":       func(s *script, _ string) { s.takeApart() },
 		"as":               func(s *script, names string) { s.ws.Provider = s.as(names, s.user) },
+		"moved": func(s *script, rest string) { // a resource or a block of them, by a moved block
+			at := addresses(rest)
+			s.ws.Moved = append(s.ws.Moved, driver.Moved{From: at[0], To: at[1]})
+			s.configure()
+		},
+		"imports": func(s *script, rest string) { // an import block, or none
+			if at := addresses(rest); len(at) == 2 {
+				s.ws.Imports = append(s.ws.Imports, driver.Import{To: at[0], ID: at[1]})
+			} else {
+				s.ws.Imports = nil
+			}
+		},
 		"machine-stays": func(s *script, _ string) {
 			for i := range s.ws.Resources {
 				s.ws.Resources[i].ReplacedBy = nil
@@ -202,7 +214,15 @@ func init() { // a map that refers to itself
 			}
 			each(func(s *script, at string) { s.ws.Forget(at) })(s, rest)
 		},
-		"rename": func(s *script, rest string) { at := addresses(rest); s.ws.Rename(at[0], at[1]) },
+		"rename": func(s *script, rest string) { at := addresses(rest); s.ws.Rename(at[0], at[1]) }, // state mv
+		// A backend persists the state for the last time, and a killed run has made more.
+		"persist": func(s *script, _ string) { s.space.persisted = s.ws.Backup() },
+		"older":   func(s *script, _ string) { s.ws.Restore(s.space.persisted) },
+		"keep-state": func(s *script, name string) {
+			kept := s.ws.Backup()
+			s.states[name] = func() { s.ws.Restore(kept) }
+		},
+		"put-back": func(s *script, name string) { s.states[name]() }, // a state that was kept
 
 		// Commands.
 		"apply": func(s *script, rest string) {
@@ -344,6 +364,11 @@ func init() { // a map that refers to itself
 			s.other = s.network.Form(cmp.Or(etcdsim.Version(version), release), "x").Processes()[0]
 			s.rest(time.Minute)
 			s.all(func(p *etcdsim.Process) { s.network.Answer(p.ClientURL, s.other) })
+		},
+		"stranger-at": func(s *script, url string) { s.network.Answer(url, s.other) }, // the second cluster
+		"by-hand": func(s *script, names string) { // a snapshot is restored on machines that are there
+			s.fleet.byHand(strings.Fields(names)...)
+			s.rest(time.Minute)
 		},
 		"http-port":     func(s *script, port string) { s.network.HTTP = port },
 		"metrics-url":   func(s *script, url string) { s.ws.Provider["metrics_url"] = url },

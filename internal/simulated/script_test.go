@@ -58,6 +58,8 @@ type script struct {
 	// progress is that of an action, and then a line for when it begins with the words of when.
 	progress, when, then string
 	laters               int
+	// states put states back that were kept, by name.
+	states map[string]func()
 }
 
 // space is a directory of Terraform. Its configuration is a cluster of nodes, with more
@@ -73,6 +75,7 @@ type space struct {
 	arguments driver.Values
 	// unmanaged says that the machines were there before, with their user data.
 	unmanaged bool
+	persisted driver.Backup // the state that a backend has
 }
 
 // scriptCase is a case of a file, which begins with "== NAME".
@@ -152,7 +155,8 @@ func (c scriptCase) play(t *testing.T, kind string, kinds []string) {
 func newScript(w *world) *script {
 	s := &script{
 		walker: &walker{site: newSite(w), ran: map[string]bool{}}, spaces: map[string]*space{},
-		vars: map[string]string{"zeros": strings.Repeat("0", 64)}, beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
+		states: map[string]func(){}, vars: map[string]string{"zeros": strings.Repeat("0", 64)},
+		beats: &beats{open: map[string]*open{}, claims: map[string]claim.Entry{}},
 	}
 	s.use("main", s.ws)
 	return s
@@ -167,9 +171,7 @@ func (s *script) play(line string) {
 			return
 		}
 	}
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.vars))) { // $ab is not $a
-		line = strings.ReplaceAll(line, "$"+name, s.vars[name])
-	}
+	line = s.filled(line)
 	verb, rest, _ := strings.Cut(line, " ")
 	for _, some := range allPhrases() {
 		if do := some[verb]; do != nil {
@@ -178,6 +180,14 @@ func (s *script) play(line string) {
 		}
 	}
 	s.Fatalf("%q is no phrase", verb)
+}
+
+// filled is a line with what is noted.
+func (s *script) filled(line string) string {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.vars))) { // $ab is not $a
+		line = strings.ReplaceAll(line, "$"+name, s.vars[name])
+	}
+	return line
 }
 
 // allPhrases are the phrases of each file.
@@ -236,6 +246,12 @@ func (s *script) configure() {
 		wanted[s.space.learner] = maps.Clone(wanted[s.space.learner].(driver.Values))
 		wanted[s.space.learner].(driver.Values)["learner"] = true
 	}
+	for i, r := range s.ws.Resources {
+		for _, m := range s.ws.Moved {
+			r = moves(r, m)
+		}
+		s.ws.Resources[i] = r
+	}
 	if s.space.unmanaged {
 		for i, r := range s.ws.Resources {
 			if r.Type == "machine" {
@@ -244,6 +260,40 @@ func (s *script) configure() {
 			}
 		}
 	}
+}
+
+// moves is a resource after a move of it, or of what it refers to.
+func moves(r driver.Resource, m driver.Moved) driver.Resource {
+	to := func(at string) string {
+		if rest, is := strings.CutPrefix(at, m.From); is && (rest == "" || rest[0] == '[') {
+			return m.To + rest
+		}
+		return at
+	}
+	ref := func(r driver.Ref) driver.Ref { return driver.Ref{Resource: to(r.Resource), Attribute: r.Attribute} }
+	var in func(v any) any
+	in = func(v any) any {
+		switch v := v.(type) {
+		case driver.Ref:
+			return ref(v)
+		case driver.JSON:
+			return driver.JSON(ref(driver.Ref(v)))
+		case driver.Values:
+			for name := range v {
+				v[name] = in(v[name])
+			}
+		}
+		return v
+	}
+	in(r.Values)
+	r.Name = strings.TrimPrefix(to(r.Address()), r.Type+".")
+	for i := range r.ReplacedBy {
+		r.ReplacedBy[i] = ref(r.ReplacedBy[i])
+	}
+	for i := range r.After {
+		r.After[i] = to(r.After[i])
+	}
+	return r
 }
 
 // address is an address that may be short.
@@ -374,11 +424,17 @@ func (s *script) noted(what string) string {
 // TestRules shows the rules of safety.md.
 func TestRules(t *testing.T) { tell(t, "rules.txt") }
 
+// TestAttacks shows what took healthy clusters, and what must pass beside it.
+func TestAttacks(t *testing.T) { tell(t, "attacks.txt") }
+
 // TestBadDays shows what holds on bad days.
 func TestBadDays(t *testing.T) { tell(t, "days.txt") }
 
 // TestRestores shows what a restore and its withdrawal do.
 func TestRestores(t *testing.T) { tell(t, "restores.txt") }
+
+// TestAnotherCluster shows that nothing takes the machines of a cluster that nothing names.
+func TestAnotherCluster(t *testing.T) { tell(t, "another.txt") }
 
 // TestImports shows what becomes of clusters and members that a state does not have.
 func TestImports(t *testing.T) { tell(t, "imports.txt") }

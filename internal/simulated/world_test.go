@@ -81,6 +81,7 @@ type world struct {
 	network  *etcdsim.Network
 	cluster  *etcdsim.Cluster
 	schedule *etcdsim.Scheduler
+	seed     uint64
 	members  map[string]*etcdsim.Process
 	// calls counts the requests of all runs. each is called for each of them, when
 	// its turn has come and before it is carried out.
@@ -116,7 +117,10 @@ func try(t *testing.T, seed uint64, names string, keeps bool, f func(w *world)) 
 				panic(r)
 			}
 		}()
-		w := &world{judge: j, network: &etcdsim.Network{}, members: map[string]*etcdsim.Process{}, env: map[string]string{}, runs: map[string]int{}}
+		w := &world{
+			judge: j, network: &etcdsim.Network{}, seed: seed, members: map[string]*etcdsim.Process{},
+			env: map[string]string{}, runs: map[string]int{},
+		}
 		if names != "" {
 			w.cluster = w.network.Form(release, strings.Fields(names)...)
 			for _, p := range w.cluster.Processes() {
@@ -217,6 +221,12 @@ func (w *world) adopt(names string) *driver.Workspace {
 	for _, name := range strings.Fields(names) {
 		w.ok(ws.Import(w.Context(), w.start("import"), "etcd_member."+name, name))
 	}
+	for _, r := range ws.Resources {
+		r.Values["peer_urls"] = []any{w.listed(r.Name)}
+	}
+	_, r := ws.Up(w.Context(), w.start("imported")) // which stores the members
+	w.ok(r)
+	ws.Resources = members(names)
 	return ws
 }
 

@@ -161,7 +161,7 @@ func Failed(doing, permission, prefix string, err error) Message {
 
 // StartOver is the advice if a bootstrap cannot be used again. It follows the
 // condition, such as "If the cluster is gone for good".
-const StartOver = ", destroy everything and start again." + DestroyInstead
+const StartOver = ", see " + StartAgain + DestroyInstead
 
 // Untaint is the advice for a resource that is replaced because it is tainted.
 // Until a moved block is applied, the CLI uses the former address of the

@@ -211,12 +211,19 @@ func TestPlanRules(t *testing.T) {
 			f.Turns = []membership.Turn{{Name: "d", Since: time.Date(2026, 11, 21, 1, 30, 57, 0, time.UTC), By: "op@host", Key: "/_terraform/etcd/1f/turns/d; reboot"}}
 		case membership.EveryVoterRemoved:
 			f.Others = []membership.MemberID{infra1, infra2}
+		case membership.SharedMachine:
+			f.Detail = "i-0a1b2c3d"
 		}
 		text := PlanRule(membership.Ruling{Code: code, Facts: f, Entry: membership.Entry{Cluster: 0x2b}}, seen(t, "ok", "silent"))
 		if !strings.Contains(text.Detail, "infra1") {
 			t.Errorf("%s: %q", code, text.Detail)
 		}
 		all = append(all, named{string(code), text})
+	}
+	for _, code := range []membership.Code{membership.SecondReplacement, membership.TooFewStay} {
+		f := membership.Facts{Names: []string{"infra1", "infra2"}, Detail: "infra1"}
+		text := PlanRule(membership.Ruling{Code: code, Facts: f}, seen(t, "ok", "ok"))
+		all = append(all, named{string(code) + ", beside a rebuilt node", text})
 	}
 	mustBeTexts(t, "planrules.txt", all)
 }
@@ -234,8 +241,41 @@ func TestRestoreTexts(t *testing.T) {
 	all := []Message{
 		NotGivenUp(context.Canceled, why),
 	}
+	other := membership.Heard{Endpoint: at, Detail: "answers for cluster 3c", Cluster: 0x3c, Member: 5}
+	third := membership.Heard{Endpoint: "https://etcd.example:2379", Detail: "answers for cluster 4d", Cluster: 0x4d}
+	also := other
+	also.Endpoint = "https://10.0.0.3:2379"
+	evidence := func(heard ...membership.Heard) *reconfigure.NotGivenUp {
+		return &reconfigure.NotGivenUp{
+			Request: membership.GiveUpRequest{
+				Cluster: 0x2b, Known: []membership.Member{{Name: "a"}, {Name: "b"}, {ID: 0xc, Name: "c\n'"}},
+			},
+			Decision: membership.Decision{Code: membership.OtherServes},
+			Evidence: membership.Evidence{Heard: heard, Lists: map[membership.ClusterID][]membership.Member{
+				0x3c: {
+					{ID: 6, Name: "b", Learner: true, ClientURLs: []string{at}},
+					{ID: 5, Name: "a", ClientURLs: []string{at}},
+					{ID: 7},
+				},
+			}},
+		}
+	}
+	unlisted := evidence(other, down)
+	unlisted.Evidence.Lists = nil
+	creating, refusing := evidence(other, down), evidence(other, third)
+	creating.Request, refusing.Request = membership.GiveUpRequest{Forms: true}, membership.GiveUpRequest{Forms: true}
+	withoutID := &reconfigure.NotGivenUp{
+		Decision: membership.Decision{Code: membership.MayServe},
+		Evidence: membership.Evidence{Heard: []membership.Heard{{Endpoint: at, Detail: "permission denied"}, down}},
+	}
+	all = append(all,
+		NotGivenUp(unlisted, membership.RestoreNow), NotGivenUp(evidence(other, third, also), membership.RestoreNow),
+		NotForgotten(evidence(other, down)),
+		Occupied(creating), Occupied(refusing), Occupied(withoutID), Occupied(context.Canceled),
+	)
 	for _, why = range []membership.RestoreAction{membership.RestoreNow, membership.RestoreOnTheWay, membership.RestoreWithdrawn} {
 		all = append(all,
+			NotGivenUp(evidence(other, down, also), why),
 			refused(membership.HasQuorum, "", two, membership.Heard{Endpoint: at, Detail: "serves requests"}, down),
 			refused(membership.Contradicted, "b c", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
 			refused(membership.MayServe, "", membership.Snapshot{}, membership.Heard{Endpoint: at, Detail: "permission denied"}, down),
@@ -270,6 +310,14 @@ func TestResourceTexts(t *testing.T) {
 			e.Heard = append(e.Heard, membership.Heard{Endpoint: a.Endpoint, Detail: answer(a.Err)})
 		}
 		return &reconfigure.NotGivenUp{Request: membership.GiveUpRequest{Cluster: 0xc1}, Decision: membership.Decision{Code: code, Facts: membership.Facts{Names: []string{"b", "c"}}}, Evidence: e, Cause: cause}
+	}
+	replaced := &reconfigure.NotGivenUp{
+		Request:  membership.GiveUpRequest{Cluster: 0xc1},
+		Decision: membership.Decision{Code: membership.OtherServes},
+		Cause:    &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}},
+		Evidence: membership.Evidence{Heard: []membership.Heard{
+			{Endpoint: "https://10.0.0.1:2379", Cluster: 0xc2, Detail: "answers for cluster c2"},
+		}},
 	}
 	unidentified := func(code membership.Code, m membership.Member) *reconfigure.Unidentified {
 		return &reconfigure.Unidentified{
@@ -326,6 +374,7 @@ func TestResourceTexts(t *testing.T) {
 		{"not ours: moved", Explain("add", "d", unidentified(membership.MovedMember, moved))},
 		{"refused, out of time", Explain("remove", "a", &reconfigure.Refusal{Action: "remove", Name: "a", Timeout: true, Snapshot: snap(a),
 			Decision: membership.Decision{Verdict: membership.Wait, Code: membership.ListMoved}})},
+		{"removal, another cluster", Explain("remove", "d", replaced)},
 		{"other cluster", Explain("read", "d", &reconfigure.OtherCluster{Want: 0xc1, Got: 0xc2, Endpoints: []string{"https://10.0.0.1:2379"}})},
 		{"no cluster to join", Explain("configure", "d", &reconfigure.NoCluster{Cause: gone})},
 		{"no cluster yet", Explain("add", "d", &reconfigure.NoCluster{Forming: true, Cause: gone})},

@@ -68,8 +68,13 @@ func Explain(action reconfigure.Action, name string, err error) Message {
 		t.Detail += lastResort(err)
 		return t
 	case errors.As(err, &other):
-		return New(summary, "The state has cluster %[1]s, and the endpoints answer for cluster %[2]s (%[3]s). Nothing was changed. Point endpoints at cluster %[1]s, then apply again.%[4]s",
-			other.Want, other.Got, other.Endpoints, Verbatim(lastResort(err)))
+		instead := sprintf(" "+
+			"If cluster %s has taken its place, remove cluster %s from the state and import cluster %[1]s: see "+
+			olderState+".", other.Got, other.Want)
+		return New(summary, "The state has cluster %[1]s, and the endpoints answer for cluster %[2]s (%[3]s). "+
+			"Nothing was changed. "+
+			"If cluster %[1]s still runs, point endpoints at it, then apply again.%[4]s",
+			other.Want, other.Got, other.Endpoints, Verbatim(cmp.Or(lastResort(err), instead)))
 	case errors.As(err, &url):
 		return New(summary, "In endpoints: %s Nothing was changed. Correct endpoints, then apply again.%s", Verbatim(urlDetail(url)), Verbatim(lastResort(err)))
 	case errors.As(err, &none):
@@ -158,6 +163,7 @@ const (
 )
 
 var unidentified = wordings{
+	membership.SharedMachine: {sharedMachine},
 	membership.AlreadyMember: {{cause: "{Subject} is in the cluster already with these peer URLs ({given}), and was not added by this configuration.",
 		next: "To have another member, give it other peer URLs. If the resource has create_before_destroy, remove that line from its lifecycle block, and apply again.{import}"}},
 	membership.AddedElsewhere: {{cause: "A member with these peer URLs ({given}) was added outside this configuration as {id} and has not started.",

@@ -4,8 +4,6 @@
 package text
 
 import (
-	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
@@ -17,25 +15,48 @@ const (
 	// ofMember says what ADDRESS is. A rule that one member breaks may be printed with
 	// another one, so it is not always the address after "with".
 	ofMember    = "ADDRESS is the address of the resource of {name}"
-	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:\n\n  rebuild = { \"{name}\" = \"1\" }"
-	unobserved  = "The cluster cannot be observed from here. "
-	second      = "The plan replaces the members {names}. Only one living voter may be replaced per apply, so that the others keep the quorum."
-	needed      = "The plan replaces {names}, and the quorum needs every voter: its machine may be destroyed before another member has its data, or its vote."
-	oneMachine  = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, put its value into revision of the etcd_cluster, " +
-		"and let the machines take it from node[each.key].revision: one node changes per apply. See " + guides + "roll-an-image" +
+	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:" +
+		"\n\n  rebuild = { \"{name}\" = \"1\" }"
+	unobserved = "The cluster cannot be observed from here. "
+	second     = "The plan replaces the members {names}. " +
+		"Only one living voter may be replaced per apply, so that the others keep the quorum."
+	needed = "The plan replaces {names}, and the quorum needs every voter: " +
+		"its machine may be destroyed before another member has its data, or its vote."
+	oneMachine = throughRevision +
 		"\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."
-	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + ofMember + ":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
-	growFirst    = "\n\nAdd members until there are three voters, and apply. Then replace this one."
+	throughRevision = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, " +
+		"put its value into revision of the etcd_cluster, " +
+		"and let the machines take it from node[each.key].revision: one node changes per apply. See " +
+		guides + "roll-an-image"
+	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + ofMember +
+		":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
+	// applyFirst leads on from a plan that Terraform would carry out in the wrong order.
+	applyFirst = "\n\nFirst undo the change that replaces or removes {names}, and run:\n\n  terraform apply\n\n" +
+		"It updates each imported member in the state, and changes nothing in the cluster. " +
+		"Then make the change again.\n\nIf the plan is refused again, an earlier apply has rebuilt " +
+		"the node of {name}, and that cannot be undone. Remove the member from the state then, " +
+		"which does not change the cluster, and apply: the plan replaces one such member at a time. " + ofMember +
+		":\n\n  terraform state rm 'ADDRESS'"
+	// rollFirst and undoRoll lead on if the plan of etcd_cluster rebuilds a node as well.
+	rollFirst = "\n\nThe etcd_cluster rebuilds {detail} in this plan, also if -target leaves out its member. " +
+		"To rebuild that node first, run the command without -target and -replace, " +
+		"until pending of the etcd_cluster is empty:\n\n  terraform apply"
+	undoRoll = "\n\nTo remove {gone} first, set version, revision and rebuild of the etcd_cluster to what they were, " +
+		"and run:\n\n  terraform apply\n\nThen make the change again: it waits until the remaining voters can bear it."
+	growFirst = "\n\nAdd members until there are three voters, and apply. Then replace this one."
 )
 
 // PlanRule returns the text of a rule that a plan breaks. s is what was observed of the
 // cluster, if anything.
 func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	c := finding{name: r.Facts.Names[0], Decision: membership.Decision{Code: r.Code, Facts: r.Facts}, s: s}
-	c.more = map[string]any{"cluster": r.Entry.Cluster}
+	gone := slices.DeleteFunc(slices.Clone(r.Facts.Names), func(name string) bool {
+		return slices.Contains(strings.Split(r.Facts.Detail, ", "), name)
+	})
+	c.more = map[string]any{"cluster": r.Entry.Cluster, "gone": listed(each(gone, clean))}
 	t := c.text(planRules)
 	switch _, ok := planRules[r.Code]; {
-	case r.Code == membership.EveryVoterRemoved:
+	case r.Code == membership.EveryVoterRemoved, r.Code == membership.AllNew:
 		return t
 	case r.Entry.Effect == membership.Created && (!ok || r.Code == membership.AlreadyMember && c.learns()): // an etcd_member is no way out for a learner
 		u := reconfigure.Unidentified{Name: r.Entry.Name, PeerURLs: r.Entry.After.PeerURLs, InitialMembers: r.Entry.Initial, Snapshot: s,
@@ -52,12 +73,23 @@ var notActive = words{cause: "It replaces {names} while another member is not ac
 	next: "\n\nBring that member back, or make it reachable from here (see address_map of the provider), or replace its machine first. Then plan again."}
 
 var planRules = wordings{
-	membership.SecondReplacement: {{cause: second, next: oneMachine}},
-	membership.SecondUnobserved:  {{cause: unobserved + second, next: oneMachine}},
-	membership.EveryVoterNeeded:  {{cause: needed, next: growFirst}},
-	membership.NeededUnobserved:  {{cause: unobserved + needed, next: growFirst}},
-	membership.TooFewStay: {{cause: "It removes {names} and adds members at the same time: fewer of today's voters than their quorum would stay.",
-		next: "\n\nAdd the new members in a first apply, and remove the old ones after it. A name is permanent: a new key is a new node. If only the keys have changed, undo that."}},
+	membership.SecondReplacement: {
+		{when: finding.rebuilds, cause: second, next: rollFirst + throughRevision},
+		{cause: second, next: oneMachine},
+	},
+	membership.SecondUnobserved: {{cause: unobserved + second, next: oneMachine}},
+	membership.EveryVoterNeeded: {{cause: needed, next: growFirst}},
+	membership.NeededUnobserved: {{cause: unobserved + needed, next: growFirst}},
+	membership.TooFewStay: {{
+		when:  finding.rebuilds,
+		cause: "It removes {gone} and rebuilds {detail}: fewer of today's voters than their quorum would stay.",
+		next:  undoRoll,
+	}, {
+		cause: "It removes {names} and adds members at the same time: " +
+			"fewer of today's voters than their quorum would stay.",
+		next: "\n\nAdd the new members in a first apply, and remove the old ones after it. " +
+			"A name is permanent: a new key is a new node. If only the keys have changed, undo that.",
+	}},
 	membership.NotProbed:       {notActive},
 	membership.OthersNotActive: {notActive},
 	membership.LearnerSlotTaken: {{cause: "It replaces {names} while the cluster has a learner, and its version accepts no second one: the new member could not be added.",
@@ -87,8 +119,38 @@ var planRules = wordings{
 		next: "\n\n" + keepPromoted + "\n\nTo replace the member, destroy it first. " + ofMember + ":" + destroyFirst}},
 	membership.OtherClusterReached: {{cause: "It adds {names} to the cluster that the provider's endpoints reach, and the state has members of another cluster that it has reached there.",
 		next: "\n\nSet endpoints of the provider (or ETCDCTL_ENDPOINTS) to members of the right cluster. For two clusters, use a provider block for each."}},
-	membership.PeersMoved: {{cause: "It gives {names} a new machine with the user data of its node, and none of the peers in that is a voter any more: the machine would never find the cluster.",
-		next: rebuildNode}},
+	membership.PeersMoved: {{
+		cause: "It gives {names} a new machine with the user data of its node, and too few of the peers in that are " +
+			"voters today: they cannot confirm the new member, and its machine would wait permanently.",
+		next: rebuildNode,
+	}},
+	membership.NotApplied: {{
+		cause: "It replaces or removes {names}, and no apply has stored {it|them} together with " +
+			"{its machine|their machines} since the import: Terraform does not know yet that " +
+			"{the member depends on its machine|each of them depends on its machine}, " +
+			"and may destroy the machine first.",
+		next: applyFirst,
+	}},
+	membership.NotRead: {{
+		cause: "It replaces {names}, and was made without a refresh: Terraform may not know that the member " +
+			"depends on its machine, and may destroy the machine first.",
+		next: "\n\nPlan again without -refresh=false.",
+	}},
+	membership.SharedMachine: {sharedMachine},
+	membership.DroppedAlone: {{
+		cause: "The etcd_cluster has no {names} any more, and the plan leaves out {its member|their members}: " +
+			"Terraform may destroy {its machine|their machines} before {it is|they are} removed, " +
+			"and fewer of today's voters than their quorum would stay.",
+		next: "\n\nRun the command without -target. It removes each member before its machine:\n\n  terraform apply",
+	}},
+	membership.AllNew: {{
+		summary: "Every machine of the cluster is new",
+		cause: "Cluster {cluster} does not answer, the state has none of its members, " +
+			"and the plan creates every machine, that of {names} too. " +
+			"Terraform makes this plan before a destroy, too: then nothing is wrong. " +
+			"If the cluster runs, do not apply: its machines would be replaced with their data. " +
+			"Make sure that its members can be reached, and import each of them as an etcd_member.",
+	}},
 	membership.WindowStillOpen: {{cause: "It gives {names} a new machine, which would still be inside the bootstrap window: without an answer from its peers it would form a second cluster.",
 		next: "\n\nWait until the bootstrap window is over." + rebuildNode}},
 	membership.ImportedAlone: {{cause: "It gives {names} a new machine, and its node was imported: the machine does not have the user data of the node, and would not join.",
@@ -100,13 +162,35 @@ var planRules = wordings{
 			"if you named one machine or the etcd_cluster with -target, every etcd_member that depends on it, and with for_each that is all of them, is removed."}},
 }
 
+var sharedMachine = words{
+	cause: "The members {names} of one cluster have the machine_id {detail}. " +
+		"A member follows its machine only if it has the ID of that machine.",
+	next: "\n\nSet machine_id of each to an attribute of its own machine, such as example_vm.node[each.key].id, " +
+		"and apply again.\n\nIf the state has a wrong machine_id of a member, remove that member from the state, " +
+		"which does not change the cluster, and import it again. ADDRESS is its address, {name} its name:\n\n" +
+		"  terraform state rm 'ADDRESS'\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }",
+}
+
+// rebuilds reports whether the plan of an etcd_cluster rebuilds a node of the finding.
+func (c finding) rebuilds() bool { return c.Facts.Detail != "" }
+
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.
 
-// DestroyInstead ends every refusal of a plan that can block a destroy, and the advice to
-// start again. Terraform makes a normal plan before it plans a destroy, and the provider
-// cannot know which of them is meant. So the guide has the command, not the text.
-const DestroyInstead = "\n\nTo destroy everything, see " + guides + "troubleshooting#errors-and-warnings-of-a-plan"
+// Advice that destroys. No text of a plan or a refresh advises to destroy a cluster, and none of
+// an apply while an answer shows a server: a cluster that does not answer may serve, and the
+// state may have its members, also if its etcd_cluster has not seen it respond. Such a text names
+// what to check, and leads to the guide. Only [forgetting] has a command that ends a cluster: a
+// removal was requested, every known address was asked, and no answer shows a server that may
+// have a quorum.
+
+// DestroyInstead ends every refusal of a plan that can block a destroy. Terraform makes a normal
+// plan before it plans a destroy, and the provider cannot know which of them is meant.
+const DestroyInstead = "\n\nIf a destroy made this plan, see " + guides +
+	"troubleshooting#errors-and-warnings-of-a-plan"
+
+// StartAgain is the guide for a cluster that has never formed. It begins with what to check.
+const StartAgain = guides + "choose-a-bootstrap#start-again"
 
 // afterWith says that ADDRESS is the resource of the diagnostic.
 const afterWith = `ADDRESS is the address after "with"`
@@ -170,96 +254,4 @@ const leavesV2 = "A member that has data of the v2 API does not start as {minor}
 func minorOf(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
-}
-
-// giveUp is why a cluster is given up, in words: the subject of a sentence, how a plan leaves
-// the cluster, and the line that states which members are gone.
-type giveUp struct{ subject, keep, otherwise, statement string }
-
-// NotGivenUp returns the error for a plan of etcd_cluster, or its apply, that would give
-// up a cluster.
-func NotGivenUp(err error, action membership.RestoreAction) Message {
-	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
-	if !ok {
-		return New("Cannot give up the cluster", "%v."+nothingChanged, err)
-	}
-	c := kept(n, cmp.Or(giveUps[action], giveUps[membership.RestoreNow]))
-	c.held = true
-	return c.text(notGivenUp)
-}
-
-// lastResort is the advice if no cluster can decide about a removal any more, and
-// what each address answered. It is "" if err is not about a removal.
-func lastResort(err error) string {
-	n, ok := errors.AsType[*reconfigure.NotGivenUp](err)
-	if !ok {
-		return ""
-	}
-	return "\n\n" + kept(n, forgetting).text(notGivenUp).Detail
-}
-
-// kept is what was found of a cluster that is not given up.
-func kept(n *reconfigure.NotGivenUp, why giveUp) finding {
-	s := n.Evidence.Snapshot
-	c := finding{Decision: n.Decision, s: s}
-	c.more = map[string]any{
-		"lost": n.Request.Cluster, "members": members(s, membership.IDs(s.Members)), "heard": Verbatim(heard(n.Evidence)),
-		"stated": Verbatim(strings.Join(stating(n), ",")), "quoted": Verbatim(quoted(stating(n))), "keep": Verbatim(why.keep), "otherwise": Verbatim(why.otherwise),
-	}
-	c.more["gives"], c.more["statement"] = Verbatim(c.fill(why.subject)), Verbatim(c.fill(why.statement))
-	return c
-}
-
-// A restore that an earlier apply has begun is on the way until the restored cluster
-// answers. Until then it can be withdrawn, which gives up the restored cluster.
-var giveUps = map[membership.RestoreAction]giveUp{
-	membership.RestoreNow: {subject: replaces, statement: inRestore, otherwise: " Otherwise remove replaces_cluster from restore."},
-	membership.RestoreOnTheWay: {subject: replaces, statement: inRestore,
-		keep: "To withdraw the restore, set restore to what it was before, or remove it, and run terraform apply. "},
-	membership.RestoreWithdrawn: {subject: "The withdrawal of the restore gives up cluster {lost}. ", keep: "To keep the restored cluster, put restore back into the configuration. ",
-		statement: "state it for this Terraform run only, and again for the apply of a saved plan. Leave out a member that may come back:\n\n" +
-			"  ETCD_CLUSTER_LOST={lost}:{stated} terraform apply"},
-}
-
-// forgetting gives up a cluster that cannot decide about the removal of its members.
-var forgetting = giveUp{keep: "Apply again: a cluster with a quorum removes the member itself. ",
-	statement: "state that for this Terraform run only, and destroy everything that is in the state. Members that no cluster can remove are then forgotten:\n\n" +
-		"  ETCD_CLUSTER_LOST={lost}:{stated} terraform destroy -refresh=false"}
-
-const (
-	replaces   = "restore.replaces_cluster gives up cluster {lost}. "
-	inRestore  = "add this line to restore. Leave out a member that may come back:\n\n  gone = [{quoted}]"
-	allTheSame = "{keep}If you want to give up the cluster all the same, stop etcd on "
-)
-
-var notGivenUp = wordings{
-	membership.HasQuorum: {{summary: "The cluster has not lost its quorum",
-		cause: "{gives}Cluster {lost} answers, with {members}. It may have its quorum, and writes that it acknowledged would be lost.",
-		next:  "\n\n" + allTheSame + "its machines. Then try again.{otherwise}{heard}"}},
-	membership.Contradicted: {{summary: "A member that is stated gone answers",
-		cause: "{gives}{names} {is|are} stated to be gone for good, and a server answers that may be {it|them}. So cluster {lost} may serve, or come back.",
-		next:  "\n\nRemove {it|them} from gone of restore and from ETCD_CLUSTER_LOST. " + allTheSame + "that machine for good. Then try again.{otherwise}{heard}"}},
-	membership.MayServe: {{summary: "The cluster may serve",
-		cause: "{gives}A server answers at an address of cluster {lost}. It may be a member with a quorum, and writes that it acknowledged would be lost.",
-		next: "\n\nIf the server belongs to the cluster, correct the provider's certificates, credentials and endpoints, so that it gives its member list. " +
-			"If it does not, remove its address from endpoints and address_map. " + allTheSame + "its machine. Then try again.{otherwise}{heard}"}},
-	membership.NotStated: {{summary: "State which members are gone",
-		cause: "{gives}Nothing proves that the quorum of cluster {lost} is lost: a member that does not answer may serve where it is not reached from here, or its power may return.",
-		next:  "\n\nLook at the machines. If these are destroyed or never start again, {statement}{heard}"}},
-}
-
-// stating returns the voters to state as gone: those that are stated, and those of
-// which nothing is known.
-func stating(n *reconfigure.NotGivenUp) []string {
-	all := each(slices.Concat(n.Request.Gone, n.Decision.Facts.Names), clean)
-	return slices.Compact(slices.Sorted(slices.Values(all)))
-}
-
-// heard lists what each known address of a cluster answered.
-func heard(e membership.Evidence) string {
-	if len(e.Heard) == 0 {
-		return "\n\nNo address of the cluster is known, so nothing was asked."
-	}
-	lines := each(e.Heard, func(h membership.Heard) string { return Clean(h.Endpoint) + ": " + cut(Clean(h.Detail), longestError) })
-	return "\n\nThe addresses answered:\n  - " + strings.Join(lines, "\n  - ")
 }

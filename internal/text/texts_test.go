@@ -126,6 +126,50 @@ func TestTextsBesideTheirRules(t *testing.T) {
 	}
 }
 
+// Test that no text advises to destroy a cluster, but for the one that a removal leads to. See
+// the comment above [DestroyInstead].
+func TestAdviceThatDestroys(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]string{
+		"forgetting":   "a removal was requested, and nothing answers",
+		"destroyFirst": "one member whose process stays, which the plan removes anyway",
+	}
+	found := map[string]bool{}
+	advice := regexp.MustCompile(`terraform (?:apply )?-?destroy|destroy (?:everything|all|it and)`)
+	for _, pattern := range []string{"*.go", "../provider/*.go", "../provider/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		must.Succeed(t, err)
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			must.Succeed(t, err)
+			for _, d := range parsed.Decls {
+				name := ""
+				ast.Inspect(d, func(n ast.Node) bool {
+					switch n := n.(type) {
+					case *ast.FuncDecl:
+						name = n.Name.Name
+					case *ast.ValueSpec:
+						name = n.Names[0].Name
+					case *ast.BasicLit:
+						if advice.MatchString(n.Value) && !strings.HasSuffix(file, "_test.go") {
+							if allowed[name] == "" {
+								t.Errorf("%s: %s advises to destroy: %s", file, name, n.Value)
+							}
+							found[name] = true
+						}
+					}
+					return true
+				})
+			}
+		}
+	}
+	for name := range allowed {
+		if !found[name] {
+			t.Errorf("no text of %s advises to destroy any more", name)
+		}
+	}
+}
+
 // literal is the text of an expression, in which other stands for what is no literal.
 func literal(e ast.Expr, other string) string {
 	switch e := e.(type) {

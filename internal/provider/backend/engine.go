@@ -81,7 +81,6 @@ func (b *Backend) Of(id membership.ClusterID, endpoints []string, diags *diag.Di
 	if err != nil || id == 0 {
 		return c, err
 	}
-	b.state.Know(id)
 	shared := b.byID.GetOrMake(id, func() *Cluster { return c })
 	if shared != c {
 		shared.Cluster.AddFallbackEndpoints(c.settings.Endpoints)
@@ -101,7 +100,8 @@ func (b *Backend) Claims(v2 bool) claim.Store {
 // CheckLost is [reconfigure.CheckLost] for a member without an address to ask.
 func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause error) error {
 	b.state.Know(id, m)
-	return reconfigure.CheckLost(membership.Evidence{}, b.state.Request(id, b.Lost, nil), cause)
+	r := b.state.Request(membership.GiveUpRequest{Cluster: id}, b.Lost)
+	return reconfigure.CheckLost(membership.Evidence{}, r, cause)
 }
 
 // GiveUp refuses a plan that gives up a cluster, unless the answers of every known address
@@ -109,19 +109,14 @@ func (b *Backend) CheckLost(id membership.ClusterID, m membership.Member, cause 
 // true if the apply asks that again. It does not change the cluster.
 func (b *Backend) GiveUp(ctx context.Context, c *Cluster, g membership.GivingUp, during bool, diags *diag.Diagnostics) {
 	b.state.Know(g.Cluster, g.Known...)
-	for _, other := range g.Others {
-		if other != 0 {
-			b.state.Know(other)
-		}
-	}
 	var err error
 	switch {
-	case c == nil || b.Unknown:
-		err = reconfigure.CheckLost(membership.Evidence{}, b.state.Request(g.Cluster, b.Lost, g.Gone), nil)
+	case c == nil:
+		err = reconfigure.CheckLost(membership.Evidence{}, b.state.Request(g.GiveUpRequest, b.Lost), nil)
 	case during:
-		err = c.GiveUp(ctx, g.Cluster, g.Gone)
+		err = c.GiveUp(c.alsoAt(ctx, g.At), g.GiveUpRequest)
 	default:
-		err = c.MayGiveUp(ctx, g.Cluster, g.Gone)
+		err = c.MayGiveUp(c.alsoAt(ctx, g.At), g.GiveUpRequest)
 	}
 	log.Debug(ctx, log.Membership, "giving up a cluster", "cluster", g.Cluster, "again", g.Again, "error", err)
 	kept, refused := errors.AsType[*reconfigure.NotGivenUp](err)
@@ -131,6 +126,28 @@ func (b *Backend) GiveUp(ctx context.Context, c *Cluster, g membership.GivingUp,
 	if err != nil {
 		report.Error(diags, text.NotGivenUp(err, g.Why))
 	}
+}
+
+// CheckForgotten refuses the plan of a removal in a run that states that the cluster of the
+// member is lost, if another cluster answers. All else is decided by its apply, when the
+// cluster has not removed the member itself. An etcd_cluster that gives the cluster up asks for
+// its members.
+func (c *Cluster) CheckForgotten(ctx context.Context, id membership.ClusterID, diags *diag.Diagnostics) {
+	asked := func(g membership.GivingUp) bool { return g.Cluster == id }
+	if id == 0 || c.Lost.Cluster != id || slices.ContainsFunc(membership.GivenUp(c.backend.Table.Clusters()), asked) {
+		return
+	}
+	kept, refused := errors.AsType[*reconfigure.NotGivenUp](c.MayGiveUp(ctx, membership.GiveUpRequest{Cluster: id}))
+	if refused && kept.Decision.Code == membership.OtherServes {
+		report.Error(diags, text.NotForgotten(kept))
+	}
+}
+
+// alsoAt adds addresses that arguments of etcd_cluster name to those that are asked. The
+// context is for requests, which get the credentials there.
+func (c *Cluster) alsoAt(ctx context.Context, urls []string) context.Context {
+	c.Cluster.AddFallbackEndpoints(urls)
+	return connection.TrustHosts(ctx, urls...)
 }
 
 // FindMember returns the member that an argument gives by name or ID, 0 if the
@@ -170,12 +187,13 @@ func (c *Cluster) WarnUntrusted(snap membership.Snapshot, diags *diag.Diagnostic
 
 // Refresh returns the [Cluster.CachedSnapshot] of a refresh. seen is false if the cluster cannot be
 // read, or is not the one that the state has, 0 if it is not known. One resource warns about
-// that, and about a silent cluster only if it has answered before.
+// that, the first one about servers that refuse the provider: it has the cause of what the
+// others say. A cluster that has never answered may be silent.
 func (c *Cluster) Refresh(ctx context.Context, has membership.ClusterID, answered bool, diags *diag.Diagnostics) (snap membership.Snapshot, seen bool) {
 	snap, err := c.CachedSnapshot(ctx, has)
 	switch {
 	case err != nil:
-		if answered && c.FirstTime("unreachable") {
+		if (answered || cluster.TurnedAway(err)) && c.FirstTime("unreachable") {
 			report.Warn(diags, text.NotRefreshed(err))
 		}
 	case has != 0 && snap.ClusterID != has:

@@ -28,8 +28,13 @@ type Table struct {
 	objects  atomic.Uint64
 	reads    syncmap.Map[string, bool] // the IDs of what was read
 	// kept are the objects of the etcd_cluster that were planned with a state, by their IDs.
-	kept    syncmap.Map[string, string]
-	applies atomic.Bool
+	kept syncmap.Map[string, string]
+	ends syncmap.Map[membership.ClusterID, bool] // the clusters whose etcd_cluster is destroyed
+	// gone are the voters of a state, by cluster, that a confirmed list does not have any more.
+	gone map[string][]string
+	// occupants are the members that this run creates, by machine.
+	occupants map[string][]membership.Occupant
+	applies   atomic.Bool
 }
 
 // Object returns the number of the next resource of the plan.
@@ -74,14 +79,72 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 	if _, ok := t.known[e.Cluster]; !ok || known.Snapshot != nil {
 		t.known[e.Cluster] = known
 	}
-	for id, known := range t.known {
-		entries := slices.DeleteFunc(slices.Clone(t.members), func(x membership.Entry) bool {
-			return x.Cluster != id && (x.Cluster != 0 || x.Effect != membership.Created)
-		})
-		known.Lost = slices.ContainsFunc(membership.GivenUp(t.clusters), func(g membership.GivingUp) bool { return g.Cluster == id })
-		broken = append(broken, t.unsaid(id, membership.Judge(entries, known))...)
+	for id, about := range t.known {
+		entries := t.entries(id)
+		about.Ends = t.ends.Has(id)
+		if id == e.Cluster {
+			about.Ends, about.Gone, about.Awaited = known.Ends, known.Gone, known.Awaited
+		}
+		givenUp := func(g membership.GivingUp) bool { return g.Cluster == id }
+		about.Lost = slices.ContainsFunc(membership.GivenUp(t.clusters), givenUp)
+		broken = append(broken, t.unsaid(id, membership.Judge(entries, about))...)
 	}
 	return append(broken, t.unsaid(0, membership.Strays(t.members))...)
+}
+
+// entries are those about a cluster. A new member whose cluster is not known counts.
+func (t *Table) entries(id membership.ClusterID) (about []membership.Entry) {
+	for _, e := range t.members {
+		if e.Cluster == id || e.Cluster == 0 && e.Effect == membership.Created {
+			e.Read = e.Read || t.reads.Has(e.ID.String()) // a note comes before the member is read
+			about = append(about, e)
+		}
+	}
+	return about
+}
+
+// Settled is [membership.Known.Settled] for the entries so far.
+func (t *Table) Settled(e membership.Entry, known membership.Known) (membership.Known, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known.Ends = known.Ends || t.ends.Has(e.Cluster)
+	return known.Settled(e, t.entries(e.Cluster))
+}
+
+// Affects reports whether the plan of an etcd_cluster replaces or removes members of a cluster.
+func (t *Table) Affects(id membership.ClusterID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.members, func(e membership.Entry) bool { return e.Cluster == id && e.IsOfCluster() })
+}
+
+// End notes that the plan destroys the etcd_cluster of a cluster.
+func (t *Table) End(id membership.ClusterID) { t.ends.Set(id, true) }
+
+// Gone notes that the confirmed list of a cluster does not have a voter of the state any more. It
+// returns the names of those of which that is known, in the order in which they were noted.
+func (t *Table) Gone(cluster, name string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone == nil {
+		t.gone = map[string][]string{}
+	}
+	t.gone[cluster] = append(t.gone[cluster], name)
+	return slices.Clone(t.gone[cluster])
+}
+
+// Occupy notes that this run creates a member on a machine. It returns the names of the
+// members, with its own, if it creates others of the same cluster there.
+func (t *Table) Occupy(machine string, o membership.Occupant) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.occupants == nil {
+		t.occupants = map[string][]membership.Occupant{}
+	}
+	if !slices.ContainsFunc(t.occupants[machine], func(x membership.Occupant) bool { return x.Name == o.Name }) {
+		t.occupants[machine] = append(t.occupants[machine], o)
+	}
+	return o.Beside(t.occupants[machine])
 }
 
 // unsaid returns the rules that no earlier entry has broken.

@@ -217,7 +217,7 @@ func (m model) checkFormation(ctx context.Context, want map[string]membership.No
 			"All initial members of the discovery token have registered, so its cluster has formed or may have formed. A token serves one cluster. "+
 				"These commands show the registrations as members:\n\n  terraform apply -refresh-only -target='etcd_discovery_token.this'\n  terraform state show 'etcd_discovery_token.this'\n\n"+
 				"If the resource is tainted, keep it:\n\n  terraform untaint 'etcd_cluster.this'\n\nIf the state has lost the cluster, import it by its ID. "+
-				"If no registered member ever served, destroy everything. The next apply creates another token."+text.DestroyInstead))
+				"If no registered member ever served, see "+text.StartAgain+text.DestroyInstead))
 	case attribute.IsGiven(boot.Size) && boot.Size.ValueInt64() != int64(initial):
 		report.ErrorOn(diags, "members", text.New("The token is for another number of members",
 			"The discovery token forms a cluster of %d, and members has %d that take part in the formation. Set size of the token to %[2]d, or learner = true for members that join later.",

@@ -101,16 +101,17 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 	}
 	out := restoration{state: state}
 	out.action, out.code = membership.DecideRestore(req)
-	given := membership.GivingUp{Why: membership.RestoreNow, GiveUpRequest: membership.GiveUpRequest{Cluster: req.Cluster, Others: []membership.ClusterID{kept.Lost.Cluster}}}
+	given := membership.GivingUp{Why: membership.RestoreNow}
+	given.Cluster = req.Cluster
 	for _, n := range has {
 		given.Known = append(given.Known, membership.Member{Name: n.Name, ClientURLs: n.ClientURLs})
 	}
 	switch out.action {
 	case membership.RestoreNow:
-		given.Others, given.Gone = nil, now.gone()
+		given.Gone = now.gone()
 		out.lost = given
 	case membership.RestoreWithdrawn:
-		given.Why = out.action
+		given.Why, given.Named = out.action, []membership.ClusterID{kept.Lost.Cluster}
 		out.lost, out.state = given, kept.into(ctx, state, diags)
 	case membership.RestoreOnTheWay:
 		out.lost = kept.Lost
@@ -122,7 +123,12 @@ func (m model) restoration(ctx context.Context, state model, kept before, want m
 	if out.action != membership.RestoreNow && out.action != membership.RestoreWithdrawn {
 		// A name that is not stated any more may serve again.
 		takenOut := slices.ContainsFunc(kept.Lost.Gone, func(name string) bool { return !slices.Contains(out.lost.Gone, name) })
-		out.lost.Again, out.lost.Others = !takenOut, []membership.ClusterID{req.Cluster}
+		out.lost.Again, out.lost.Named = !takenOut, []membership.ClusterID{req.Cluster}
+	}
+	_, wanted := knownURLs(want)
+	out.lost.At = union(slices.Concat(state.clientURLs(), out.state.clientURLs()), wanted)
+	for _, m := range out.lost.Known {
+		out.lost.At = union(out.lost.At, m.ClientURLs)
 	}
 	return out
 }
@@ -133,11 +139,7 @@ func (r *Resource) ask(ctx context.Context, lost membership.GivingUp, during boo
 	if lost.Cluster == 0 {
 		return
 	}
-	var urls []string
-	for _, m := range lost.Known {
-		urls = append(urls, m.ClientURLs...)
-	}
-	ctx, c, err := r.reach(ctx, urls, diags)
+	ctx, c, err := r.reach(ctx, lost.At, diags)
 	if err != nil {
 		c = nil // no address is known
 	}
@@ -281,8 +283,10 @@ func restoreRefused(code membership.Code, id string) text.Message {
 	switch code {
 	case membership.OtherConfirmed:
 		return text.New(summary,
-			"restore.replaces_cluster is not the cluster in the state. If the cluster in the state is lost and the snapshot replaces it, confirm that with its ID:\n\n"+
-				"  replaces_cluster = %q\n\nOtherwise remove replaces_cluster.", id)
+			"restore.replaces_cluster is not the cluster in the state. If the cluster in the state is in use, remove "+
+				"restore from the configuration. "+
+				"If that cluster is lost and the snapshot replaces it, confirm that with its ID:\n\n  "+
+				"replaces_cluster = %q", id)
 	case membership.ConfirmationUnknown:
 		return text.New(summary, "replaces_cluster or gone of restore is not known at plan, and the plan must show which cluster is replaced. Write the values themselves.")
 	case membership.StillOnTheWay:

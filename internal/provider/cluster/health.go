@@ -89,7 +89,15 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 			owned[n.ID] = r.Ownership()
 		}
 	}
-	now := health{NodesHealth: membership.JudgeNodes(snap, owned, open, nodes), Silent: map[string]silence{}}
+	judged := membership.JudgeNodes(snap, owned, open, nodes).Since(was.NodesHealth)
+	now := health{NodesHealth: judged, Silent: map[string]silence{}}
+	for i, e := range now.Members {
+		if !e.Dropped {
+			continue
+		}
+		owners, err := port.Owners(ctx, c.Cluster.Records(snap.ClusterID), e.Member)
+		now.Members[i].Dropped = err != nil || len(owners) == 0 // what cannot be read does not say that it has one
+	}
 	until := c.Clock.Now().Add(patience)
 	for i, e := range now.Members {
 		if e.Status != membership.NodeUnreachable || e.Node == "" {
@@ -243,4 +251,15 @@ func (p nodesPlan) does() string {
 		does += ", and the rebuild of " + strings.Join(p.TakenBack, ", ") + " is taken back"
 	}
 	return does
+}
+
+// noteEffects enters what the plan does to members in the table of the plan.
+func (r *Resource) noteEffects(p nodesPlan, state model, stored health) {
+	id, err := membership.ParseClusterID(state.ClusterID.ValueString())
+	if err != nil || r.Backend.Table.Applies() {
+		return
+	}
+	for _, e := range p.Effects(id, p.nodes, stored.NodesHealth) {
+		r.Backend.Table.Note(e)
+	}
 }

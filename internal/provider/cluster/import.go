@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -174,25 +173,6 @@ func (l *List) List(ctx context.Context, req fwlist.ListRequest, stream *fwlist.
 	out := backend.Listed(ctx, req, "cluster "+m.ClusterID.ValueString(), m.identity(), &m)
 	out.Diagnostics.Append(diags...)
 	stream.Results = slices.Values([]fwlist.ListResult{out})
-}
-
-func importBlock(to, id string) string {
-	return fmt.Sprintf("  import {\n    to = %s\n    id = \"%s\"\n  }", to, id)
-}
-
-// memberBlocks are the import blocks for the members that have a name.
-func memberBlocks(snap membership.Snapshot) text.Verbatim {
-	var out []string
-	for _, m := range snap.ByName() {
-		typ := "etcd_member"
-		if m.Learner {
-			typ = "etcd_learner"
-		}
-		if m.Started() {
-			out = append(out, importBlock(fmt.Sprintf("%s.node[%q]", typ, text.Clean(m.Name)), m.ID.String()))
-		}
-	}
-	return text.Verbatim(strings.Join(out, "\n\n"))
 }
 
 // listed are the members of nodes, as a cluster lists them.

@@ -18,35 +18,25 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/node"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/private"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/report"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/reconfigure"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/text"
 )
 
 // checkNothingRuns refuses to create a cluster at the addresses of one that runs: its
 // state was lost, it has another key, or it is tainted. Silence proves nothing, and is
-// what a first apply finds.
+// what a first apply finds. Terraform plans again right before it creates the resource,
+// and all addresses are known then.
 func (r *Resource) checkNothingRuns(ctx context.Context, want map[string]membership.NodeValues, diags *diag.Diagnostics) {
 	_, urls := knownURLs(want)
-	if r.Backend.Unknown {
-		return
-	}
 	c, err := r.Backend.Cluster(urls)
 	if err != nil {
 		return // no address is known
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	snap, err := c.Cluster.Observe(ctx, 0)
-	switch {
-	case snap.ClusterID != 0:
-		report.ErrorOn(diags, "members", text.New("A cluster runs at these addresses",
-			"Cluster %s answers at the addresses of members, and the state has no etcd_cluster for it. A new one would form a second cluster on its machines.\n\n"+
-				"If the resource is tainted, run:\n\n  terraform untaint 'etcd_cluster.this'\n\n"+
-				"If the state was lost or the resource has another key, import the cluster and its members. Set endpoints of the provider, correct the addresses in these blocks, "+
-				"and set ignore_changes for the user data of the machines, which exist:\n\n%s\n\n%s",
-			snap.ClusterID, text.Verbatim(importBlock("etcd_cluster.this", snap.ClusterID.String())), memberBlocks(snap)))
-	case err != nil && port.Hopeless(err):
-		report.ErrorOn(diags, "members", text.New("Something answers at the addresses of the members",
-			"The plan creates a cluster, and a server at an address of a member refuses the provider: %v. If a cluster runs there, import it. If not, correct the addresses or the credentials.", err))
+	err = reconfigure.CheckLost(c.Cluster.Evidence(ctx, 0), membership.GiveUpRequest{Forms: true}, nil)
+	if err != nil {
+		report.ErrorOn(diags, "members", text.Occupied(err))
 	}
 }
 
@@ -93,7 +83,8 @@ func (m model) checkObject(ctx context.Context, state model, stored health, kept
 			"The cluster has the etcd_cluster with the id %s on record, since %s by %s. This state has %s. Each of them rebuilds one node at a time, so both could rebuild two nodes at once. "+
 				"The plan adds, removes or rebuilds a node.\n\nKeep one of them. Remove the other one from its state, which does not change the cluster:\n\n"+
 				"  terraform state rm 'etcd_cluster.this'\n\nTo keep this one, run the command here too, and import the cluster again. The first update after the import puts it on record:\n\n%s",
-			other.Object, other.Since.Format(time.RFC3339), other.By, m.ID.ValueString(), text.Verbatim(importBlock("etcd_cluster.this", m.ClusterID.ValueString()))))
+			other.Object, other.Since.Format(time.RFC3339), other.By, m.ID.ValueString(),
+			text.ImportBlock("etcd_cluster.this", m.ClusterID.ValueString())))
 	}
 }
 

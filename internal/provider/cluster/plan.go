@@ -41,6 +41,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		r.Backend.Table.Keep(state.ID.ValueString(), "") // whatever comes of the plan
 	}
 	if req.Plan.Raw.IsNull() {
+		if id, err := membership.ParseClusterID(state.ClusterID.ValueString()); err == nil {
+			r.Backend.Table.End(id)
+		}
 		return
 	}
 	plan := attribute.Read[model](ctx, req.Plan, &resp.Diagnostics)
@@ -115,6 +118,7 @@ func (r *Resource) planUpdate(ctx context.Context, plan *model, state model, sto
 	if diags.HasError() || !r.agrees(ctx, p, state, stored, diags) {
 		return
 	}
+	r.noteEffects(p, state, stored)
 	p.check(plan.Version.ValueString(), stored, diags)
 	nodes, status := map[string]node.Node{}, attribute.TextsByKey(state.Status)
 	for _, name := range p.TakenBack {
@@ -158,7 +162,8 @@ func (m *model) planDiscovery(ctx context.Context, state model, diags *diag.Diag
 	case !none && !state.Complete.ValueBool() && (now == nil || !now.Complete.ValueBool()):
 		report.ErrorOn(diags, "discovery", text.New("The discovery token changed too early",
 			"The cluster has not responded yet, and its nodes have the former token in their user data. Another token would have no effect on them. "+
-				"If the cluster has formed, undo the change of discovery. If it has not formed, destroy everything and start again."+text.DestroyInstead))
+				"Undo the change of discovery. If the cluster never formed and cannot form with that token, see "+
+				text.StartAgain+text.DestroyInstead))
 	}
 }
 
@@ -311,7 +316,9 @@ func (p nodesPlan) reason(complete, noAddress bool) string {
 			return "the members of " + others + " have not been seen since their nodes were built"
 		}
 		if !complete {
-			return "the cluster has not responded yet: if its members cannot form it, destroy everything and apply again"
+			return "the cluster has not responded yet: check that its machines run, the log of etcd on them, the " +
+				"addresses in members, " +
+				"and the certificates and credentials of the provider (" + text.StartAgain + ")"
 		}
 		return "the cluster was not observed at the last refresh, or has no quorum"
 	case membership.NodesTooFew:

@@ -134,7 +134,8 @@ func (r *Resource) refresh(ctx context.Context, m *model, was health, diags *dia
 	if left := now.Unmanaged(was.NodesHealth); len(left) > 0 && c.FirstTime("unmanaged "+snap.ClusterID.String()) {
 		report.Warn(diags, text.New("No resource manages some members",
 			"The cluster lists %s, and has no record of an etcd_member or etcd_learner for their nodes. A plan that replaces their machines does not remove them first. "+
-				"If this plan creates or updates these resources, the apply records them. If not, import them:\n\n%s", text.Members(listed(left)), memberBlocks(listed(left))))
+				"If this plan creates or updates these resources, the apply records them. If not, import them:\n\n%s",
+			text.Members(listed(left)), text.MemberBlocks(listed(left))))
 	}
 	m.ClusterID, m.Complete = types.StringValue(snap.ClusterID.String()), types.BoolValue(true)
 	status := attribute.TextsByKey(m.Status)
@@ -285,7 +286,10 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	snap, err := c.Cluster.Observe(at, id)
 	if err == nil && snap.ClusterID != 0 && (id == 0 || snap.ClusterID == id) && !c.IsDissolved(snap.ClusterID) {
 		report.Error(diags, text.New("The cluster still answers",
-			"Cluster %s answers, and its etcd_cluster is the last thing to go: its members are removed before. Nothing was changed. If the state has them, destroy them too, and plan again:\n\n  terraform destroy\n\n"+
-				"If the state does not have them, nothing in it ends the cluster. To forget the cluster and keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'", snap.ClusterID))
+			"Cluster %s answers, and its etcd_cluster is destroyed after its members, which are removed first. "+
+				"Nothing was changed. "+
+				"To keep the cluster, put the etcd_cluster back into the configuration. To forget the cluster and "+
+				"keep it running, run:\n\n  terraform state rm 'etcd_cluster.this'\n\n"+
+				"To end the cluster, its members must be in the state, and destroyed in the same run.", snap.ClusterID))
 	}
 }

@@ -120,7 +120,7 @@ func TestTexts(t *testing.T) {
 	} {
 		got += m.Summary + "\n\n" + m.Detail + "\n\n----\n\n"
 	}
-	got += string(memberBlocks(snap)) + "\n\n----\n\n"
+	got += string(text.MemberBlocks(snap)) + "\n\n----\n\n"
 	for _, p := range []membership.NodesPlan{
 		{},
 		{Rebuilt: "a", Pending: []string{"b", "c"}, Reason: membership.NodesNext},

@@ -301,8 +301,13 @@ func (r *Resource) MoveState(ctx context.Context) []resource.StateMover {
 		if !resp.Diagnostics.HasError() {
 			m.store(ctx, &resp.TargetState, resp.TargetIdentity, &resp.Diagnostics)
 			// A resource that was moved before, but not updated since, keeps its original owner.
-			if was := cmp.Or(private.Kept[kept](ctx, req.SourcePrivate, keptKey, &resp.Diagnostics).Moved, from.owner()); was != m.owner() {
-				private.Keep(ctx, resp.TargetPrivate, keptKey, kept{Moved: was}, &resp.Diagnostics)
+			source := private.Kept[kept](ctx, req.SourcePrivate, keptKey, &resp.Diagnostics)
+			k := kept{Imported: source.Imported}
+			if was := cmp.Or(source.Moved, from.owner()); was != m.owner() {
+				k.Moved = was
+			}
+			if k.Moved != "" || k.Imported {
+				private.Keep(ctx, resp.TargetPrivate, keptKey, k, &resp.Diagnostics)
 			}
 		}
 	}}}

@@ -43,6 +43,9 @@ type kept struct {
 	// Moved is the recorded owner of a member that a moved block gave another type, until
 	// an update records the new resource as the owner.
 	Moved string `json:"moved,omitempty"`
+	// Imported is true from an import until an apply updates the member: the state does not
+	// have then that the member depends on its machine.
+	Imported bool `json:"imported,omitempty"`
 	// Failover is what Read found, because a plan must give the same result when it is
 	// applied.
 	Failover lostVoters `json:"failover,omitzero"`
@@ -74,7 +77,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	var endpoints []string
 	if !req.State.Raw.IsNull() {
 		e, endpoints = noteOf(state), r.endpoints(state)
-		e.Object = r.Backend.Table.Object()
+		e.Object, e.Unapplied = r.Backend.Table.Object(), before.Imported
+		e.Read = r.Backend.Table.Fresh(state.ID.ValueString())
 	}
 	switch {
 	case req.Plan.Raw.IsNull():
@@ -106,7 +110,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		}
 	}
 	lost := membership.GivenUp(r.Backend.Table.Clusters())
-	private.Keep(ctx, resp.Private, keptKey, kept{e.Effect == membership.Removed, &e, endpoints, lost, before.Moved, before.Failover}, diags)
+	before.Removal, before.Entry, before.Endpoints, before.Lost = e.Effect == membership.Removed, &e, endpoints, lost
+	private.Keep(ctx, resp.Private, keptKey, before, diags)
 	r.enter(ctx, e, plan, endpoints, resp)
 }
 
@@ -136,6 +141,7 @@ func sideOf(m model) *membership.Side {
 func (r *Resource) complete(e *membership.Entry, m model) {
 	e.Name, e.Learner, e.Adopter, e.After, e.ByProvider = m.Name.ValueString(), m.role == roleLearner, m.adopts(), sideOf(m), m.byProvider()
 	e.BeforeMachine = m.goal() == reconfigure.Added
+	e.Unapplied = e.Unapplied || e.Before != nil && e.Before.Machine == "" && e.After.Machine == membership.Unknown
 	start, known := m.start()
 	if !known {
 		return
@@ -156,7 +162,7 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 	var snap membership.Snapshot
 	holds := e.Effect == membership.Held
 	c, err := r.Backend.Of(e.Cluster, endpoints, &resp.Diagnostics)
-	asks := err == nil && !r.Backend.Unknown && (!holds || e.Readdressed)
+	asks := err == nil && !r.Backend.Unknown && (!holds || e.Readdressed || r.Backend.Table.Affects(e.Cluster))
 	if asks {
 		snap, err = c.CachedSnapshot(ctx, e.Cluster)
 	}
@@ -176,14 +182,41 @@ func (r *Resource) enter(ctx context.Context, e membership.Entry, plan model, en
 	} else if known.Snapshot != nil && e.Learner && r.isAdopted(ctx, c, e) {
 		e.Effect = membership.Held
 	}
-	for _, b := range r.Backend.Table.Enter(e, known) {
+	if e.Effect == membership.Removed && c != nil {
+		c.CheckForgotten(ctx, e.Cluster, &resp.Diagnostics)
+	}
+	for _, b := range r.Backend.Table.Enter(e, r.awaited(ctx, e, known)) {
 		switch t := text.PlanRule(b, snap); b.Code {
-		case membership.EveryVoterRemoved:
+		case membership.EveryVoterRemoved, membership.AllNew:
 			report.Warn(&resp.Diagnostics, t)
 		default:
 			report.Error(&resp.Diagnostics, t)
 		}
 	}
+}
+
+const (
+	// awaitStep and awaitSteps limit how long a plan waits for its other resources.
+	awaitStep  = 500 * time.Millisecond
+	awaitSteps = 20
+)
+
+// awaited returns what is known once no other resource of the plan is awaited. Terraform plans
+// the members at the same time, but with -parallelism=1: the wait has an end.
+func (r *Resource) awaited(ctx context.Context, e membership.Entry, known membership.Known) membership.Known {
+	table := &r.Backend.Table
+	if table.Applies() {
+		return known
+	}
+	now, settled := table.Settled(e, known)
+	if !settled {
+		table.Note(e)
+	}
+	for step := 0; !settled && step < awaitSteps && r.Backend.Run.Clock.Sleep(ctx, awaitStep) == nil; step++ {
+		now, settled = table.Settled(e, known)
+	}
+	now.Awaited = true
+	return now
 }
 
 // identify adds which member of the cluster the new one would be, once it is known
@@ -218,7 +251,7 @@ func (m *model) planComputed(state model, before kept, diags *diag.Diagnostics) 
 	if !m.Config.IsNull() && m.InitialCluster.IsUnknown() { // an imported member keeps what it has until it is replaced
 		m.Environment, m.InitialCluster = types.MapNull(types.StringType), types.StringNull()
 	}
-	if before.Moved != "" { // a move alone plans no update, which records the new owner
+	if before.Moved != "" || before.Imported { // neither alone plans the update that ends it
 		m.Version = types.StringUnknown()
 	}
 	if state.Role.ValueString() != string(roleLearner) {

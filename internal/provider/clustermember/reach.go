@@ -214,11 +214,9 @@ func (r *Resource) leave(ctx context.Context, m model, owner string, plan kept, 
 			Owner: owner, KeepRecord: owner == m.nodeID(), ID: id, Cluster: at, Name: name, PeerURLs: m.peers(), ClientURLs: urls,
 			Replacement: !removal, Permanent: removal, Shared: m.role == roleLearner, Timeout: timeout,
 		})
-	} else { // no address to ask
+	} else if removal { // no address to ask
 		left.Forgotten = err
-		if lost := r.Backend.CheckLost(at, it, err); lost != nil || removal {
-			err = lost
-		}
+		err = r.Backend.CheckLost(at, it, err)
 	}
 	if err != nil {
 		report.Error(diags, text.Explain(reconfigure.ActionRemove, name, err))

@@ -77,6 +77,12 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	join := m.toRequest()
 	join.Restart, join.Rejoins = timeout/3, m.nodeID() != ""
+	if machine := m.MachineID.ValueString(); machine != "" {
+		start, _ := m.start()
+		it := membership.Occupant{Name: m.Name.ValueString(), PeerURLs: m.peers(), Peers: start.Peers}
+		join.Occupants = func() []string { return r.Backend.Table.Occupy(machine, it) }
+		join.Occupants() // before the cluster answers, so that the others know
+	}
 	r.ensure(ctx, &m, timeout, reconfigure.ActionAdd, join, nil, diags)
 	if diags.HasError() {
 		return
@@ -98,18 +104,39 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	m.identify(ctx, resp.Identity, diags)
-	moved := private.Kept[kept](ctx, req.Private, keptKey, diags).Moved
+	was := private.Kept[kept](ctx, req.Private, keptKey, diags)
 	// What an earlier plan has kept is of the member that it knew. Terraform plans a
 	// replacement with it, and also a member that is gone.
 	diags.Append(resp.Private.SetKey(ctx, keptKey, nil)...)
 	if !r.refresh(ctx, &m, diags) {
 		resp.State.RemoveResource(ctx)
+		r.warnGone(m, diags)
 		return
 	}
-	if k := (kept{Moved: moved, Failover: r.lost(ctx, m, diags)}); k.Moved != "" || k.Failover.Evidence != "" {
+	k := kept{Moved: was.Moved, Imported: was.Imported, Failover: r.lost(ctx, m, diags)}
+	if k.Moved != "" || k.Imported || k.Failover.Evidence != "" {
 		private.Keep(ctx, resp.Private, keptKey, k, diags)
 	}
 	diags.Append(resp.State.Set(ctx, m.stored())...)
+}
+
+// warnGone warns once if the confirmed list lacks several voters of the state. Members that
+// were removed one after the other rest on an operator; all at once they may rest on a member
+// that was started as a cluster of its own, while the others still serve.
+func (r *Resource) warnGone(m model, diags *diag.Diagnostics) {
+	if m.Role.ValueString() != string(roleVoter) {
+		return
+	}
+	gone := r.Backend.Table.Gone(m.ClusterID.ValueString(), m.Name.ValueString())
+	if len(gone) == 2 {
+		report.Warn(diags, text.New("Several voting members are gone",
+			"The member list that a majority confirms has neither %s nor %s. The state has both as voting members. "+
+				"If they were removed on purpose, apply. Otherwise a member may have been started with "+
+				"ETCD_FORCE_NEW_CLUSTER, or from a copy of its data. It continues without the others, and these "+
+				"may still serve with newer data. An apply adds them again without their data. "+
+				"Before you apply, ask each of their machines:\n\n  etcdctl --endpoints=URL endpoint status",
+			gone[0], gone[1]))
+	}
 }
 
 // Update implements resource.Resource. It updates the ownership record and the peer
@@ -245,6 +272,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	default:
 		m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
 		m.store(ctx, &resp.State, resp.Identity, &resp.Diagnostics)
+		private.Keep(ctx, resp.Private, keptKey, kept{Imported: true}, &resp.Diagnostics)
 	}
 }
 
