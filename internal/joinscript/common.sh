@@ -84,11 +84,11 @@ readable() {
 	fi
 }
 
-# Standard input, split at commas, quotes and white space: the URLs that can be asked,
+# Standard input, split at commas and white space: the URLs that can be asked,
 # one a line, each once, in the form in which they are compared.
 urls() {
 	awk '{
-		n = split(tolower($0), a, /[, \t"]+/)
+		n = split(tolower($0), a, /[, \t]+/)
 		for (i = 1; i <= n; i++) {
 			sub(/\/+$/, "", a[i])
 			if (a[i] ~ /^https?:\/\/[][a-z0-9._:%-]+$/ && !seen[a[i]]++) print a[i]
@@ -180,8 +180,8 @@ length(text) < 65536 { text = text substr($0, 1, 65536) " " }
 '
 
 # One answer, as lines that others can be mixed with:
-#   M asked cluster id learner started named urls    a member; named is 1 with the
-#                                                    name of OWN_NAME, - without one
+#   M asked cluster id learner started named urls    a member. named is 0 without a
+#                                                    name, 2 with OWN_NAME
 #   E asked cluster members                          the end of the list
 #   F asked lives reason                             no usable answer
 members='
@@ -200,8 +200,8 @@ END {
 			list = list (i > 1 ? "," : "") u
 		}
 		if (V[p ".id"] !~ /^[0-9]+$/ || list == "") { print "F " asked " 1 its members cannot be read"; exit }
-		name = V[p ".name"]
-		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " (name == "" ? "-" : name == ENVIRON["OWN_NAME"]) " " list
+		named = (V[p ".name"] != "") + (V[p ".name"] == ENVIRON["OWN_NAME"])
+		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " named " " list
 	}
 	if (n == 0) print "F " asked " 1 it lists no members"
 	for (i = 0; i < n; i++) print out[i]
@@ -224,8 +224,7 @@ fetch_peer() {
 	[ -z "${ETCD_PEER_TRUSTED_CA_FILE:-}" ] || set -- --cacert "$ETCD_PEER_TRUSTED_CA_FILE" "$@"
 	[ -z "$cert" ] || set -- --cert "$cert" --key "${ETCD_PEER_CLIENT_KEY_FILE:-${ETCD_PEER_KEY_FILE:-}}" "$@"
 	[ "${ETCD_PEER_AUTO_TLS:-}" != true ] || set -- -k "$@"
-	# A proxy would answer for a peer that is down.
-	fetch --noproxy '*' "$@"
+	fetch "$@"
 }
 
 ask() {
@@ -254,9 +253,8 @@ listen() {
 			ask "$peer" &
 		done | sort | judge
 	)
-	IFS='|'
-	# shellcheck disable=SC2086 # fields
-	set -- $answer
-	unset IFS
-	verdict=${1:-} more=$(others "$peers" "${2:-}") heard=${3:-} known=${4:-} about=${5:-} where=${6:-} voters=${7:-}
+	IFS='|' read -r verdict more heard known about where voters _ <<-END
+		$answer
+	END
+	more=$(others "$peers" "$more")
 }

@@ -39,8 +39,8 @@ install)
 *) exit 78 ;;
 esac
 
-[ -z "${ETCD_CONFIG_FILE:-}" ] || never "ETCD_CONFIG_FILE is set, and etcd would ignore all other variables: unset it"
-case ${ETCD_FORCE_NEW_CLUSTER:-} in '' | [0fF] | false | False | FALSE) ;; *) force=1 ;; esac
+[ -z "${ETCD_CONFIG_FILE:-}" ] || never "ETCD_CONFIG_FILE is set, and etcd would ignore all others: unset it"
+case ${ETCD_FORCE_NEW_CLUSTER:-} in '' | [0fF]*) ;; *) force=1 ;; esac
 
 # etcd compares its store with those of its peers before it serves, unless the
 # environment turns that off in either form. What etcd prints tells the form: 3.6 refuses
@@ -78,7 +78,21 @@ elif [ -d "$data" ]; then
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
 end_restore
-[ -n "$kept" ] || [ -z "$force" ] || later "ETCD_FORCE_NEW_CLUSTER is set, and $data has no data: unset it"
+# After a start with ETCD_FORCE_NEW_CLUSTER, etcd starts without it until it is unset: it would
+# remove the members that have joined since.
+once=$data/member/etcd-join-forced
+if [ -z "$force" ]; then
+	rm -rf "$once"
+elif [ -z "$kept" ]; then
+	later "ETCD_FORCE_NEW_CLUSTER is set, and $data has no data: unset it"
+elif [ -d "$once" ]; then
+	force=
+	echo ETCD_FORCE_NEW_CLUSTER=
+	say "ETCD_FORCE_NEW_CLUSTER is set, and was used before: starting without it. Delete $once to use it again"
+else
+	# The environment may not know all voters: these are the peer URLs in the data.
+	written=$(cat "$wal"/*.wal "$data"/member/snap/*.snap 2>/dev/null | tr -cs '][A-Za-z0-9._:/%-' '\n' | sed -n '/peerURLs$/,/^]/p')
+fi
 # URLs may contain [ ].
 set -f
 
@@ -140,27 +154,46 @@ again() {
 	sleep "$pause" 2>/dev/null || sleep 1
 }
 
-# The peer URLs in the data, also those of former members.
-written() (
-	set +f
-	cat "$wal"/*.wal "$data"/member/snap/*.snap 2>/dev/null | tr -cs '!-~' '\n' | tr -d '\\' | awk -F '"peerURLs":.' '
-		{ for (i = 2; i <= NF; i++) { sub(/"].*/, "", $i); print $i } }'
-)
+# Sets is to what the servers in $about say of the member of the data:
+#   running  a server runs as this member: it knows its own ID as that of a member, and as
+#            that of no peer (404)
+#   removed  a server refuses it in its cluster, as etcd refuses the connections of a removed
+#            member (410). Lists alone can be old for a moment: a member that starts lists
+#            what it reads of its log.
+#   foreign  they are of another cluster
+ask_about_data() {
+	is=
+	for peer in $about; do
+		answer=$(fetch_peer -H "X-Etcd-Cluster-ID: $DATA_CLUSTER" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/$id")
+		case $known/$answer in
+		/'HTTP/1.1 410'*) is=removed ;;
+		/*'cluster ID mismatch'*) is=${is:-foreign} ;;
+		?*/'HTTP/1.1 404'*) is=running where="$peer, which runs" ;;
+		esac
+	done
+}
 
-# A member that has its data starts, unless
-# - it was removed: such a start ends at once, and would be tried again and again. A
-#   majority of the others must not list its ID, and one of them must refuse it in the
-#   cluster as etcd refuses the connections of a removed member (410). Lists alone can be
-#   old for a moment: a member that starts lists what it reads of its log.
-# - it runs already, here or elsewhere: a server that knows its own ID as that of a member,
-#   and as that of no peer (404), is this member.
-# - it is listed elsewhere, and under another name, or another member is listed here.
-# The IDs stand in the log, in the protocol buffer of its second record. If the cluster lists
-# a learner with our URLs that has not run, it starts, and the old data is renamed.
+# The log makes a directory the data of a member: it goes last.
+set_aside() {
+	mv "$data/member" "$data/removed-$id"
+	[ ! -e "$kept" ] || mv "$wal" "$data/removed-$id/wal" && join
+	why_not="cannot move $data"
+}
+
+# Starts etcd with its data. With ETCD_FORCE_NEW_CLUSTER, no other voter may be there in the
+# rounds of 15 seconds: after a power loss, not all machines start at once.
+start_with_data() {
+	[ -n "$force" ] || exit 0
+	why_not="ETCD_FORCE_NEW_CLUSTER is set: waiting for other voters"
+	[ "$grow" = 16 ] || return
+	{ mkdir "$once" && sync && exit 0; } 2>/dev/null
+	why_not="cannot write to $data"
+}
+
+# A member that has its data starts, unless it was removed, it runs already, or the data is a
+# copy of that of another member. The IDs stand in the log, in the protocol buffer of its
+# second record.
 if [ -n "$kept" ]; then
-	# Tells that etcd was started with ETCD_FORCE_NEW_CLUSTER, until that is unset.
-	once=$data/member/etcd-join-forced
-	[ -n "$force" ] || [ ! -d "$once" ] || rm -rf "$once"
 	# shellcheck disable=SC2046 # two words
 	set -- $(od -An -v -tu1 -N 512 "$kept" 2>/dev/null | awk '
 		function number(   bits, x, byte, i, hex) {
@@ -174,56 +207,35 @@ if [ -n "$kept" ]; then
 		}
 		{ for (i = 1; i <= NF; i++) b[n++] = $i }
 		END { p = b[0] + b[7] % 8 + 19; number(); p += 3; id = number(); p++; print id, number() }')
-	DATA_ID=$(printf %u "0x${1:-0}") DATA_CLUSTER=${2:-}
+	id=${1:-} DATA_ID=$(printf %u "0x${1:-0}") DATA_CLUSTER=${2:-}
 	export DATA_ID DATA_CLUSTER
-	since= quick=0.3
+	[ -z "$force" ] || peers=$(others "$peers" "$written")
 	while :; do
 		rounds=$((rounds + 1))
-		for patience in $quick 0.8; do
+		# At our URLs, a copy of this machine may answer.
+		for patience in 0.3 0.8; do
 			targets="$peers $(printf %s "$OWN" | tr , ' ')"
 			listen
 			[ "$force$about $known $more" != " ours $peers" ] || exit 0
 			peers=$more
-			[ "$patience" = 0.8 ] || peers=$(others "$more" "$(written)")
 		done
-		is= quick=
-		for peer in $about; do
-			case $known/$(fetch_peer -H "X-Etcd-Cluster-ID: $DATA_CLUSTER" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
-			/'HTTP/1.1 410'*) is=removed ;;
-			/*'cluster ID mismatch'*) is=${is:-foreign} ;;
-			?*/'HTTP/1.1 404'*) is=running at=$peer ;;
-			esac
-		done
-		[ -z "$force" ] || { [ -n "$verdict" ] && [ -z "$voters" ]; } || is=forced
-		case $is/$known/$verdict in
-		forced/*) since= why_not="ETCD_FORCE_NEW_CLUSTER is set, and other voters may run: $voters. Unset it, or stop etcd there" ;;
-		[rf]*//join* | */theirs/join* | */named/join*)
-			# The log makes a directory the data of a member: it goes last.
-			mv "$data/member" "$data/removed-$1"
-			[ ! -e "$kept" ] || mv "$wal" "$data/removed-$1/wal" && join
-			why_not="cannot move $data"
+		ask_about_data
+		[ -z "$force" ] || [ "$voters" = none ] ||
+			later "ETCD_FORCE_NEW_CLUSTER is set, and other voters may run at $voters: unset it, or stop them"
+		# What has our URLs on the list of a majority.
+		case $verdict in
+		join*) here=learner ;;
+		ran | vote* | 'wait not'*) here=member ;;
+		absent*) here=nobody ;;
+		*) here= ;;
+		esac
+		case $is/$known/$here in
+		removed//learner | foreign//learner | */theirs/learner | */named/learner) set_aside ;;
+		removed//?*) why_not="$name ($OWN) was removed from the cluster: replace the member" ;;
+		running/* | */named/* | */theirs/member)
+			why_not="$data has the data of member $id at $where, and this is $name ($OWN): if it is a copy, delete it"
 			;;
-		running/*) why_not="$data has the data of member $1, which runs at $at: if it is a copy, delete it" ;;
-		removed//[arv]* | removed//'wait not'*) why_not="$name ($OWN) was removed from the cluster: replace the member" ;;
-		/named/* | /theirs/[rv]* | /theirs/'wait not'*) why_not="$data has the data of member $1 ($where), and this is $name ($OWN): if it is a copy, delete it" ;;
-		*)
-			[ -n "$force" ] || exit 0
-			# The log is younger than the mark once etcd has started with it.
-			# shellcheck disable=SC2012 # two known names
-			case $(ls -dt "$once" "$kept" 2>/dev/null) in
-			"$kept"*"$once")
-				say "etcd was started with ETCD_FORCE_NEW_CLUSTER before: starting without it"
-				echo ETCD_FORCE_NEW_CLUSTER=
-				exit 0
-				;;
-			esac
-			since=${since:-$now}
-			why_not="ETCD_FORCE_NEW_CLUSTER is set: waiting 30 seconds for other voters"
-			if [ $((now - since)) -ge 30 ]; then
-				mkdir -p "$once"
-				exit 0
-			fi
-			;;
+		*) start_with_data ;;
 		esac
 		say "$why_not"
 		slower

@@ -137,7 +137,11 @@ func randomState(random *rand.Rand) row {
 	}
 	maps.DeleteFunc(s.Answers, func(url string, _ rules.Answer) bool { return !slices.Contains(told, url) })
 	_, s.Before = s.Decide()
-	r := rowOf("|TEST_STEP=20 " + name)
+	step := "20"
+	if s.Force {
+		step = "5" // the five rounds before a forced start
+	}
+	r := rowOf("|TEST_STEP=" + step + " " + name)
 	r.Name = name
 	r.Want, _ = s.Decide()
 	return r

@@ -5,13 +5,13 @@
 # shellcheck disable=SC2016 # awk programs stand in single quotes
 
 # What the answers on standard input say of OWN, if TOLD are the peers of the
-# environment, in fields with | behind each: a verdict, the peer URLs that they name, the
-# URLs that answered, and what is said of the data below. A verdict about this member needs the same list from a majority
-# of the voters on it other than this member: a removed member that still runs, or
-# one that is cut off, repeats an old list. Peers of the environment vote. Voters
-# that an answer names vote too if a majority of the peers of the environment
-# gives that answer, apart from those that it lists as learners: one answer may
-# come from a cluster of its own.
+# environment, in fields with | behind each: a verdict, the peer URLs that they
+# name, the URLs that answered, and four that are explained below. A verdict about
+# this member needs the same list from a majority of the voters on it other than
+# this member: a removed member that still runs, or one that is cut off, repeats
+# an old list. Peers of the environment vote. Voters that an answer names vote too
+# if a majority of the peers of the environment gives that answer, apart from
+# those that it lists as learners: one answer may come from a cluster of its own.
 #   ran              listed, and has run
 #   join CLUSTER     a learner that has not run, and the cluster works
 #   vote CLUSTER     a voter that has not run, on the list of every other voter:
@@ -20,14 +20,14 @@
 #   forming LISTED   there is a list, on which nobody has run yet
 #   silent REASON    nobody is there
 #   wait REASON      none of these
-# The other fields are about the member of the data on this machine, and for a start that
-# would remove all others:
-#   4  ours if a list has it at a URL of OWN, theirs if lists have it elsewhere only,
-#      named if they also have it under other names only, or nothing
-#   5  whom to ask about it: who may be this member, or if no list has it, the peers of
-#      the environment that answered
+# The other fields are about the member of the data on this machine (DATA_ID), and about a
+# start that would remove all others:
+#   4  ours if a list has it at a URL of OWN, named if all lists that have it have it at
+#      other URLs and under other names, theirs if only at other URLs, or nothing
+#   5  the URLs that are asked about it: of servers that list it, unless they are another
+#      member, or if no list has it, of the peers of the environment that answered
 #   6  where a list has it
-#   7  who may be another voter
+#   7  the URLs at which another voter may run, or none
 judge() {
 	awk "$sorted"'
 BEGIN {
@@ -47,14 +47,15 @@ $1 == "M" {
 	data = $4 == ENVIRON["DATA_ID"]
 	if (data) {
 		where = $8
-		names[$7] = has[$2] = 1
+		has[$2] = 1
+		if ($7 > name) name = $7
 	}
 	n = split(u, a, ",")
 	for (i = 1; i <= n; i++) {
 		if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
 		if (data && (a[i] in own)) home = 1
 		if (a[i] != $2) continue
-		if ($5) student[$2] = 1
+		if ($5) learns[$2] = 1
 		if (data || !at[$2]) at[$2] = 1 + data
 	}
 }
@@ -75,7 +76,7 @@ END {
 		if (!(cluster[p] in seen)) { seen[cluster[p]] = 1; clusters++; ids = ids " " cluster[p] " (" p ")" }
 		groups[sig[p]] = groups[sig[p]] " " p
 		if (where ? has[p] && at[p] != 1 : (p in told)) about = about " " p
-		if (!(p in own) && !student[p] && ((p in told) || cluster[p] == ENVIRON["DATA_CLUSTER"])) voters_at = voters_at " " p
+		if (!(p in own) && !learns[p] && ((p in told) || cluster[p] == ENVIRON["DATA_CLUSTER"])) voters_at = voters_at " " p
 	}
 	for (g in groups) {
 		split(substr(groups[g], 2), who_says, " ")
@@ -135,9 +136,9 @@ END {
 	}
 	print learn
 	print ok
-	print (where == "" ? "" : home ? "ours" : (0 in names) && !(1 in names) ? "named" : "theirs")
+	print (where == "" ? "" : home ? "ours" : name == 1 ? "named" : "theirs")
 	print about
 	print where
-	print voters_at
+	print (voters_at == "" ? "none" : substr(voters_at, 2))
 }'
 }

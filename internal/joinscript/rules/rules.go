@@ -69,10 +69,11 @@ func (m Machine) Decide() (d Decision, basis string) {
 	view, split := m.view()
 	me := view.find(func(o Member) bool { return o.PeerURL == m.PeerURL })
 	fresh := me != nil && !me.Started
+	force := m.Force && !m.Forced // it is a request for one start
 	switch {
 	case m.ConfigFile:
 		return Never, "" // P1: etcd ignores the environment
-	case m.Force && (m.Data == 0 || m.besideVoter()):
+	case force && (m.Data == 0 || m.besideVoter()):
 		return Wait, "" // P1
 	case m.Data != 0 && fresh && me.Learner && !m.ours():
 		return SetAside, "" // C9, A6
@@ -80,13 +81,13 @@ func (m Machine) Decide() (d Decision, basis string) {
 		return Wait, "" // A6
 	case m.Data != 0 && view != nil && view.Cluster == m.Cluster && !m.listed():
 		return Wait, "" // removed
-	case m.Data != 0 && m.Force && !m.Forced:
+	case force:
 		if basis = "forced"; m.Before != basis {
 			return Wait, basis
 		}
 		return Force, basis
 	case m.Data != 0:
-		return Resume, "" // without Force: it is a request for one start
+		return Resume, ""
 	case view != nil && fresh && me.Learner:
 		return Join, "" // C5: it has never voted
 	case view != nil && fresh:
