@@ -123,7 +123,9 @@ func randomState(random *rand.Rand) row {
 		}
 	}
 	// Who answers at the URL of this machine is a copy of it, or what it is a copy of.
-	if data := strings.Contains(machine, "data") || strings.Contains(machine, "copy"); data && random.IntN(6) == 0 {
+	if data := strings.Contains(machine, "data") || strings.Contains(machine, "copy"); !data {
+		machine = strings.Replace(machine, " forced", " force", 1) // the data has the mark
+	} else if random.IntN(6) == 0 {
 		answers = append(answers, "c: "+strings.Join(truth, " "))
 	}
 	name := machine + " | " + strings.Join(answers, "; ")
