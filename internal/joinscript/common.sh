@@ -25,6 +25,19 @@
 #   and _SHA256                 initial member of a static cluster starts
 #   ETCD_JOIN_RESTORE_BUMP      by how much its revision is increased, if it is
 #
+# cloud_config reserves the variables that decide which member etcd is and how it starts
+# (userdata/machine.go). Each may still come from local.env, a drop-in or the manager:
+#   ETCD_NAME                   read. With data, only another name and another peer URL at
+#                               once are those of another member
+#   ETCD_DATA_DIR, _WAL_DIR     read: the data of another member there does not start
+#   ETCD_INITIAL_ADVERTISE_     read. With data, etcd ignores it
+#   PEER_URLS
+#   ETCD_INITIAL_CLUSTER,       read without data: what the peers answer decides, and
+#   _STATE, _TOKEN              is printed. With data, etcd ignores them
+#   ETCD_DISCOVERY*             the same. etcd refuses two ways to start at once
+#   ETCD_FORCE_NEW_CLUSTER      only with data, beside no other voter, and for one start
+#   ETCD_CONFIG_FILE            never: etcd would ignore all variables
+#
 # Standard output: ETCD_* assignments that override the environment. They also turn on
 # etcd's check of its store at its start. Standard error: the reasons.
 #
