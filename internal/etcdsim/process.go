@@ -83,6 +83,9 @@ func (p *Process) ID() uint64 {
 	return p.id
 }
 
+// ClusterID is the ID of its cluster.
+func (p *Process) ClusterID() uint64 { return p.c.id }
+
 // found gives a process without data that of an initial member.
 func (p *Process) found() error {
 	for _, m := range p.c.initial {

@@ -25,6 +25,19 @@
 #   and _SHA256                 initial member of a static cluster starts
 #   ETCD_JOIN_RESTORE_BUMP      by how much its revision is increased, if it is
 #
+# cloud_config reserves the variables that decide which member etcd is and how it starts
+# (userdata/machine.go). Each may still come from local.env, a drop-in or the manager:
+#   ETCD_NAME                   read. With data, only another name and another peer URL at
+#                               once are those of another member
+#   ETCD_DATA_DIR, _WAL_DIR     read: the data of another member there does not start
+#   ETCD_INITIAL_ADVERTISE_     read. With data, etcd ignores it
+#   PEER_URLS
+#   ETCD_INITIAL_CLUSTER,       read without data: what the peers answer decides, and
+#   _STATE, _TOKEN              is printed. With data, etcd ignores them
+#   ETCD_DISCOVERY*             the same. etcd refuses two ways to start at once
+#   ETCD_FORCE_NEW_CLUSTER      only with data, beside no other voter, and for one start
+#   ETCD_CONFIG_FILE            never: etcd would ignore all variables
+#
 # Standard output: ETCD_* assignments that override the environment. They also turn on
 # etcd's check of its store at its start. Standard error: the reasons.
 #
@@ -59,18 +72,21 @@ download() (
 said=
 # A file of the log, if there is one.
 kept=
+# Not empty with ETCD_FORCE_NEW_CLUSTER: etcd would remove all other members.
+force=
 say() {
 	[ "$1" = "$said" ] || printf 'etcd-join: %s\n' "$(printf '%s' "$1" | tr -cd ' -~')" >&2
 	said=$1
 }
+# In doubt, a member that has its data starts, unless it would remove all others.
+in_doubt() { [ -z "$kept" ] || [ -n "$force" ] || exit 0; }
 later() {
-	# In doubt, a member that has its data starts.
-	[ -z "$kept" ] || exit 0
+	in_doubt
 	say "$1"
 	exit 75
 }
 never() {
-	[ -z "$kept" ] || exit 0
+	in_doubt
 	say "$1"
 	exit 78
 }
@@ -177,9 +193,10 @@ length(text) < 65536 { text = text substr($0, 1, 65536) " " }
 '
 
 # One answer, as lines that others can be mixed with:
-#   M asked cluster id learner started urls    a member
-#   E asked cluster members                    the end of the list
-#   F asked lives reason                       no usable answer
+#   M asked cluster id learner started named urls    a member. named is 0 without a
+#                                                    name, 2 with OWN_NAME
+#   E asked cluster members                          the end of the list
+#   F asked lives reason                             no usable answer
 members='
 END {
 	asked = ENVIRON["ASKED"]
@@ -196,7 +213,8 @@ END {
 			list = list (i > 1 ? "," : "") u
 		}
 		if (V[p ".id"] !~ /^[0-9]+$/ || list == "") { print "F " asked " 1 its members cannot be read"; exit }
-		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " list
+		named = (V[p ".name"] != "") + (V[p ".name"] == ENVIRON["OWN_NAME"])
+		out[n] = "M " asked " " cluster " " V[p ".id"] " " (V[p ".isLearner"] == "true") " " (V[p ".clientURLs.1"] != "") " " named " " list
 	}
 	if (n == 0) print "F " asked " 1 it lists no members"
 	for (i = 0; i < n; i++) print out[i]
@@ -241,8 +259,6 @@ ask() {
 	done
 }
 
-line() { printf '%s\n' "$answer" | sed -n "$1p"; }
-
 # Asks the targets, all at once.
 listen() {
 	answer=$(
@@ -250,8 +266,8 @@ listen() {
 			ask "$peer" &
 		done | sort | judge
 	)
-	verdict=$(line 1)
-	more=$(others "$peers" "$(line 2)")
-	heard=$(line 3)
-	known=$(line 4)
+	IFS='|' read -r verdict more heard known about where voters _ <<-END
+		$answer
+	END
+	more=$(others "$peers" "$more")
 }

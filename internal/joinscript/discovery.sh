@@ -41,6 +41,8 @@ first=
 registered=0
 size=0
 
+line() { printf '%s\n' "$answer" | sed -n "$1p"; }
+
 # One answer of a registry, as: state, registered, size, initial cluster. MODE
 # is v3 (one range over the token), or v2 (the directory; the size is in SIZE).
 registrations='

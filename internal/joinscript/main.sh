@@ -39,6 +39,9 @@ install)
 *) exit 78 ;;
 esac
 
+[ -z "${ETCD_CONFIG_FILE:-}" ] || never "ETCD_CONFIG_FILE is set, and etcd would ignore all others: unset it"
+case ${ETCD_FORCE_NEW_CLUSTER:-} in '' | [0fF]*) ;; *) force=1 ;; esac
+
 # etcd compares its store with those of its peers before it serves, unless the
 # environment turns that off in either form. What etcd prints tells the form: 3.6 refuses
 # both at once, 3.7 ignores the old one, and one that has neither starts without the check.
@@ -75,6 +78,21 @@ elif [ -d "$data" ]; then
 	[ ! -d "$data/member" ] || readable "$data/member"
 fi
 end_restore
+# After a start with ETCD_FORCE_NEW_CLUSTER, etcd starts without it until it is unset: it would
+# remove the members that have joined since.
+once=$data/member/etcd-join-forced
+if [ -z "$force" ]; then
+	rm -rf "$once"
+elif [ -z "$kept" ]; then
+	later "ETCD_FORCE_NEW_CLUSTER is set, and $data has no data: unset it"
+elif [ -d "$once" ]; then
+	force=
+	echo ETCD_FORCE_NEW_CLUSTER=
+	say "ETCD_FORCE_NEW_CLUSTER is set, and was used before: starting without it. Delete $once to use it again"
+else
+	# The environment may not know all voters: these are the peer URLs in the data.
+	written=$(cat "$wal"/*.wal "$data"/member/snap/*.snap 2>/dev/null | tr -cs '][A-Za-z0-9._:/%-' '\n' | sed -n '/peerURLs$/,/^]/p')
+fi
 # URLs may contain [ ].
 set -f
 
@@ -107,7 +125,7 @@ if [ "$founder/$bootstrap" = 1/none ]; then
 	[ -n "${ETCD_INITIAL_CLUSTER:-}" ] || later "an initial member needs ETCD_INITIAL_CLUSTER, ETCD_DISCOVERY or ETCD_DISCOVERY_TOKEN and ETCD_DISCOVERY_ENDPOINTS"
 fi
 
-[ "$bootstrap" != none ] || [ -n "$peers" ] || later "ETCD_JOIN_PEERS is not set"
+[ "$bootstrap" != none ] || [ -n "$kept$peers" ] || later "ETCD_JOIN_PEERS is not set"
 
 rounds=0
 targets=$peers
@@ -136,13 +154,45 @@ again() {
 	sleep "$pause" 2>/dev/null || sleep 1
 }
 
-# A member that has its data starts, unless it was removed: such a start ends at
-# once, and would be tried again and again. A majority of the others must not
-# list its ID, and one of them must refuse it in the cluster as etcd refuses the
-# connections of a removed member (410). Lists alone can be old for a moment: a
-# member that starts lists what it reads of its log. The IDs stand in the log,
-# in the protocol buffer of its second record. If the cluster lists a learner with
-# our URLs that has not run, it starts, and the old data is renamed.
+# Sets is to what the servers in $about say of the member of the data:
+#   running  a server runs as this member: it knows its own ID as that of a member, and as
+#            that of no peer (404)
+#   removed  a server refuses it in its cluster, as etcd refuses the connections of a removed
+#            member (410). Lists alone can be old for a moment: a member that starts lists
+#            what it reads of its log.
+#   foreign  they are of another cluster
+ask_about_data() {
+	is=
+	for peer in $about; do
+		answer=$(fetch_peer -H "X-Etcd-Cluster-ID: $DATA_CLUSTER" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/$id")
+		case $known/$answer in
+		/'HTTP/1.1 410'*) is=removed ;;
+		/*'cluster ID mismatch'*) is=${is:-foreign} ;;
+		?*/'HTTP/1.1 404'*) is=running where="$peer, which runs" ;;
+		esac
+	done
+}
+
+# The log makes a directory the data of a member: it goes last.
+set_aside() {
+	mv "$data/member" "$data/removed-$id"
+	[ ! -e "$kept" ] || mv "$wal" "$data/removed-$id/wal" && join
+	why_not="cannot move $data"
+}
+
+# Starts etcd with its data. With ETCD_FORCE_NEW_CLUSTER, no other voter may be there in the
+# rounds of 15 seconds: after a power loss, not all machines start at once.
+start_with_data() {
+	[ -n "$force" ] || exit 0
+	why_not="ETCD_FORCE_NEW_CLUSTER is set: waiting for other voters"
+	[ "$grow" = 16 ] || return
+	{ mkdir "$once" && sync && exit 0; } 2>/dev/null
+	why_not="cannot write to $data"
+}
+
+# A member that has its data starts, unless it was removed, it runs already, or the data is a
+# copy of that of another member. The IDs stand in the log, in the protocol buffer of its
+# second record.
 if [ -n "$kept" ]; then
 	# shellcheck disable=SC2046 # two words
 	set -- $(od -An -v -tu1 -N 512 "$kept" 2>/dev/null | awk '
@@ -152,42 +202,42 @@ if [ -n "$kept" ]; then
 				for (i = 0; i < 7; i++) { bits = bits x % 2; x = int(x / 2) }
 			} while (byte > 127)
 			for (; bits ~ /1/; bits = substr(bits, 5))
-				hex = substr("0123456789abcdef", substr(bits, 1, 1) + 2 * substr(bits, 2, 1) + 4 * substr(bits, 3, 1) + 8 * substr(bits, 4, 1) + 1, 1) hex
+				hex = sprintf("%x", substr(bits, 1, 1) + 2 * substr(bits, 2, 1) + 4 * substr(bits, 3, 1) + 8 * substr(bits, 4, 1)) hex
 			return hex
 		}
 		{ for (i = 1; i <= NF; i++) b[n++] = $i }
 		END { p = b[0] + b[7] % 8 + 19; number(); p += 3; id = number(); p++; print id, number() }')
-	DATA_ID=$(printf %u "0x${1:-0}")
-	export DATA_ID
+	id=${1:-} DATA_ID=$(printf %u "0x${1:-0}") DATA_CLUSTER=${2:-}
+	export DATA_ID DATA_CLUSTER
+	[ -z "$force" ] || peers=$(others "$peers" "$written")
 	while :; do
 		rounds=$((rounds + 1))
-		removed=
+		# At our URLs, a copy of this machine may answer.
 		for patience in 0.3 0.8; do
-			targets=$peers
+			targets="$peers $(printf %s "$OWN" | tr , ' ')"
 			listen
+			[ "$force$about $known $more" != " ours $peers" ] || exit 0
 			peers=$more
-			case $known$verdict in
-			1*) exit 0 ;;
-			absent* | ran | join* | vote* | 'wait not'*) ;;
-			*) continue ;;
-			esac
-			for peer in $heard; do
-				case " $TOLD " in *" $peer "*) ;; *) continue ;; esac
-				case $(fetch_peer -H "X-Etcd-Cluster-ID: ${2:-}" -H 'X-Server-Version: 3.0.0' "$peer/raft/stream/message/${1:-}") in
-				'HTTP/1.1 410'*) removed=1 && break 2 ;;
-				esac
-			done
 		done
-		case $removed$verdict in
-		1join*)
-			# The log makes a directory the data of a member: it goes last.
-			mv "$data/member" "$data/removed-$1"
-			[ ! -e "$kept" ] || mv "$wal" "$data/removed-$1/wal" && join
-			say "cannot move $data"
-			;;
-		1*) say "$name ($OWN) was removed from the cluster: replace the member" ;;
-		*) exit 0 ;;
+		ask_about_data
+		[ -z "$force" ] || [ "$voters" = none ] ||
+			later "ETCD_FORCE_NEW_CLUSTER is set, and other voters may run at $voters: unset it, or stop them"
+		# What has our URLs on the list of a majority.
+		case $verdict in
+		join*) here=learner ;;
+		ran | vote* | 'wait not'*) here=member ;;
+		absent*) here=nobody ;;
+		*) here= ;;
 		esac
+		case $is/$known/$here in
+		removed//learner | foreign//learner | */theirs/learner | */named/learner) set_aside ;;
+		removed//?*) why_not="$name ($OWN) was removed from the cluster: replace the member" ;;
+		running/* | */named/* | */theirs/member)
+			why_not="$data has the data of member $id at $where, and this is $name ($OWN): if it is a copy, delete it"
+			;;
+		*) start_with_data ;;
+		esac
+		say "$why_not"
 		slower
 		again
 	done

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 )
 
 // scene is a machine, its peers and its registry, in which the rows of a story follow
@@ -44,15 +45,16 @@ func newScene(t *testing.T, sh shell, g *registry, protocol string, rows ...row)
 		T: t, sh: sh, registry: g, protocol: strings.TrimSpace(protocol), rows: rows, dir: filepath.Join(t.TempDir(), "a machine"),
 		peers: map[string]*peer{}, urls: map[string]string{"c": own}, refuses: http.StatusGone,
 	}
-	s.env = map[string]string{"TEST_PATIENCE": "60", "ETCD_NAME": "us", "ETCD_INITIAL_ADVERTISE_PEER_URLS": own, "ETCD_DATA_DIR": s.path("data")}
+	s.env = map[string]string{"TEST_PATIENCE": "60", "ETCD_NAME": "us", "ETCD_DATA_DIR": s.path("data")}
 	for _, r := range rows {
 		for name := range r.answers {
 			if s.peers[name] == nil {
-				s.peers[name] = newPeer(t, step{answer: s.handler("breaks")}) // until it is told
+				s.peers[name] = newPeer(t, step{answer: s.handler(r, name, "breaks")}) // until it is told
 				s.urls[name] = s.peers[name].url
 			}
 		}
 	}
+	s.env["ETCD_INITIAL_ADVERTISE_PEER_URLS"] = s.urls["c"]
 	return s
 }
 
@@ -86,7 +88,7 @@ func (s *scene) fill(text string) string {
 	text = variable.ReplaceAllStringFunc(text, func(found string) string {
 		switch name := found[1:]; {
 		case name == "own":
-			return own
+			return s.url("c")
 		case name == "dead":
 			return dead
 		case name == "dir":
@@ -102,9 +104,9 @@ func (s *scene) fill(text string) string {
 		case name == "registry":
 			return s.registry.process.ClientURL()
 		case name == "members":
-			return fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, s.url("a"), own)
+			return fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, s.url("a"), s.url("c"))
 		case name == "second":
-			return fmt.Sprintf(`{"id":9,"name":"b","peerURLs":["https://Node-b.Example.com:2380",%q],"clientURLs":["x"]},{"id":20,"peerURLs":[%q],"isLearner":true}`, s.url("b"), own)
+			return fmt.Sprintf(`{"id":9,"name":"b","peerURLs":["https://Node-b.Example.com:2380",%q],"clientURLs":["x"]},{"id":20,"peerURLs":[%q],"isLearner":true}`, s.url("b"), s.url("c"))
 		case len(name) == 1:
 			return s.url(name)
 		}
@@ -118,8 +120,11 @@ func (s *scene) fill(text string) string {
 	}, text)
 }
 
-// handler answers as a row says: one answer after the other, the last one always.
-func (s *scene) handler(text string) http.HandlerFunc {
+// memberOf is the member ID in the log of a row, which starts.txt has by a letter.
+func memberOf(r row) uint64 { return cmp.Or(r.Data, 'c') }
+
+// handler answers at the URL of a name as a row says.
+func (s *scene) handler(r row, name, text string) http.HandlerFunc {
 	first, rest, _ := strings.Cut(text, " ")
 	code, err := strconv.Atoi(first)
 	switch {
@@ -139,28 +144,40 @@ func (s *scene) handler(text string) http.HandlerFunc {
 			_, _ = io.WriteString(w, body)
 		}
 	}
-	answer := rules.Parse("||a: " + text).Answers["a"]
+	answer := rules.Parse("||" + name + ": " + text).Answers[name]
+	cluster := map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster]
+	known := false
 	var list []entry
 	for _, m := range answer.Members {
-		e := entry{ID: m.ID, PeerURLs: []string{s.url(m.PeerURL)}, IsLearner: m.Learner}
-		if m.ID == 'c' {
-			e.ID = 0x75035e163d83b13b
+		e := entry{ID: m.ID, Name: m.Name, PeerURLs: []string{s.url(m.PeerURL)}, IsLearner: m.Learner}
+		if m.ID == memberOf(r) {
+			e.ID, known = 0x75035e163d83b13b, true
+		}
+		if m.Name == "c" {
+			e.Name = "us"
 		}
 		if m.Started {
-			e.Name, e.ClientURLs = m.PeerURL, []string{"http://client"}
+			e.ClientURLs = []string{"http://client"}
 		}
 		list = append(list, e)
 	}
+	self := answer.ID == memberOf(r)
 	return func(w http.ResponseWriter, r *http.Request) {
-		known := slices.ContainsFunc(list, func(e entry) bool { return fmt.Sprintf("%x", e.ID) == dataID })
 		switch {
 		case len(list) == 0:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case r.URL.Path == "/members":
-			w.Header().Set("X-Etcd-Cluster-ID", map[uint64]string{1: dataCluster, 2: "bad"}[answer.Cluster])
+			w.Header().Set("X-Etcd-Cluster-ID", cluster)
 			_ = json.NewEncoder(w).Encode(list)
-		case known || r.URL.Path != "/raft/stream/message/"+dataID || r.Header.Get("X-Etcd-Cluster-Id") != dataCluster || r.Header.Get("X-Server-Version") == "":
-			w.WriteHeader(http.StatusPreconditionFailed)
+		// The rest as rafthttp's streamHandler.
+		case r.URL.Path != "/raft/stream/message/"+dataID || r.Header.Get("X-Server-Version") == "":
+			http.Error(w, "invalid path", http.StatusNotFound)
+		case r.Header.Get("X-Etcd-Cluster-Id") != cluster:
+			http.Error(w, "cluster ID mismatch", http.StatusPreconditionFailed)
+		case self:
+			http.Error(w, "error sender not found", http.StatusNotFound)
+		case known:
+			http.Error(w, "to field mismatch", http.StatusPreconditionFailed)
 		default:
 			w.WriteHeader(s.refuses)
 		}
@@ -168,7 +185,8 @@ func (s *scene) handler(text string) http.HandlerFunc {
 }
 
 // told makes a peer answer as a row says: N answers of one kind, then of another.
-func (s *scene) told(p *peer, text string) {
+func (s *scene) told(r row, name, text string) {
+	p := s.peers[name]
 	var steps []step
 	until := int32(0)
 	for part := range strings.SplitSeq(text, " > ") {
@@ -178,7 +196,7 @@ func (s *scene) told(p *peer, text string) {
 			n, kind = 1, part
 		}
 		until += int32(n)
-		steps = append(steps, step{until, s.handler(kind)})
+		steps = append(steps, step{until, s.handler(r, name, kind)})
 	}
 	p.asked.Store(0)
 	p.steps.Store(&steps)
@@ -222,14 +240,14 @@ func (s *scene) prepare(r row) {
 	}
 	s.env["ETCD_JOIN_PEERS"], s.env["ETCD_INITIAL_CLUSTER_STATE"] = strings.Join(peers, ","), map[bool]string{true: "new", false: "existing"}[r.Initial]
 	for name, text := range r.answers {
-		s.told(s.peers[name], text)
+		s.told(r, name, text)
 	}
 	token := ""
 	if r.Initial {
 		s.unless("TEST_NOW", fmt.Sprint(created+map[bool]int{false: 4000}[r.Window]))
 		if s.registry == nil {
 			token = "T-1800000000-1800003600"
-			s.unless("ETCD_INITIAL_CLUSTER", "us="+own)
+			s.unless("ETCD_INITIAL_CLUSTER", "us="+s.url("c"))
 			s.unless("ETCD_INITIAL_CLUSTER_TOKEN", "T")
 			s.unless(WindowVariable, "1800000000-1800003600")
 		}
@@ -240,11 +258,17 @@ func (s *scene) prepare(r row) {
 	if r.Mark {
 		put(s.T, filepath.Join(s.path("data")+".etcd-join-"+cmp.Or(token, "-"), "x"), "")
 	}
+	if r.Force {
+		s.env["TEST_STEP"] = "5" // the five rounds before a forced start
+	}
 	for _, word := range r.words {
 		s.word(word)
 	}
 	if r.Data != 0 {
 		put(s.T, filepath.Join(cmp.Or(s.env["ETCD_WAL_DIR"], s.path("data/member/wal")), "0.wal"), string(dataLog))
+	}
+	if r.Forced {
+		must.Succeed(s.T, os.MkdirAll(s.path("data/member/etcd-join-forced"), 0o700))
 	}
 	if s.registry != nil {
 		s.given = s.registry.members(s.T, "T")
@@ -327,6 +351,12 @@ func (s *scene) word(word string) {
 		s.env[RestoreVariable], s.env[RestoreSHA256Variable] = s.path("a snapshot.db"), snapshotSum
 		s.word("etcd=3.6.16")
 		s.word("etcdutl=3.6")
+	case word == "force" || word == "forced":
+		s.env["ETCD_FORCE_NEW_CLUSTER"] = "true"
+	case word == "file":
+		s.env["ETCD_CONFIG_FILE"] = "/etc/etcd/etcd.yaml"
+	case word == "renamed":
+		s.env["ETCD_NAME"] = "z"
 	case name == "help":
 		put(s.T, s.path("bin/help"), cmp.Or(helps[value], value))
 		s.word("etcd=3.6.0")
@@ -344,7 +374,7 @@ func (s *scene) word(word string) {
 		}
 	case assigned:
 		s.env[name] = value
-	case !slices.Contains([]string{"initial", "window", "mark", "data", "v2", "v3", "limited"}, word):
+	case !slices.Contains([]string{"initial", "window", "mark", "data", "copy", "v2", "v3", "limited"}, word):
 		err = errors.New("there is no such word")
 	}
 	if _, there := os.Stat("/usr/local/bin/etcd"); word == "ETCD_JOIN_BIN=" && there == nil {
@@ -367,6 +397,9 @@ func (s *scene) decided(r row, done result) bool {
 		if line, is := strings.CutPrefix(check, "adds "); is {
 			stdout = s.fill(line) + "\n"
 		}
+	}
+	if r.Forced && !r.ConfigFile {
+		done.stdout = strings.TrimPrefix("-"+done.stdout, "-ETCD_FORCE_NEW_CLUSTER=\n")
 	}
 	printed := done.stdout == stdout || joins && stdout == "" && strings.Contains(done.stdout, "_STATE=existing")
 	_, err := os.Stat(filepath.Join(s.env["ETCD_DATA_DIR"], "removed-"+dataID))

@@ -69,7 +69,7 @@ func TestRandomStates(t *testing.T) {
 			})
 		}
 		t.Log(made)
-		for _, d := range []rules.Decision{rules.Wait, rules.Never, rules.Resume, rules.Found, rules.Join, rules.SetAside} {
+		for _, d := range []rules.Decision{rules.Wait, rules.Never, rules.Resume, rules.Force, rules.Found, rules.Join, rules.SetAside} {
 			if made[d] < randomStates/100 {
 				t.Errorf("only %d states to %s", made[d], d)
 			}
@@ -96,7 +96,11 @@ func randomState(random *rand.Rand) row {
 		}
 	}
 	truth = append(truth, one("c", "c", "c!", "(c)", "(c)", "(c2)", "(c2)", "(c2)", "c2", "c2!", ""))
-	machine := one("", "", "data", "data", "data initial window", "initial", "initial", "initial window", "initial window") + one("", "", "", "", " mark") + " peers="
+	if len(names) > 1 {
+		truth = append(truth, one("", "", "", "c=d!", "c=x!", "a=c!"))
+	}
+	machine := one("", "", "data", "data", "data", "copy", "copy renamed", "data renamed", "data initial window", "initial", "initial", "initial window", "initial window") +
+		one("", "", "", "", " mark") + one("", "", "", "", "", "", "", " force", " force", " forced", " file") + " peers="
 	var answers []string
 	for _, name := range names {
 		if random.IntN(3) > 0 {
@@ -118,10 +122,16 @@ func randomState(random *rand.Rand) row {
 			answers = append(answers, name+": "+strings.Join(list, " "))
 		}
 	}
+	// Who answers at the URL of this machine is a copy of it, or what it is a copy of.
+	if data := strings.Contains(machine, "data") || strings.Contains(machine, "copy"); !data {
+		machine = strings.Replace(machine, " forced", " force", 1) // the data has the mark
+	} else if random.IntN(6) == 0 {
+		answers = append(answers, "c: "+strings.Join(truth, " "))
+	}
 	name := machine + " | " + strings.Join(answers, "; ")
 	s := rules.Parse("|" + name)
 	// Who is neither known nor named is not asked.
-	told := slices.Clone(s.Peers)
+	told := append(slices.Clone(s.Peers), "c")
 	for _, peer := range s.Peers {
 		for _, m := range s.Answers[peer].Members {
 			told = append(told, m.PeerURL)
@@ -129,7 +139,11 @@ func randomState(random *rand.Rand) row {
 	}
 	maps.DeleteFunc(s.Answers, func(url string, _ rules.Answer) bool { return !slices.Contains(told, url) })
 	_, s.Before = s.Decide()
-	r := rowOf("|TEST_STEP=20 " + name)
+	step := "20"
+	if s.Force {
+		step = "5" // the five rounds before a forced start
+	}
+	r := rowOf("|TEST_STEP=" + step + " " + name)
 	r.Name = name
 	r.Want, _ = s.Decide()
 	return r

@@ -324,11 +324,11 @@ func (f *fleet) ask(m *machine, before string) rules.Machine {
 	}
 	peers = slices.DeleteFunc(peers, func(url string) bool { return url == own })
 	out := rules.Machine{
-		PeerURL: own, Peers: peers, Initial: m.env["ETCD_INITIAL_CLUSTER_STATE"] == "new", Window: m.window(),
+		Node: m.name, PeerURL: own, Peers: peers, Initial: m.env["ETCD_INITIAL_CLUSTER_STATE"] == "new", Window: m.window(),
 		Mark: m.mark, Answers: map[string]rules.Answer{}, Before: before,
 	}
 	if m.process != nil {
-		out.Data = m.process.ID()
+		out.Data, out.Cluster = m.process.ID(), m.process.ClusterID()
 	}
 	asked := map[string]bool{own: true}
 	for todo := slices.Clone(peers); len(todo) > 0; todo = todo[1:] {
@@ -342,7 +342,9 @@ func (f *fleet) ask(m *machine, before string) rules.Machine {
 		}
 		a := rules.Answer{Cluster: cluster}
 		for _, o := range members {
-			a.Members = append(a.Members, rules.Member{ID: o.ID, PeerURL: o.PeerURLs[0], Learner: o.IsLearner, Started: len(o.ClientURLs) > 0})
+			a.Members = append(a.Members, rules.Member{
+				ID: o.ID, Name: o.Name, PeerURL: o.PeerURLs[0], Learner: o.IsLearner, Started: len(o.ClientURLs) > 0,
+			})
 			todo = append(todo, o.PeerURLs[0])
 		}
 		out.Answers[todo[0]] = a

@@ -5,13 +5,13 @@
 # shellcheck disable=SC2016 # awk programs stand in single quotes
 
 # What the answers on standard input say of OWN, if TOLD are the peers of the
-# environment, on four lines: a verdict, the peer URLs that they name, the URLs
-# that answered. A verdict about this member needs the same list from a majority
-# of the voters on it other than this member: a removed member that still runs, or
-# one that is cut off, repeats an old list. Peers of the environment vote. Voters
-# that an answer names vote too if a majority of the peers of the environment
-# gives that answer, apart from those that it lists as learners: one answer may
-# come from a cluster of its own.
+# environment, in fields with | behind each: a verdict, the peer URLs that they
+# name, the URLs that answered, and four that are explained below. A verdict about
+# this member needs the same list from a majority of the voters on it other than
+# this member: a removed member that still runs, or one that is cut off, repeats
+# an old list. Peers of the environment vote. Voters that an answer names vote too
+# if a majority of the peers of the environment gives that answer, apart from
+# those that it lists as learners: one answer may come from a cluster of its own.
 #   ran              listed, and has run
 #   join CLUSTER     a learner that has not run, and the cluster works
 #   vote CLUSTER     a voter that has not run, on the list of every other voter:
@@ -20,27 +20,53 @@
 #   forming LISTED   there is a list, on which nobody has run yet
 #   silent REASON    nobody is there
 #   wait REASON      none of these
-# The fourth line is 1 if a list has the ID of the data on this machine.
+# The other fields are about the member of the data on this machine (DATA_ID), and about a
+# start that would remove all others:
+#   4  ours if a list has it at a URL of OWN, named if all lists that have it have it at
+#      other URLs and under other names, theirs if only at other URLs, or nothing
+#   5  the URLs that are asked about it: of servers that list it, unless they are another
+#      member, or if no list has it, of the peers of the environment that answered
+#   6  where a list has it
+#   7  the URLs at which another voter may run, or none
 judge() {
 	awk "$sorted"'
-BEGIN { n = split(ENVIRON["TOLD"], a, " "); for (i = 1; i <= n; i++) told[a[i]] = 1 }
+BEGIN {
+	ORS = "|"
+	n = split(ENVIRON["TOLD"], a, " ")
+	for (i = 1; i <= n; i++) told[a[i]] = 1
+	n = split(ENVIRON["OWN"], a, ",")
+	for (i = 1; i <= n; i++) own[a[i]] = 1
+}
 $1 == "M" {
 	i = ++count[$2]
-	u = sorted($7)
-	id[$2, i] = $4; learner[$2, i] = $5; urls[$2, i] = u; raw[$2, i] = $7
+	u = sorted($8)
+	id[$2, i] = $4; learner[$2, i] = $5; urls[$2, i] = u; raw[$2, i] = $8
 	sig[$2] = sig[$2] $4 "/" $5 "/" u ";"
 	if ($6) { formed = $2; started[$4] = 1 }
 	if (u == ENVIRON["OWN"] && ($2 in told)) listed = 1
-	if ($4 == ENVIRON["DATA_ID"]) known = 1
+	data = $4 == ENVIRON["DATA_ID"]
+	if (data) {
+		where = $8
+		has[$2] = 1
+		if ($7 > name) name = $7
+	}
 	n = split(u, a, ",")
-	for (i = 1; i <= n; i++) if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
+	for (i = 1; i <= n; i++) {
+		if (!(a[i] in named)) { named[a[i]] = 1; learn = learn " " a[i] }
+		if (data && (a[i] in own)) home = 1
+		if (a[i] != $2) continue
+		if ($5) learns[$2] = 1
+		if (data || !at[$2]) at[$2] = 1 + data
+	}
 }
 $1 == "E" { total[$2] = $4; cluster[$2] = $3 }
 $1 == "F" {
 	lives = $3
 	asked = $2
 	sub(/^F [^ ]+ [^ ]+ /, "")
+	gsub(/[|]/, "/")
 	if (lives) unsure = asked ": " $0
+	if (lives && !(asked in own)) voters_at = voters_at " " asked
 	silence = silence "; " asked ": " $0
 }
 END {
@@ -49,6 +75,8 @@ END {
 		ok = ok " " p
 		if (!(cluster[p] in seen)) { seen[cluster[p]] = 1; clusters++; ids = ids " " cluster[p] " (" p ")" }
 		groups[sig[p]] = groups[sig[p]] " " p
+		if (where ? has[p] && at[p] != 1 : (p in told)) about = about " " p
+		if (!(p in own) && !learns[p] && ((p in told) || cluster[p] == ENVIRON["DATA_CLUSTER"])) voters_at = voters_at " " p
 	}
 	for (g in groups) {
 		split(substr(groups[g], 2), who_says, " ")
@@ -108,6 +136,9 @@ END {
 	}
 	print learn
 	print ok
-	print known
+	print (where == "" ? "" : home ? "ours" : name == 1 ? "named" : "theirs")
+	print about
+	print where
+	print (voters_at == "" ? "none" : substr(voters_at, 2))
 }'
 }

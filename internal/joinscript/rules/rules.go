@@ -20,39 +20,44 @@ const (
 	Wait     Decision = "wait"
 	Never    Decision = "never"
 	Resume   Decision = "start with data"
+	Force    Decision = "start with data as the only member"
 	Found    Decision = "start new"
 	Join     Decision = "start existing"
 	SetAside Decision = "set old data aside and start existing"
 )
 
-// Member is a member in a list. It has started if it has client URLs.
+// Member is a member in a list. It has started if it has client URLs. Name is "" until
+// it has published one.
 type Member struct {
 	ID               uint64
-	PeerURL          string
+	Name, PeerURL    string
 	Learner, Started bool
 }
 
-// Answer is what a peer answers. Without members it accepts a connection and does not
-// answer.
+// Answer is what a peer answers: the member ID is that of the server itself. Without
+// members it accepts a connection and does not answer.
 type Answer struct {
-	Cluster uint64
-	Members []Member
+	Cluster, ID uint64
+	Members     []Member
 }
 
 // Machine is what a machine knows in a round.
 type Machine struct {
-	// PeerURL is its own, Peers are those of others in its environment.
-	PeerURL string
-	Peers   []string
+	// Node is its name, PeerURL is its own, Peers are those of others in its environment.
+	Node, PeerURL string
+	Peers         []string
+	// ConfigFile is true with ETCD_CONFIG_FILE, Force with ETCD_FORCE_NEW_CLUSTER.
+	ConfigFile, Force bool
 	// Initial is true with ETCD_INITIAL_CLUSTER_STATE=new, Window as long as it may
 	// form its cluster without an answer.
 	Initial, Window bool
-	// Data is the member ID in its data, 0 without data. Mark tells that its
+	// Data is the member ID in its data, 0 without data, and Cluster the ID of that
+	// cluster. Forced tells that the data has been started with Force, Mark that its
 	// member has been started on this machine.
-	Data uint64
-	Mark bool
-	// Answers are those of the peers, and of others that these name, by URL.
-	// Nobody listens where there is none.
+	Data, Cluster uint64
+	Forced, Mark  bool
+	// Answers are those of the peers, of others that these and the data name, and, to
+	// a machine with data, at its own peer URL. Nobody listens where there is none.
 	Answers map[string]Answer
 	// Before is the basis of the round before.
 	Before string
@@ -64,12 +69,23 @@ func (m Machine) Decide() (d Decision, basis string) {
 	view, split := m.view()
 	me := view.find(func(o Member) bool { return o.PeerURL == m.PeerURL })
 	fresh := me != nil && !me.Started
+	force := m.Force && !m.Forced // it is a request for one start
 	switch {
-	case m.Data != 0 && view != nil && !m.listed(m.Data):
-		if fresh && me.Learner {
-			return SetAside, "" // C9
-		}
+	case m.ConfigFile:
+		return Never, "" // P1: etcd ignores the environment
+	case force && (m.Data == 0 || m.besideVoter()):
+		return Wait, "" // P1
+	case m.Data != 0 && fresh && me.Learner && !m.ours():
+		return SetAside, "" // C9, A6
+	case m.Data != 0 && (m.runs() || m.listed() && !m.ours() && (me != nil || m.otherName())):
+		return Wait, "" // A6
+	case m.Data != 0 && view != nil && view.Cluster == m.Cluster && !m.listed():
 		return Wait, "" // removed
+	case force:
+		if basis = "forced"; m.Before != basis {
+			return Wait, basis
+		}
+		return Force, basis
 	case m.Data != 0:
 		return Resume, ""
 	case view != nil && fresh && me.Learner:
@@ -119,10 +135,48 @@ func (m Machine) others(a Answer) (out []Member) {
 	return out
 }
 
-// listed reports whether any list has a member.
-func (m Machine) listed(id uint64) bool {
+// besideVoter reports whether a peer may be another voter. A list of another cluster
+// counts from peers of the environment: an address may have been given to others since.
+func (m Machine) besideVoter() bool {
+	for url, a := range m.Answers {
+		learner := a.find(func(o Member) bool { return o.PeerURL == url && o.Learner }) != nil
+		other := len(a.Members) > 0 && a.Cluster != m.Cluster && !slices.Contains(m.Peers, url)
+		if url != m.PeerURL && !learner && !other {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether the member of the data runs, here or elsewhere.
+func (m Machine) runs() bool {
 	for _, a := range m.Answers {
-		if a.find(func(o Member) bool { return o.ID == id }) != nil {
+		if a.ID == m.Data && a.Cluster == m.Cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// listed reports whether any list has the member of the data.
+func (m Machine) listed() bool {
+	return m.lists(func(Member) bool { return true })
+}
+
+// ours reports whether any list has the member of the data at this machine's peer URL.
+func (m Machine) ours() bool {
+	return m.lists(func(o Member) bool { return o.PeerURL == m.PeerURL })
+}
+
+// otherName reports whether lists have the member of the data, and only with other names.
+func (m Machine) otherName() bool {
+	return m.lists(func(o Member) bool { return o.Name != "" }) && !m.lists(func(o Member) bool { return o.Name == m.Node })
+}
+
+// lists reports whether any list has the member of the data like that.
+func (m Machine) lists(is func(Member) bool) bool {
+	for _, a := range m.Answers {
+		if a.find(func(o Member) bool { return o.ID == m.Data && is(o) }) != nil {
 			return true
 		}
 	}
@@ -170,7 +224,7 @@ func (m Machine) view() (view *Answer, split bool) {
 			if view != nil && !equal(*view, a) {
 				return nil, true
 			}
-			view = &Answer{a.Cluster, signature(a)}
+			view = &Answer{Cluster: a.Cluster, Members: signature(a)}
 		}
 	}
 	if view == nil || len(started) == 0 {
@@ -210,11 +264,11 @@ func equal(a, b Answer) bool {
 	return a.Cluster == b.Cluster && slices.Equal(signature(a), signature(b))
 }
 
-// signature are the members by ID, without who has started: not all have heard of it.
+// signature are the members by ID, without what they published: not all have heard of it.
 func signature(a Answer) []Member {
 	out := slices.Clone(a.Members)
 	for i := range out {
-		out[i].Started = false
+		out[i].Started, out[i].Name = false, ""
 	}
 	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
 	return out

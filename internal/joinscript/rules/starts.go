@@ -40,7 +40,7 @@ func Parse(line string) Start {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
 	s := Start{Name: parts[0], Want: Decision(parts[3]), Words: parts[4], Line: line}
-	s.PeerURL, s.Peers, s.Answers = "c", []string{"a", "b"}, map[string]Answer{}
+	s.Node, s.PeerURL, s.Peers, s.Answers = "c", "c", []string{"a", "b"}, map[string]Answer{}
 	is, peers, given := strings.Cut(parts[1], "peers=")
 	if given {
 		s.Peers = strings.Fields(peers)
@@ -54,32 +54,57 @@ func Parse(line string) Start {
 		case "mark":
 			s.Mark = true
 		case "data":
-			s.Data = 'c'
+			s.Data, s.Cluster = 'c', 1
+		case "copy":
+			s.Data, s.Cluster = 'a', 1
+		case "renamed":
+			s.Node = "z"
+		case "force":
+			s.Force = true
+		case "forced":
+			s.Force, s.Forced = true, true
+		case "file":
+			s.ConfigFile = true
 		}
 	}
 	for answer := range strings.SplitSeq(parts[2], ";") {
 		if url, members, ok := strings.Cut(strings.TrimSpace(answer), ": "); ok {
-			s.Answers[url] = list(members)
+			a := list(members)
+			if m := a.find(func(m Member) bool { return m.PeerURL == url }); m != nil && a.ID == 0 {
+				a.ID = m.ID
+			}
+			s.Answers[url] = a
 		}
 	}
 	return s
 }
 
 // list reads a list of members, none for "-". It is of the cluster 1, or with "@2" of
-// another one.
+// another one. With "@c" its server is that member.
 func list(text string) (a Answer) {
 	for _, word := range strings.Fields(strings.TrimPrefix(text, "-")) {
-		if word == "@2" {
+		switch {
+		case word == "@2":
 			a.Cluster++
 			continue
+		case word[0] == '@':
+			a.ID = uint64(word[1])
+			continue
 		}
-		name := strings.Trim(word, "()!")
+		name, url, moved := strings.Cut(strings.Trim(word, "()!"), "=")
 		id := uint64(name[0])
 		if len(name) > 1 {
 			id = id<<8 | uint64(name[1])
 		}
+		m := Member{ID: id, PeerURL: name[:1], Learner: word[0] == '(', Started: strings.Contains(word, "!")}
+		if moved {
+			m.PeerURL = url
+		}
+		if m.Started {
+			m.Name = name[:1]
+		}
 		a.Cluster = max(a.Cluster, 1)
-		a.Members = append(a.Members, Member{ID: id, PeerURL: name[:1], Learner: word[0] == '(', Started: strings.Contains(word, "!")})
+		a.Members = append(a.Members, m)
 	}
 	return a
 }
