@@ -318,7 +318,7 @@ var (
 // undone applies the first workspace without the change that replaces or removes a member, and
 // then makes the change again. If that is refused, the change of another member is undone as well.
 // What an earlier apply has done cannot be undone: then the state forgets the member first.
-func (g *game) undone(name, address string) {
+func (g *game) undone(address string) {
 	changed := *g.plan
 	g.names, g.rebuilt, g.address = slices.Clone(g.names), maps.Clone(g.rebuilt), maps.Clone(g.address)
 	refused, undone := []string{address}, map[string]bool{}
@@ -400,7 +400,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			g.configure()
 		case strings.Contains(d.Detail, "First undo the change"),
 			strings.Contains(d.Detail, "first, set version, revision and rebuild"):
-			g.undone(nodeNamed(d.Address), d.Address)
+			g.undone(d.Address)
 		case strings.Contains(d.Detail, "Add the new members in a first apply"):
 			for _, m := range g.cluster.Members() {
 				if name := nodeOf(m); name != "g" {
