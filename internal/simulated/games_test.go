@@ -392,6 +392,8 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case asks && nodeNamed(block) != "":
 			ws.Provider = g.provider("a b c d e f g")
 			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
+		case strings.Contains(d.Detail, "without -parallelism"):
+			ws.Parallelism = 0
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
 			g.gone = nil
 			g.configure()
