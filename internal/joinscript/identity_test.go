@@ -84,7 +84,7 @@ func TestForcedNewCluster(t *testing.T) {
 		}
 		b.Supervise(supervised)
 		etcdtest.Until(t, "b is started", func() bool { return b.PID() != 0 })
-		if !strings.Contains(b.Log(), "was used before: starting without it") {
+		if !strings.Contains(b.Log(), "starting without ETCD_FORCE_NEW_CLUSTER") {
 			t.Fatal("b is started with ETCD_FORCE_NEW_CLUSTER again")
 		}
 		a.Supervise(supervised)

@@ -39,7 +39,7 @@ install)
 *) exit 78 ;;
 esac
 
-[ -z "${ETCD_CONFIG_FILE:-}" ] || never "ETCD_CONFIG_FILE is set, and etcd would ignore all others: unset it"
+[ -z "${ETCD_CONFIG_FILE:-}" ] || never "ETCD_CONFIG_FILE is set, and replaces all others: unset it"
 case ${ETCD_FORCE_NEW_CLUSTER:-} in '' | [0fF]*) ;; *) force=1 ;; esac
 
 # etcd compares its store with those of its peers before it serves, unless the
@@ -82,13 +82,13 @@ end_restore
 # remove the members that have joined since.
 once=$data/member/etcd-join-forced
 if [ -z "$force" ]; then
-	rm -rf "$once"
+	rmdir "$once" 2>/dev/null
 elif [ -z "$kept" ]; then
 	later "ETCD_FORCE_NEW_CLUSTER is set, and $data has no data: unset it"
 elif [ -d "$once" ]; then
 	force=
 	echo ETCD_FORCE_NEW_CLUSTER=
-	say "ETCD_FORCE_NEW_CLUSTER is set, and was used before: starting without it. Delete $once to use it again"
+	say "starting without ETCD_FORCE_NEW_CLUSTER, which was used before: unset it"
 else
 	# The environment may not know all voters: these are the peer URLs in the data.
 	written=$(cat "$wal"/*.wal "$data"/member/snap/*.snap 2>/dev/null | tr -cs '][A-Za-z0-9._:/%-' '\n' | sed -n '/peerURLs$/,/^]/p')
