@@ -104,9 +104,13 @@ func (s *scene) fill(text string) string {
 		case name == "registry":
 			return s.registry.process.ClientURL()
 		case name == "members":
-			return fmt.Sprintf(`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`, s.url("a"), s.url("c"))
+			return fmt.Sprintf(
+				`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`,
+				s.url("a"), s.url("c"))
 		case name == "second":
-			return fmt.Sprintf(`{"id":9,"name":"b","peerURLs":["https://Node-b.Example.com:2380",%q],"clientURLs":["x"]},{"id":20,"peerURLs":[%q],"isLearner":true}`, s.url("b"), s.url("c"))
+			return fmt.Sprintf(
+				`{"id":9,"name":"b","peerURLs":["https://Node-b.Example.com:2380",%q],"clientURLs":["x"]},`+
+					`{"id":20,"peerURLs":[%q],"isLearner":true}`, s.url("b"), s.url("c"))
 		case len(name) == 1:
 			return s.url(name)
 		}

@@ -35,7 +35,8 @@ type shell struct {
 }
 
 // busyboxTools are the programs that the script runs, in addition to curl.
-var busyboxTools = []string{"awk", "base64", "cat", "chmod", "chown", "date", "dirname", "ls", "mkdir", "mktemp", "mv", "od", "rm", "rmdir", "sed", "sh", "sha1sum", "sha256sum", "sleep", "sort", "sync", "tar", "tr", "uname"}
+var busyboxTools = strings.Fields("awk base64 cat chmod chown date dirname ls mkdir mktemp mv od rm rmdir sed sh " +
+	"sha1sum sha256sum sleep sort sync tar tr uname")
 
 // shells returns the shells to test: dash (sh of Debian) and bash with the awk
 // of the machine. With ETCD_TEST_FULL=1 also bash with gawk (Fedora CoreOS) and

@@ -69,7 +69,9 @@ func TestRandomStates(t *testing.T) {
 			})
 		}
 		t.Log(made)
-		for _, d := range []rules.Decision{rules.Wait, rules.Never, rules.Resume, rules.Force, rules.Found, rules.Join, rules.SetAside} {
+		for _, d := range []rules.Decision{
+			rules.Wait, rules.Never, rules.Resume, rules.Force, rules.Found, rules.Join, rules.SetAside,
+		} {
 			if made[d] < randomStates/100 {
 				t.Errorf("only %d states to %s", made[d], d)
 			}
@@ -99,8 +101,10 @@ func randomState(random *rand.Rand) row {
 	if len(names) > 1 {
 		truth = append(truth, one("", "", "", "c=d!", "c=x!", "a=c!"))
 	}
-	machine := one("", "", "data", "data", "data", "copy", "copy renamed", "data renamed", "data initial window", "initial", "initial", "initial window", "initial window") +
-		one("", "", "", "", " mark") + one("", "", "", "", "", "", "", " force", " force", " forced", " file") + " peers="
+	machine := one("", "", "data", "data", "data", "copy", "copy renamed", "data renamed", "data initial window",
+		"initial", "initial", "initial window", "initial window") +
+		one("", "", "", "", " mark") + one("", "", "", "", "", "", "", " force", " force", " forced", " file") +
+		" peers="
 	var answers []string
 	for _, name := range names {
 		if random.IntN(3) > 0 {

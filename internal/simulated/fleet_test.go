@@ -324,7 +324,8 @@ func (f *fleet) ask(m *machine, before string) rules.Machine {
 	}
 	peers = slices.DeleteFunc(peers, func(url string) bool { return url == own })
 	out := rules.Machine{
-		Node: m.name, PeerURL: own, Peers: peers, Initial: m.env["ETCD_INITIAL_CLUSTER_STATE"] == "new", Window: m.window(),
+		Node: m.name, PeerURL: own, Peers: peers,
+		Initial: m.env["ETCD_INITIAL_CLUSTER_STATE"] == "new", Window: m.window(),
 		Mark: m.mark, Answers: map[string]rules.Answer{}, Before: before,
 	}
 	if m.process != nil {

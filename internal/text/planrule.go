@@ -141,7 +141,8 @@ var planRules = wordings{
 		cause: "The etcd_cluster has no {names} any more, and the plan leaves out {its member|their members}: " +
 			"Terraform may destroy {its machine|their machines} before {it is|they are} removed, " +
 			"and fewer of today's voters than their quorum would stay.",
-		next: "\n\nRun the command without -target, and without -parallelism, with which the plan shows the member too late. " +
+		next: "\n\nRun the command without -target, and without -parallelism, " +
+			"with which the plan shows the member too late. " +
 			"It removes each member before its machine:\n\n  terraform apply",
 	}},
 	membership.AllNew: {{

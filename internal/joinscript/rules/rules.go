@@ -170,7 +170,9 @@ func (m Machine) ours() bool {
 
 // otherName reports whether lists have the member of the data, and only with other names.
 func (m Machine) otherName() bool {
-	return m.lists(func(o Member) bool { return o.Name != "" }) && !m.lists(func(o Member) bool { return o.Name == m.Node })
+	isNamed := func(o Member) bool { return o.Name != "" }
+	isOurs := func(o Member) bool { return o.Name == m.Node }
+	return m.lists(isNamed) && !m.lists(isOurs)
 }
 
 // lists reports whether any list has the member of the data like that.
