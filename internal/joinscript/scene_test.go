@@ -105,8 +105,8 @@ func (s *scene) fill(text string) string {
 			return s.registry.process.ClientURL()
 		case name == "members":
 			return fmt.Sprintf(
-				`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},{"id":2,"peerURLs":[%q],"isLearner":true}`,
-				s.url("a"), s.url("c"))
+				`{"id":1,"name":"a","peerURLs":[%q],"clientURLs":["http://c"]},`+
+					`{"id":2,"peerURLs":[%q],"isLearner":true}`, s.url("a"), s.url("c"))
 		case name == "second":
 			return fmt.Sprintf(
 				`{"id":9,"name":"b","peerURLs":["https://Node-b.Example.com:2380",%q],"clientURLs":["x"]},`+
