@@ -58,9 +58,6 @@ type Backup struct {
 	serial int
 }
 
-// Exists reports whether it has been made.
-func (b Backup) Exists() bool { return b.state != nil }
-
 // Backup returns the state as it is.
 func (w *Workspace) Backup() Backup {
 	w.mu.Lock()

@@ -38,11 +38,7 @@ func joins(p *etcdtest.Process, peers string) {
 func TestForcedNewCluster(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v etcdtest.Version, sh shell) {
-		members := staticFounders(t, sh, v, 3)
-		for _, p := range members {
-			p.Supervise(supervised)
-		}
-		ready(t, members...)
+		members := runningFounders(t, sh, v, 3)
 		a, b, c := members[0], members[1], members[2]
 		// A forced start drops what b has not stored as committed: it has stored that of the
 		// first write once it answers the third.
@@ -98,11 +94,7 @@ func TestForcedNewCluster(t *testing.T) {
 func TestCopiedDisk(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v etcdtest.Version, sh shell) {
-		members := staticFounders(t, sh, v, 3)
-		for _, p := range members {
-			p.Supervise(supervised)
-		}
-		ready(t, members...)
+		members := runningFounders(t, sh, v, 3)
 		a, b := members[0], members[1]
 		d := etcdtest.NewProcess(t, etcdtest.Options{Name: "d", Version: v})
 		d.Env["ETCD_JOIN_BIN"] = t.TempDir()

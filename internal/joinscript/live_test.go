@@ -188,6 +188,17 @@ func link(t *testing.T, p *etcdtest.Process, name, program string) {
 	must.Succeed(t, os.Symlink(program, filepath.Join(p.Env["ETCD_JOIN_BIN"], name)))
 }
 
+// runningFounders returns n machines of [staticFounders] that serve.
+func runningFounders(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Process {
+	t.Helper()
+	founders := staticFounders(t, sh, v, n)
+	for _, p := range founders {
+		p.Supervise(supervised)
+	}
+	ready(t, founders...)
+	return founders
+}
+
 // staticFounders returns n machines with the environment of a static bootstrap
 // whose window has just begun.
 func staticFounders(t *testing.T, sh shell, v etcdtest.Version, n int) []*etcdtest.Process {

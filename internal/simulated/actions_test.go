@@ -81,18 +81,6 @@ func init() { // a map that refers to itself
 		"forget": state(func(g *game, address string) { g.ws.Forget(address); g.release(g.ids()[nodeNamed(address)]) }),
 		"taint":  state(func(g *game, address string) { g.ws.Taint(address); g.tainted = append(g.tainted, address) }),
 		"import": func(g *game, w []string) { g.importMember(w[0], g.command) },
-		"imports": func(g *game, w []string) { // an import block, for the next command
-			if g.importable(w[0]) {
-				g.ws.Imports = append(g.ws.Imports, driver.Import{To: memberOf(w[0]), ID: w[0]})
-			}
-		},
-		// A backend persists the state, and no newer one: a run is killed that has made it.
-		"persist": func(g *game, _ []string) { g.persisted = g.ws.Backup() },
-		"older": func(g *game, _ []string) {
-			if g.persisted.Exists() {
-				g.ws.Restore(g.persisted)
-			}
-		},
 		"plan": func(g *game, w []string) {
 			g.command(func(ctx context.Context) driver.Result {
 				_, r := g.ws.Plan(ctx, g.start("one"), g.options(w)...)
@@ -269,7 +257,6 @@ func (g *game) command(run func(ctx context.Context) driver.Result) {
 		g.unchecked = append(g.unchecked, left[1])
 	}
 	g.untaint()
-	g.ws.Imports = nil
 	g.two.Provider = g.provider("a b c d e f")
 	if !g.lost {
 		g.known(g.ws, "one", r)
@@ -388,21 +375,14 @@ func (g *game) destroy() {
 
 // importMember imports the member of a name that no state has.
 func (g *game) importMember(name string, run func(func(ctx context.Context) driver.Result)) {
-	if g.importable(name) {
-		run(func(ctx context.Context) driver.Result {
-			return g.ws.Import(ctx, g.start("import"), memberOf(name), name)
-		})
+	address := memberOf(name)
+	if g.ws.State(address) != nil || g.learners[name] || !slices.Contains(g.names, name) || strings.HasPrefix(g.owners[g.ids()[name]], "etcdctl") {
+		return
 	}
-}
-
-// importable reports whether a name has a member that no state has. An import needs endpoints.
-func (g *game) importable(name string) bool {
-	if g.ws.State(memberOf(name)) != nil || g.learners[name] || !slices.Contains(g.names, name) ||
-		strings.HasPrefix(g.owners[g.ids()[name]], "etcdctl") {
-		return false
-	}
-	g.ws.Provider = g.provider(strings.Join(g.names, " "))
-	return true
+	run(func(ctx context.Context) driver.Result {
+		g.ws.Provider = g.provider(strings.Join(g.names, " "))
+		return g.ws.Import(ctx, g.start("import"), address, name)
+	})
 }
 
 // addByHand adds a learner with etcdctl, at the peer URL of a node that may come later.

@@ -40,8 +40,6 @@ type game struct {
 	other *etcdsim.Process
 	// unchecked are names that are gone, and whose members an apply could not remove.
 	unchecked []string
-	// persisted is the state that a backend has.
-	persisted driver.Backup
 }
 
 // plan is the configuration of both workspaces.

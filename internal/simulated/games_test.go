@@ -336,13 +336,10 @@ func (g *game) undone(address string) {
 			break
 		}
 		for _, d := range r.Diagnostics {
-			_, block, asks := strings.Cut(d.Detail, "add this block")
-			switch {
-			case strings.Contains(d.Detail, "no apply has stored"):
+			if strings.Contains(d.Detail, "no apply has stored") {
 				refused = append(refused, d.Address)
-			case asks && nodeNamed(block) != "":
-				g.ws.Provider = g.provider("a b c d e f g")
-				g.ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
+			} else {
+				g.importAsked(d, g.ws)
 			}
 		}
 	}
@@ -372,10 +369,22 @@ func (g *game) undo(name string) bool {
 	return true
 }
 
+// importAsked imports the member for which a diagnostic prints an import block. It reports whether
+// there is one.
+func (g *game) importAsked(d driver.Diagnostic, ws *driver.Workspace) bool {
+	_, block, asks := strings.Cut(d.Detail, "add this block")
+	name := nodeNamed(block)
+	if !asks || name == "" {
+		return false
+	}
+	ws.Provider = g.provider("a b c d e f g")
+	ws.Import(g.Context(), g.start("import"), memberOf(name), name)
+	return true
+}
+
 // obey does what an error asks for. A person knows which machines are gone.
 func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 	for _, d := range r.Diagnostics {
-		_, block, asks := strings.Cut(d.Detail, "add this block")
 		lost := lostLine.FindStringSubmatch(d.Detail)
 		remove, record := removeLine.FindStringSubmatch(d.Detail), deleteLine.FindStringSubmatch(d.Detail)
 		switch {
@@ -389,9 +398,7 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case d.Warning:
 		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
 			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })
-		case asks && nodeNamed(block) != "":
-			ws.Provider = g.provider("a b c d e f g")
-			ws.Import(g.Context(), g.start("import"), memberOf(nodeNamed(block)), nodeNamed(block))
+		case g.importAsked(d, ws):
 		case strings.Contains(d.Detail, "without -parallelism"):
 			ws.Parallelism = 0
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):

@@ -215,9 +215,6 @@ func init() { // a map that refers to itself
 			each(func(s *script, at string) { s.ws.Forget(at) })(s, rest)
 		},
 		"rename": func(s *script, rest string) { at := addresses(rest); s.ws.Rename(at[0], at[1]) }, // state mv
-		// A backend persists the state for the last time, and a killed run has made more.
-		"persist": func(s *script, _ string) { s.space.persisted = s.ws.Backup() },
-		"older":   func(s *script, _ string) { s.ws.Restore(s.space.persisted) },
 		"keep-state": func(s *script, name string) {
 			kept := s.ws.Backup()
 			s.states[name] = func() { s.ws.Restore(kept) }

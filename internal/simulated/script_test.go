@@ -75,7 +75,6 @@ type space struct {
 	arguments driver.Values
 	// unmanaged says that the machines were there before, with their user data.
 	unmanaged bool
-	persisted driver.Backup // the state that a backend has
 }
 
 // scriptCase is a case of a file, which begins with "== NAME".
