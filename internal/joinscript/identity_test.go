@@ -87,7 +87,7 @@ func TestForcedNewCluster(t *testing.T) {
 		c.Supervise(supervised)
 		ready(t, members...)
 		oneCluster(t, 3, client, members...)
-	})
+	}, etcdtest.V37)
 }
 
 // Test that a machine never starts a copy of the disk of another member, and both ways out.
@@ -120,5 +120,5 @@ func TestCopiedDisk(t *testing.T) {
 		client := a.Client(t)
 		admit(t, client, d)
 		oneCluster(t, 4, client, append(members, d)...)
-	})
+	}, etcdtest.V35)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,10 +25,14 @@ var versions = []etcdtest.Version{etcdtest.V35, etcdtest.V36, etcdtest.V37}
 // supervised is the delay between an exit and the next start.
 const supervised = 200 * time.Millisecond
 
-// eachVersion runs f on every version, each under one shell.
-func eachVersion(t *testing.T, f func(t *testing.T, v etcdtest.Version, sh shell)) {
+// eachVersion runs f on every version, each under one shell. If quick names versions, the
+// others are due with ETCD_TEST_FULL=1 only.
+func eachVersion(t *testing.T, f func(t *testing.T, v etcdtest.Version, sh shell), quick ...etcdtest.Version) {
 	t.Helper()
 	for i, v := range versions {
+		if len(quick) > 0 && !slices.Contains(quick, v) && !etcdtest.Full() {
+			continue
+		}
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel() // the tests mostly wait
 			f(t, v, nth(t, i))
