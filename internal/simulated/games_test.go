@@ -307,9 +307,10 @@ func (g *game) restartMoved() {
 }
 
 var (
-	removeLine = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
-	deleteLine = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
-	lostLine   = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
+	removeLine  = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
+	deleteLine  = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
+	rebuildLine = regexp.MustCompile(`To rebuild its node instead[^{]*\{ "\w+" = "(\w+)" \}`)
+	lostLine    = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
 	// uncheckedLine names a member that an apply should have removed, as far as it knows.
 	uncheckedLine = regexp.MustCompile(`Could not check what was added for (\w+)`)
 	strangerLine  = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
@@ -382,6 +383,16 @@ func (g *game) importAsked(d driver.Diagnostic, ws *driver.Workspace) bool {
 	return true
 }
 
+// putBack gives each member of the cluster a name in the configuration.
+func (g *game) putBack() {
+	for _, m := range g.cluster.Members() {
+		if name := nodeOf(m); name != "g" {
+			g.add(name, m.IsLearner)
+		}
+	}
+	g.configure()
+}
+
 // obey does what an error asks for. A person knows which machines are gone.
 func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 	for _, d := range r.Diagnostics {
@@ -410,13 +421,16 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case strings.Contains(d.Detail, "First undo the change"),
 			strings.Contains(d.Detail, "first, set version, revision and rebuild"):
 			g.undone(d.Address)
-		case strings.Contains(d.Detail, "Add the new members in a first apply"):
-			for _, m := range g.cluster.Members() {
-				if name := nodeOf(m); name != "g" {
-					g.add(name, m.IsLearner)
-				}
+		case rebuildLine.MatchString(d.Detail):
+			name, value := nodeNamed(d.Address), rebuildLine.FindStringSubmatch(d.Detail)[1]
+			if g.rebuilt[name] == value {
+				value += "-2"
 			}
-			g.configure()
+			g.rebuilt[name] = value
+			g.putBack()
+			ws.Up(g.Context(), g.start(run))
+		case strings.Contains(d.Detail, "Add the new members in a first apply"):
+			g.putBack()
 		case strings.Contains(d.Detail, "Set peer_urls to what it runs with"):
 			g.setURL(find(g.cluster.Members(), g.ids()["g"]).PeerURLs[0])
 			g.configure()

@@ -15,8 +15,10 @@ const (
 	// ofMember says what ADDRESS is. A rule that one member breaks may be printed with
 	// another one, so it is not always the address after "with".
 	ofMember    = "ADDRESS is the address of the resource of {name}"
-	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster, and apply:" +
-		"\n\n  rebuild = { \"{name}\" = \"1\" }"
+	rebuildNode = "\n\nTo rebuild its node instead, with user data of today, set this in the etcd_cluster " +
+		"(another value, if it has this one), and apply without -replace:" +
+		"\n\n  rebuild = { \"{name}\" = \"1\" }" +
+		"\n\nIf the rebuild is pending because a name was dropped, put that name back until {name} votes again."
 	unobserved = "The cluster cannot be observed from here. "
 	second     = "The plan replaces the members {names}. " +
 		"Only one living voter may be replaced per apply, so that the others keep the quorum."
@@ -199,7 +201,7 @@ const afterWith = `ADDRESS is the address after "with"`
 
 // rebuild says how the node of a member gets a new ID, and its machine new user data.
 func rebuild(name string) string {
-	return sprintf("set this in its etcd_cluster, and apply:\n\n  rebuild = { %q = \"1\" }", name)
+	return sprintf("set this in its etcd_cluster (another value, if it has this one), and apply:\n\n  rebuild = { %q = \"1\" }", name)
 }
 
 // destroyFirst replaces a member without a node.
