@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path"
@@ -59,8 +60,9 @@ func Silence() {
 }
 
 // Serve serves providers by their addresses until the test ends, and returns the variable
-// that tells the CLI where they are. The CLI uses one for all walks of a command.
-func Serve(t testing.TB, providers map[string]tfprotov6.ProviderServer) string {
+// that tells the CLI where they are: where via leads to their addresses. The CLI uses one for all
+// walks of a command.
+func Serve(t testing.TB, providers map[string]tfprotov6.ProviderServer, via func(net.Addr) net.Addr) string {
 	t.Helper()
 	found := map[string]any{}
 	for address, p := range providers {
@@ -75,9 +77,10 @@ func Serve(t testing.TB, providers map[string]tfprotov6.ProviderServer) string {
 			<-closed
 		})
 		c := <-at
+		addr := via(c.Addr)
 		found[address] = map[string]any{
 			"Protocol": c.Protocol, "ProtocolVersion": c.ProtocolVersion, "Pid": c.Pid, "Test": true,
-			"Addr": map[string]string{"Network": c.Addr.Network(), "String": c.Addr.String()},
+			"Addr": map[string]string{"Network": addr.Network(), "String": addr.String()},
 		}
 	}
 	text, err := json.Marshal(found)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -41,6 +42,32 @@ func ThreadsAre(state byte, pid int) bool {
 		}
 	}
 	return true
+}
+
+// Threads returns how often each thread of a process has run, and whether all of them sleep.
+// Between two equal answers there was a moment at which all of them slept: none has run between
+// the two looks at it.
+func Threads(pid int) (ran string, asleep bool) {
+	all, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(all) == 0 {
+		return "", false
+	}
+	asleep = true
+	for _, path := range all {
+		status, err := os.ReadFile(path) // #nosec G304 -- of the kernel's own
+		if err != nil {
+			return "", false // the thread has ended
+		}
+		for line := range strings.Lines(string(status)) {
+			switch name, value, _ := strings.Cut(line, ":"); name {
+			case "State":
+				asleep = asleep && strings.HasPrefix(value, "\tS")
+			case "Pid", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+				ran += value
+			}
+		}
+	}
+	return ran, asleep
 }
 
 // reservePort reserves any port.

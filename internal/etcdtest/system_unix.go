@@ -20,6 +20,9 @@ func prepareCommand(cmd *exec.Cmd) {
 // ThreadsAre always returns true: this system does not show it.
 func ThreadsAre(byte, int) bool { return true }
 
+// Threads tells nothing: this system does not show it.
+func Threads(int) (ran string, asleep bool) { return "", true }
+
 // reservePort returns any free port. Other kernels do not let a listener bind the port of a
 // bound socket, so nothing keeps the port for the test.
 func reservePort(loopback string) (port int, release func(), err error) {

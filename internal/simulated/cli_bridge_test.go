@@ -23,9 +23,9 @@ import (
 
 // bridge lets a real CLI work on a simulated world. Its providers are served outside of
 // the bubble, because a bubble lets no time pass while one of its goroutines waits for a
-// socket. Their calls are carried out in the bubble. While the CLI works, time stands
-// still in the bubble: it passes only if the CLI sleeps and waits for an answer. So
-// nothing depends on how fast the machine is.
+// socket. Their calls are carried out in the bubble. While the CLI works, and while a request or
+// an answer is on its way, time stands still in the bubble: it passes only if the CLI sleeps and
+// waits for answers. So nothing depends on how fast the machine is.
 type bridge struct {
 	// All channels are made outside of the bubble, so a wait for them stops its time.
 	calls   chan bridgedCall   // calls from the CLI
@@ -34,7 +34,9 @@ type bridge struct {
 	found   chan []bridgedCall // new calls; nil after the end of the command
 	outcome *acctest.Outcome   // of the last command
 	number  atomic.Int64       // of calls
-	first   map[string]bool    // members that wait for the end of their machines
+	relay   relay
+	inside  atomic.Int64    // calls that have come here, and are not carried out
+	first   map[string]bool // members that wait for the end of their machines
 }
 
 // bridgedCall is a call from the CLI. destroys is the name of the machine that it destroys, removes
@@ -47,7 +49,7 @@ type bridgedCall struct {
 func newBridge(t *testing.T, ws *acctest.Workspace) *bridge {
 	b := &bridge{
 		calls: make(chan bridgedCall), begin: make(chan []string), ask: make(chan bool),
-		found: make(chan []bridgedCall),
+		found: make(chan []bridgedCall), relay: relay{open: map[*relayed]bool{}},
 	}
 	go b.attend(ws)
 	t.Cleanup(func() { close(b.begin) })
@@ -76,52 +78,58 @@ func (b *bridge) attend(ws *acctest.Workspace) {
 // collect waits until the CLI waits, and returns the calls that it has made by then.
 func (b *bridge) collect(run *acctest.Running, ended chan struct{}, busy bool) []bridgedCall {
 	calls := []bridgedCall{}
-	for asleep := 0; asleep < 2; {
+	for {
 		var pause <-chan time.Time // without a call under way the CLI waits for nothing
 		if busy || len(calls) > 0 {
 			pause = time.After(200 * time.Microsecond)
 		}
 		select {
 		case c := <-b.calls:
-			calls, asleep = append(calls, c), 0
+			b.inside.Add(1)
+			calls = append(calls, c)
 		case <-ended:
 			if busy {
 				return calls
 			}
 			return nil
 		case <-pause:
-			// A thread that waits for a processor does not sleep.
-			if asleep++; !etcdtest.ThreadsAre('S', run.Cmd.Process.Pid) {
-				asleep = 0
+			if b.waits(run.Cmd.Process.Pid) {
+				return calls
 			}
 		}
 	}
-	return calls
 }
 
-// patience is how often a call is held back while the CLI makes no other one.
-const patience = 20_000
+// waits reports whether the CLI waits for the calls that have come here, and for nothing else:
+// all its threads slept at one moment, and at that moment nothing else was on its way.
+func (b *bridge) waits(pid int) bool {
+	passed := b.relay.passed.Load()
+	ran, asleep := etcdtest.Threads(pid)
+	if !asleep {
+		return false
+	}
+	again, asleep := etcdtest.Threads(pid)
+	return asleep && ran == again && int64(b.relay.waiting()) == b.inside.Load() && b.relay.passed.Load() == passed
+}
 
 // run runs a command, and carries out its calls in the bubble. The removal of a member that is to
-// follow the destruction of its machine waits for that. If the CLI waits for the removal, it
-// begins at last.
+// follow the destruction of its machine waits for that. If the CLI waits for nothing but removals
+// that wait, they begin.
 func (b *bridge) run(args ...string) *acctest.Outcome {
 	b.begin <- args
 	done := make(chan bridgedCall)
 	var held []bridgedCall
 	destroyed := map[string]bool{}
-	running, idle := 0, 0
+	running := 0
 	for {
 		b.ask <- len(held)+running > 0
 		calls := <-b.found
 		if calls == nil {
 			return b.outcome
 		}
-		if idle++; len(calls)+running > 0 {
-			idle = 0
-		}
+		idle := len(calls)+running == 0
 		held = slices.DeleteFunc(append(held, calls...), func(c bridgedCall) bool {
-			if c.removes != "" && b.first[c.removes] && !destroyed[c.removes] && idle < patience {
+			if c.removes != "" && b.first[c.removes] && !destroyed[c.removes] && !idle {
 				return false
 			}
 			running++
@@ -159,6 +167,7 @@ func within[Q, R any](ctx context.Context, p *bridged, typ string, f func(tfprot
 	call, named := p.destroys(q)
 	call.do = func() {
 		defer close(done)
+		defer p.inside.Add(-1)
 		server, run := p.ProviderServer, "new"
 		if p.run != nil {
 			server, run = p.run.Server, p.run.Name

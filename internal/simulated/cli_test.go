@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -336,7 +337,9 @@ func newCLI(t *testing.T, path string, follows []outcome) *cli {
 		must.Succeed(t, err)
 		p.schemas = all.ResourceSchemas
 	}
-	c.dir.Env = append(c.dir.Env, acctest.Serve(t, map[string]tfprotov6.ProviderServer{sourceOf + "etcd": etcd, sourceOf + "machine": machine}))
+	served := map[string]tfprotov6.ProviderServer{sourceOf + "etcd": etcd, sourceOf + "machine": machine}
+	via := func(to net.Addr) net.Addr { return c.relay.via(t, to) }
+	c.dir.Env = append(c.dir.Env, acctest.Serve(t, served, via))
 	return c
 }
 
