@@ -22,13 +22,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider/backend"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // cloud is where a root is applied without a cloud: stand-ins make its machines up, and the

@@ -24,8 +24,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/provider"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // reference is the sections of the reference pages, in their order. Those in

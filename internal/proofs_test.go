@@ -18,7 +18,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // numbers are the numbers of rules in comments, names of tests and cases.
@@ -42,7 +42,7 @@ type planted struct{ name, by string }
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	text := must.Read(t, "proofs.txt")
-	suites, named, mistakes := map[string]suite{}, map[string]string{}, plantedIn(must.Read(t, "simulated/testdata/mistakes.txt"))
+	suites, named, mistakes := map[string]suite{}, map[string]string{}, plantedIn(must.Read(t, "test/simulated/testdata/mistakes.txt"))
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || file == "proofs.txt" || !slices.Contains([]string{".go", ".txt", ".sh"}, path.Ext(file)) {
 			return err
@@ -189,8 +189,8 @@ func unproven(proofs []proof, named map[string]string) (out []string) {
 func unseen(proofs []proof, mistakes []planted, suites map[string]suite) (out []string) {
 	for _, m := range mistakes {
 		dir, by, elsewhere := strings.Cut(m.by, " ")
-		if dir = path.Join("simulated", dir); !elsewhere {
-			dir, by = "simulated", m.by
+		if dir = path.Join("test/simulated", dir); !elsewhere {
+			dir, by = "test/simulated", m.by
 		}
 		of, exists, proven := numbers.FindString(m.name), false, false
 		for test := range strings.SplitSeq(strings.Trim(by, "^$"), "|") {

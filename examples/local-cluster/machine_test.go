@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
 )
 
 // TestMachine runs the cases of machine_test.sh with each shell.

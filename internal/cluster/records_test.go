@@ -17,7 +17,7 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // TestMalformedRecords runs the stanzas of testdata/records.txt. A record that this version cannot

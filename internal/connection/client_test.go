@@ -25,8 +25,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

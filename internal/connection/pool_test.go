@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/clock"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
 )
 
 // Callers with the same settings share a client, which only the pool closes. Who may not ask

@@ -16,7 +16,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // mayAsk is an independent implementation of the rule, for each secret.

@@ -26,9 +26,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdsim"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // The life of a token, with lost answers and registries that are silent, is tested with the

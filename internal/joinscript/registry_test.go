@@ -21,9 +21,9 @@ import (
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/connection"
 	tokens "github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/membership"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // registry is a discovery cluster on a real etcd. With v2 it serves both protocols.

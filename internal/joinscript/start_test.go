@@ -21,8 +21,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/joinscript/rules"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
 )
 
 // The beginning of a log of etcd 3.6, and the member ID and the cluster ID in it.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 // texts are the commands about texts. They print what becomes of each line of their input.

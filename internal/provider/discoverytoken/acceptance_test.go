@@ -17,9 +17,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 	"go.uber.org/goleak"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/acctest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/etcdtest"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/acctest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(etcdtest.Collected{M: m}) }

@@ -19,8 +19,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/driver"
-	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/driver"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/userdata"
 )
 
