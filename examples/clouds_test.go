@@ -50,7 +50,8 @@ func (c *cloud) command(env []string, arguments string, run func()) {
 	r := backend.NewRun()
 	r.Getenv = func(string) string { return "" }
 	p := founding{provider.Server(provider.New("test", &connection.Pool{World: c}, r)), c}
-	c.Env = append(slices.Clone(env), acctest.Serve(c.TB, map[string]tfprotov6.ProviderServer{"terraform-provider-etcd/etcd": p}))
+	served := map[string]tfprotov6.ProviderServer{"terraform-provider-etcd/etcd": p}
+	c.Env = append(slices.Clone(env), acctest.Serve(c.TB, served, nil))
 	c.Write("reader_override.tf", "module \"etcd\" {\n"+arguments+"\n}\n")
 	run()
 }

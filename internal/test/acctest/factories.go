@@ -60,8 +60,8 @@ func Silence() {
 }
 
 // Serve serves providers by their addresses until the test ends, and returns the variable
-// that tells the CLI where they are: where via leads to their addresses. The CLI uses one for all
-// walks of a command.
+// that tells the CLI where they are: at the addresses that via returns for theirs, unless it is
+// nil. The CLI uses one provider for all walks of a command.
 func Serve(t testing.TB, providers map[string]tfprotov6.ProviderServer, via func(net.Addr) net.Addr) string {
 	t.Helper()
 	found := map[string]any{}
@@ -77,7 +77,10 @@ func Serve(t testing.TB, providers map[string]tfprotov6.ProviderServer, via func
 			<-closed
 		})
 		c := <-at
-		addr := via(c.Addr)
+		addr := c.Addr
+		if via != nil {
+			addr = via(addr)
+		}
 		found[address] = map[string]any{
 			"Protocol": c.Protocol, "ProtocolVersion": c.ProtocolVersion, "Pid": c.Pid, "Test": true,
 			"Addr": map[string]string{"Network": addr.Network(), "String": addr.String()},
