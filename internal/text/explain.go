@@ -159,7 +159,8 @@ func notOurs(u *reconfigure.Unidentified) string {
 
 const (
 	importIt      = "\n\nTo import the member, run this command. " + ofMember + ":\n\n  terraform import 'ADDRESS' {id}"
-	importLearner = "\n\nTo manage it as an etcd_learner instead, write one in place of the etcd_member, and import it. ADDRESS is its address:\n\n  terraform import 'ADDRESS' {id}"
+	importLearner = "\n\nTo manage it as an etcd_learner, import it. ADDRESS is the address of the etcd_learner, " +
+		"which you write in place of an etcd_member:\n\n  terraform import 'ADDRESS' {id}"
 )
 
 var unidentified = wordings{

@@ -61,6 +61,7 @@ func init() { // a map that refers to itself
 		"stop":    outside(func(g *game, name string) { g.fleet.stop(name) }),
 		"remove":  outside((*game).removeByHand),
 		"foreign": func(g *game, w []string) { g.addByHand(w[0]) },
+		"vote":    func(g *game, w []string) { g.voteByHand(w[0]) },
 		"power":   func(g *game, names []string) { g.loseQuorum(names) },
 		"boot": func(g *game, names []string) {
 			for _, name := range names {
@@ -81,6 +82,15 @@ func init() { // a map that refers to itself
 		"forget": state(func(g *game, address string) { g.ws.Forget(address); g.release(g.ids()[nodeNamed(address)]) }),
 		"taint":  state(func(g *game, address string) { g.ws.Taint(address); g.tainted = append(g.tainted, address) }),
 		"import": func(g *game, w []string) { g.importMember(w[0], g.command) },
+		// The import block of a member that no state has, for the next command.
+		"imports": func(g *game, w []string) {
+			if g.importable(w[0]) {
+				g.ws.Imports = append(g.ws.Imports, driver.Import{To: memberOf(w[0]), ID: w[0]})
+			}
+		},
+		// The state as it is, and its return: a backup, or a backend that persists late.
+		"persist": func(g *game, _ []string) { state := g.ws.Backup(); g.persisted = &state },
+		"older":   func(g *game, _ []string) { g.older() },
 		"plan": func(g *game, w []string) {
 			g.command(func(ctx context.Context) driver.Result {
 				_, r := g.ws.Plan(ctx, g.start("one"), g.options(w)...)
@@ -140,13 +150,15 @@ func length(text string) time.Duration {
 	return d
 }
 
-// options are those of a command. Limits: -target of a machine or a member takes all machines
-// along, and destroys those that are tainted, or whose node is on its way, without a question
-// to the provider, also if another one is lost after the plan. That of a name that is gone goes
+// options are those of a command. Limits: -target of a machine takes all machines along, and
+// destroys those that are tainted, or whose node is on its way, without a question to the
+// provider, also if another one is lost after the plan. That of a name that is gone goes
 // without its member. -target of the cluster forgets its node, and if it returns, gives it another.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
-		if !strings.HasPrefix(word, "-target=") || g.complete() && (strings.Contains(word, thisCluster) || len(g.tainted)+len(g.fault.between) == 0 && g.settled()) {
+		machine, cluster := strings.HasPrefix(word, "-target=machine"), word == "-target="+thisCluster
+		quiet := len(g.tainted)+len(g.fault.between) == 0 && g.complete() && g.settled()
+		if !machine && !cluster || machine && quiet || cluster && g.complete() {
 			out = append(out, driver.Option(word))
 		}
 	}
@@ -257,6 +269,7 @@ func (g *game) command(run func(ctx context.Context) driver.Result) {
 		g.unchecked = append(g.unchecked, left[1])
 	}
 	g.untaint()
+	g.ws.Imports = nil
 	g.two.Provider = g.provider("a b c d e f")
 	if !g.lost {
 		g.known(g.ws, "one", r)
@@ -373,12 +386,48 @@ func (g *game) destroy() {
 	})
 }
 
-// importMember imports the member of a name that no state has.
-func (g *game) importMember(name string, run func(func(ctx context.Context) driver.Result)) {
-	address := memberOf(name)
-	if g.ws.State(address) != nil || g.learners[name] || !slices.Contains(g.names, name) || strings.HasPrefix(g.owners[g.ids()[name]], "etcdctl") {
+// importable reports whether a name has a member that no state has.
+func (g *game) importable(name string) bool {
+	ours := !strings.HasPrefix(g.owners[g.ids()[name]], "etcdctl")
+	return ours && g.ws.State(memberOf(name)) == nil && !g.learners[name] && slices.Contains(g.names, name)
+}
+
+// older puts the state back that was persisted. What it does not have is not ours any more. Limit:
+// it has the machines of today, since what an older one has of another machine leads to none that
+// the user data of today fit.
+func (g *game) older() {
+	now := g.ws.Backup()
+	if g.persisted == nil {
 		return
 	}
+	machines, had := g.machineIDs(), g.ws.Addresses()
+	if g.ws.Restore(*g.persisted); !slices.Equal(machines, g.machineIDs()) {
+		g.ws.Restore(now)
+		return
+	}
+	for _, address := range had {
+		if id := g.ids()[nodeNamed(address)]; g.ws.State(address) == nil && id != 0 {
+			g.release(id)
+		}
+	}
+}
+
+// machineIDs are the IDs of the machines in the state.
+func (g *game) machineIDs() (out []string) {
+	for _, address := range g.ws.Addresses() {
+		if strings.HasPrefix(address, "machine.") {
+			out = append(out, driver.Attribute(g.ws.State(address).Value, "id"))
+		}
+	}
+	return out
+}
+
+// importMember imports the member of a name that no state has.
+func (g *game) importMember(name string, run func(func(ctx context.Context) driver.Result)) {
+	if !g.importable(name) {
+		return
+	}
+	address := memberOf(name)
 	run(func(ctx context.Context) driver.Result {
 		g.ws.Provider = g.provider(strings.Join(g.names, " "))
 		return g.ws.Import(ctx, g.start("import"), address, name)
@@ -392,6 +441,18 @@ func (g *game) addByHand(name string) {
 	}
 	g.byHand("add "+name, func(c *clientv3.Client) error {
 		_, err := c.MemberAddAsLearner(g.Context(), []string{etcdsim.PeerURL(name)})
+		return err
+	})
+}
+
+// voteByHand promotes a learner with etcdctl.
+func (g *game) voteByHand(name string) {
+	m := find(g.cluster.Members(), g.ids()[name])
+	if m == nil || !m.IsLearner || !g.healthy() {
+		return
+	}
+	g.byHand("promote "+name, func(c *clientv3.Client) error {
+		_, err := c.MemberPromote(g.Context(), m.ID)
 		return err
 	})
 }

@@ -38,6 +38,8 @@ type game struct {
 	lost bool
 	// other is a member of another cluster.
 	other *etcdsim.Process
+	// persisted is a state that may come back.
+	persisted *driver.Backup
 	// unchecked are names that are gone, and whose members an apply could not remove.
 	unchecked []string
 }

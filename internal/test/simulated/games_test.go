@@ -309,6 +309,7 @@ func (g *game) restartMoved() {
 var (
 	removeLine  = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
 	deleteLine  = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
+	learnerLine = regexp.MustCompile(`To manage it as an etcd_learner, import it[^:]*:\s+terraform import 'ADDRESS' (\w+)`)
 	rebuildLine = regexp.MustCompile(`To rebuild its node instead[^{]*\{ "\w+" = "(\w+)" \}`)
 	lostLine    = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
 	// uncheckedLine names a member that an apply should have removed, as far as it knows.
@@ -410,6 +411,8 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
 			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })
 		case g.importAsked(d, ws):
+		case learnerLine.MatchString(d.Detail) && strings.HasPrefix(d.Address, "etcd_learner."):
+			ws.Import(g.Context(), g.start("import"), d.Address, learnerLine.FindStringSubmatch(d.Detail)[1])
 		case strings.Contains(d.Detail, "without -parallelism"):
 			ws.Parallelism = 0
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):

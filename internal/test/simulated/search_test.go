@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -86,8 +87,14 @@ func (g *game) chooseState() (opts string) {
 		g.do("taint etcd_cluster.this")
 	case 7:
 		g.do("forget " + of("etcd_member"))
-		if g.chance(2) {
-			g.do("import " + name)
+		if again := one(g, "", "", "import ", "imports "); again != "" {
+			g.do(again + name)
+		}
+	case 10:
+		g.do(one(g, "persist", "older"))
+	case 11:
+		if len(g.learners) > 0 {
+			g.do("vote " + one(g, slices.Sorted(maps.Keys(g.learners))...))
 		}
 	case 8, 9:
 		opts = "-target=" + one(g, thisCluster, of("machine"), of("etcd_member"))
