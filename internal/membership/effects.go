@@ -12,13 +12,14 @@ import "slices"
 //   - The member of a node that is rebuilt is replaced.
 //   - So is the member that a node which an earlier apply rebuilt has not replaced yet.
 //   - The member of a name that is gone is removed, also if an earlier apply dropped the name.
+//     If no refresh has seen it, it may vote.
 func (p NodesPlan) Effects(cluster ClusterID, nodes []Node, health NodesHealth) (out []Entry) {
 	for _, h := range health.Members {
 		e := Entry{Cluster: cluster, ID: h.Member, Name: h.Name, Votes: h.Voter}
 		_, stays := p.Nodes[h.Name]
 		isOf := func(n Node) bool { return n.Name == h.Name }
 		n, _ := find(nodes, isOf)
-		switch followed := h.Own || slices.Contains(p.TakenBack, h.Name); {
+		switch followed := h.Own && h.Node == n.ID || slices.Contains(p.TakenBack, h.Name); {
 		case h.Member == 0:
 			continue
 		case h.Dropped, h.Node != "" && !stays:
@@ -31,6 +32,13 @@ func (p NodesPlan) Effects(cluster ClusterID, nodes []Node, health NodesHealth) 
 			continue
 		}
 		out = append(out, e)
+	}
+	for _, n := range nodes {
+		_, stays := p.Nodes[n.Name]
+		seen := slices.ContainsFunc(health.Members, func(h NodeHealth) bool { return h.Name == n.Name })
+		if !health.Observed && !stays && !seen {
+			out = append(out, Entry{Cluster: cluster, Name: n.Name, Votes: true, Effect: Removed})
+		}
 	}
 	return out
 }

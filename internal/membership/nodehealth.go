@@ -175,6 +175,15 @@ func (s Snapshot) healthOf(m Member, listed bool) NodeHealth {
 	return e
 }
 
+// Unobserved returns what stays known without a new observation: whose members there were, and
+// which of them voted. It permits no rebuild.
+func (h NodesHealth) Unobserved() NodesHealth {
+	kept := func(e NodeHealth) NodeHealth {
+		return NodeHealth{Node: e.Node, Name: e.Name, Member: e.Member, Voter: e.Voter, Own: e.Own, Recorded: e.Recorded, Dropped: e.Dropped}
+	}
+	return NodesHealth{Members: each(h.Members, kept)}
+}
+
 // of returns what is known of the node of that name, or of the node of that name
 // before it.
 func (h NodesHealth) of(name string) NodeHealth {

@@ -26,8 +26,8 @@ const (
 	// SharedMachine: two members of a cluster have the machine ID in Detail. A machine that
 	// is replaced would take both, or none of them would be removed before.
 	SharedMachine Code = "shared machine"
-	// DroppedAlone: the etcd_cluster drops names, and the plan has no member for them: their
-	// machines may be destroyed all at once, and fewer than a quorum of voters would stay.
+	// DroppedAlone: the etcd_cluster drops or rebuilds nodes, and the plan has no member for them:
+	// their machines may be destroyed all at once, and fewer than a quorum of voters may stay.
 	DroppedAlone Code = "dropped without their members"
 	// AllNew (warning): the cluster does not answer, no state has a member of it, and the plan
 	// gives every node a new machine.
@@ -63,9 +63,18 @@ func (p planned) removesAll() bool {
 
 // alone are the living voters that the etcd_cluster drops and for which the plan has no member.
 // With -target, Terraform destroys the machines of names that are gone, and leaves out members.
+// The same holds for the machines of nodes that are rebuilt: see [replacements] for those of a
+// cluster that was observed.
 func (p planned) alone() []Entry {
-	return keep(p.living(Removed), func(dropped Entry) bool {
-		return !slices.ContainsFunc(p.entries, func(e Entry) bool { return e.Object != 0 && e.ID == dropped.ID })
+	gone := p.living(Removed)
+	if p.Snapshot == nil {
+		gone = p.living(Removed, Replaced)
+	}
+	return keep(gone, func(dropped Entry) bool {
+		return !slices.ContainsFunc(p.entries, func(e Entry) bool {
+			byName := p.Snapshot == nil && e.Name == dropped.Name // the last known ID may be old
+			return e.Object != 0 && (e.ID == dropped.ID || byName)
+		})
 	})
 }
 
@@ -78,10 +87,10 @@ func dropped(p planned) (out []Ruling) {
 }
 
 // keepsQuorum reports whether the living voters that the plan neither removes nor replaces are
-// a quorum of today's voters.
+// a quorum of today's voters. Silence does not say which voters live.
 func (p planned) keepsQuorum() bool {
 	if p.Snapshot == nil {
-		return true // not known: the plan of etcd_cluster rebuilds nothing then
+		return false
 	}
 	lost := p.living(Removed, Replaced)
 	stay := keep(p.Snapshot.Voters(), func(m Member) bool {

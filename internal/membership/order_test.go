@@ -164,6 +164,7 @@ func TestSettled(t *testing.T) {
 	five := Known{Snapshot: plannedCluster(5)}
 	second := entry(2, Removed)
 	out := []Entry{entry(3, Removed), entry(4, Removed), entry(5, Removed)}
+	rebuilt := []Entry{effect(2, Replaced)}
 	dropped := []Entry{effect(3, Removed), effect(4, Removed), effect(5, Removed)}
 	for name, c := range map[string]struct {
 		known         Known
@@ -171,20 +172,23 @@ func TestSettled(t *testing.T) {
 		others        []Entry
 		settled, gone bool
 	}{
-		"nothing to await":                     {three, entry(1, Held), nil, true, false},
-		"an imported one goes":                 {three, imported, nil, false, false},
-		"and it was read: no destroy":          {three, read, nil, true, false},
-		"and so do the others":                 {three, imported, append(out[:1:1], second), true, false},
-		"and every other but one":              {three, imported, []Entry{second, entry(3, Held)}, false, false},
-		"a new one in silence":                 {Known{}, create(1), nil, false, false},
-		"and every other":                      {Known{}, create(1), []Entry{create(2)}, true, true},
-		"and another has its machine":          {Known{}, create(1), []Entry{kept}, false, false},
-		"and another is in the state":          {Known{}, create(1), []Entry{create(2), note(2)}, false, false},
-		"names go, without their members":      {five, entry(1, Held), dropped, false, false},
-		"names go, with their members":         {five, entry(1, Held), append(dropped, out...), true, false},
-		"two names of five go":                 {five, entry(1, Held), dropped[1:], true, false},
-		"names go, and nothing was observed":   {Known{}, entry(1, Held), dropped, true, false},
-		"names go, and their members are gone": {two, entry(1, Held), dropped, true, false},
+		"nothing to await":                      {three, entry(1, Held), nil, true, false},
+		"an imported one goes":                  {three, imported, nil, false, false},
+		"and it was read: no destroy":           {three, read, nil, true, false},
+		"and so do the others":                  {three, imported, append(out[:1:1], second), true, false},
+		"and every other but one":               {three, imported, []Entry{second, entry(3, Held)}, false, false},
+		"a new one in silence":                  {Known{}, create(1), nil, false, false},
+		"and every other":                       {Known{}, create(1), []Entry{create(2)}, true, true},
+		"and another has its machine":           {Known{}, create(1), []Entry{kept}, false, false},
+		"and another is in the state":           {Known{}, create(1), []Entry{create(2), note(2)}, false, false},
+		"names go, without their members":       {five, entry(1, Held), dropped, false, false},
+		"names go, with their members":          {five, entry(1, Held), append(dropped, out...), true, false},
+		"two names of five go":                  {five, entry(1, Held), dropped[1:], true, false},
+		"a name goes, and nothing was observed": {Known{}, entry(1, Held), dropped[:1], false, false},
+		"and its member, too":                   {Known{}, entry(1, Held), append(dropped[:1:1], out[0]), true, false},
+		"a node is rebuilt in silence":          {Known{}, entry(1, Held), rebuilt, false, false},
+		"and its member is replaced":            {Known{}, entry(1, Held), append(rebuilt, entry(2, Replaced)), true, false},
+		"names go, and their members are gone":  {two, entry(1, Held), dropped, true, false},
 	} {
 		known, settled := c.known.Settled(c.e, append(slices.Clone(c.others), c.e))
 		if settled != c.settled || known.Gone != c.gone {
@@ -210,6 +214,7 @@ func TestEffects(t *testing.T) {
 		return h
 	}
 	dropped := change(func(h []NodeHealth) { h[3].Dropped = true })
+	before := change(func(h []NodeHealth) { h[2].Node = "n0" })
 	unlisted := change(func(h []NodeHealth) { h[0].Member = 0 })
 	onTheWay := change(func(h []NodeHealth) { h[2].Own = false })
 	for name, c := range map[string]struct {
@@ -224,11 +229,15 @@ func TestEffects(t *testing.T) {
 		"its member has not followed yet": {NodesPlan{Nodes: stay}, onTheWay, []Effect{Replaced}},
 		"and it is taken back":            {NodesPlan{Nodes: stay, TakenBack: []string{"c"}}, onTheWay, nil},
 		"no member of it is listed":       {NodesPlan{Nodes: stay, Rebuilt: "a"}, unlisted, nil},
+		"silence, and the last health is from before a rebuild": {NodesPlan{Nodes: stay}, before.Unobserved(), []Effect{Replaced}},
+		"silence, and a name is gone":                           {NodesPlan{Nodes: without}, health.Unobserved(), []Effect{Removed}},
+		"silence, and no refresh has seen it":                   {NodesPlan{Nodes: without}, NodesHealth{}, []Effect{Removed}},
+		"silence, and an earlier apply dropped it":              {NodesPlan{Nodes: stay}, dropped.Unobserved(), []Effect{Removed}},
 	} {
 		var got []Effect
 		for _, e := range c.plan.Effects(1, nodes, c.health) {
 			got = append(got, e.Effect)
-			if e.Cluster != 1 || e.ID == 0 || e.Object != 0 || !e.Votes {
+			if e.Cluster != 1 || e.Name == "" || e.Object != 0 || !e.Votes {
 				t.Errorf("%s: %+v", name, e)
 			}
 		}

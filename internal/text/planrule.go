@@ -84,11 +84,11 @@ var planRules = wordings{
 	membership.NeededUnobserved: {{cause: unobserved + needed, next: growFirst}},
 	membership.TooFewStay: {{
 		when:  finding.rebuilds,
-		cause: "It removes {gone} and rebuilds {detail}: fewer of today's voters than their quorum would stay.",
+		cause: "It removes {gone} and rebuilds {detail}: fewer of today's voters than their quorum may stay.",
 		next:  undoRoll,
 	}, {
 		cause: "It removes {names} and adds members at the same time: " +
-			"fewer of today's voters than their quorum would stay.",
+			"fewer of today's voters than their quorum may stay.",
 		next: "\n\nAdd the new members in a first apply, and remove the old ones after it. " +
 			"A name is permanent: a new key is a new node. If only the keys have changed, undo that.",
 	}},
@@ -140,12 +140,13 @@ var planRules = wordings{
 	}},
 	membership.SharedMachine: {sharedMachine},
 	membership.DroppedAlone: {{
-		cause: "The etcd_cluster has no {names} any more, and the plan leaves out {its member|their members}: " +
+		cause: "The etcd_cluster has dropped or rebuilt {names}, and the plan leaves out {its member|their members}: " +
 			"Terraform may destroy {its machine|their machines} before {it is|they are} removed, " +
-			"and fewer of today's voters than their quorum would stay.",
+			"and fewer of today's voters than their quorum may stay.",
 		next: "\n\nRun the command without -target, and without -parallelism, " +
 			"with which the plan shows the member too late. " +
-			"It removes each member before its machine:\n\n  terraform apply",
+			"It removes each member before its machine:\n\n  terraform apply\n\n" +
+			"If the state has no such member, put the name back until the cluster answers, and import the member.",
 	}},
 	membership.AllNew: {{
 		summary: "Every machine of the cluster is new",

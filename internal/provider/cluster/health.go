@@ -34,6 +34,12 @@ type health struct {
 	NoAddress bool `json:"no_address,omitempty"`
 }
 
+// unobserved returns what stays of it after a refresh that observed nothing: what is not known is
+// not healthy.
+func (h health) unobserved() health {
+	return health{NodesHealth: h.Unobserved(), Silent: h.Silent, Other: h.Other}
+}
+
 // patience limits how long all that a refresh waits for a silence to last.
 const patience = 30 * time.Second
 
@@ -75,16 +81,16 @@ func judge(ctx context.Context, c *backend.Cluster, snap membership.Snapshot, no
 	if snap.Linearizable { // without a quorum they cannot be read
 		turns, err := c.OpenTurns(ctx, snap)
 		if err != nil {
-			return health{Silent: was.Silent} // not known is not healthy
+			return was.unobserved()
 		}
 		open = turns
 		if snap, err = c.WithEvidence(ctx, snap); err != nil {
-			return health{Silent: was.Silent}
+			return was.unobserved()
 		}
 		for _, n := range nodes {
 			r, _, err := c.Cluster.Records(snap.ClusterID).Get(ctx, n.ID)
 			if err != nil {
-				return health{Silent: was.Silent}
+				return was.unobserved()
 			}
 			owned[n.ID] = r.Ownership()
 		}

@@ -105,7 +105,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 
 // refresh observes the nodes. It updates the model and returns their health.
 func (r *Resource) refresh(ctx context.Context, m *model, was health, diags *diag.Diagnostics) health {
-	unseen := health{Silent: was.Silent, Other: was.Other}
+	unseen := was.unobserved()
 	ctx, c, err := r.reach(ctx, m.clientURLs(), diags)
 	if err != nil {
 		unseen.NoAddress = true

@@ -153,12 +153,26 @@ func length(text string) time.Duration {
 // options are those of a command. Limits: -target of a machine takes all machines along, and
 // destroys those that are tainted, or whose node is on its way, without a question to the
 // provider, also if another one is lost after the plan. That of a name that is gone goes
-// without its member. -target of the cluster forgets its node, and if it returns, gives it another.
+// without its member. So does -target of a member, with machines that are tainted or replaced
+// besides its own, and if another one is lost after the plan. -target of the cluster forgets its
+// node, and if it returns, gives it another.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
-		machine, cluster := strings.HasPrefix(word, "-target=machine"), word == "-target="+thisCluster
-		quiet := len(g.tainted)+len(g.fault.between) == 0 && g.complete() && g.settled()
-		if !machine && !cluster || machine && quiet || cluster && g.complete() {
+		target, targets := strings.CutPrefix(word, "-target=")
+		does := true
+		switch {
+		case !targets:
+		case target == thisCluster:
+			does = g.complete()
+		case strings.HasPrefix(target, "machine."):
+			does = g.complete() && g.settled() && len(g.tainted)+len(g.fault.between) == 0
+		default:
+			does = len(g.fault.between) == 0 && !slices.ContainsFunc(slices.Concat(g.tainted, words), func(of string) bool {
+				of = strings.TrimPrefix(of, "-replace=")
+				return strings.HasPrefix(of, "machine.") && of != machineOf(nodeNamed(target))
+			})
+		}
+		if does {
 			out = append(out, driver.Option(word))
 		}
 	}
@@ -453,6 +467,7 @@ func (g *game) voteByHand(name string) {
 	}
 	g.byHand("promote "+name, func(c *clientv3.Client) error {
 		_, err := c.MemberPromote(g.Context(), m.ID)
+		g.voted[m.ID] = g.voted[m.ID] || err == nil
 		return err
 	})
 }

@@ -37,7 +37,10 @@ type game struct {
 	// was destroyed. Then writes and members may be lost.
 	lost bool
 	// other is a member of another cluster.
-	other *etcdsim.Process
+	other    *etcdsim.Process
+	coverage coverage
+	// voted are the members that were given a vote by hand.
+	voted map[uint64]bool
 	// persisted is a state that may come back.
 	persisted *driver.Backup
 	// unchecked are names that are gone, and whose members an apply could not remove.
@@ -63,6 +66,7 @@ type plan struct {
 func newGame(w *world, dir string) *game {
 	g := &game{
 		site: newSite(w), two: driver.New(w, driver.Values{}),
+		voted:  map[uint64]bool{},
 		plan:   &plan{learners: map[string]bool{}, image: "0", rebuilt: map[string]any{}, address: map[string]string{}},
 		backup: backup{path: filepath.Join(dir, "etcd.db")},
 	}
@@ -161,8 +165,11 @@ func (g *game) do(line string) {
 	if act == nil {
 		g.Fatalf("unknown action %q", words[0])
 	}
-	calls, commands := g.calls, g.commands
-	act(g, words[1:])
+	calls, commands, faults := g.calls, g.commands, g.faultsPrepared()
+	if act(g, words[1:]); g.commands == commands {
+		faults = nil
+	}
+	g.coverage.add(kindsOf(line), faults)
 	// All members may wait for ten minutes in each command, each for all others.
 	most := 1_000 * max(25, len(g.all())*len(g.all()))
 	if n := g.calls - calls; n > most*max(1, g.commands-commands) {
@@ -252,7 +259,7 @@ func (g *game) listed() string {
 func (g *game) wantedList() string {
 	names := g.all()
 	for i, name := range names {
-		if g.learners[name] {
+		if g.learners[name] && !g.voted[g.ids()[name]] {
 			names[i] = "(" + name + ")"
 		}
 	}

@@ -114,7 +114,7 @@ func TestGamesAreRepeatable(t *testing.T) {
 		seeds = 100
 	}
 	for seed := range seeds {
-		log, _ := search(t, uint64(seed))
+		log, _, _ := search(t, uint64(seed))
 		want := strings.Join(log, "\n")
 		for _, processors := range []string{"1", "8"} {
 			got := again(t, seed, processors)
@@ -145,7 +145,7 @@ func TestGame(t *testing.T) {
 	if err != nil {
 		t.Skip("it is a part of TestGamesAreRepeatable")
 	}
-	log, _ := search(t, seed)
+	log, _, _ := search(t, seed)
 	must.Succeed(t, os.WriteFile(os.Getenv("ETCD_TEST_GAME_FILE"), []byte(strings.Join(log, "\n")), 0o600))
 }
 

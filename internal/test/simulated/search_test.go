@@ -63,6 +63,9 @@ func (g *game) choose() {
 	}
 	g.chooseFault()
 	opts := g.chooseState()
+	if g.chance(4) {
+		opts += " " + g.chooseState()
+	}
 	g.do(g.chooseCommand() + " " + opts)
 	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
 }
@@ -219,8 +222,10 @@ func (g *game) play(seed uint64) {
 	switch end := g.random.IntN(12); {
 	case g.over():
 	case end == 0:
+		g.chooseFault()
 		g.do("clone " + g.chooseState()) // two states of one cluster
 	case end == 1:
+		g.chooseFault()
 		g.do("destroy")
 		g.do("wait 20m")
 		fallthrough
@@ -230,19 +235,19 @@ func (g *game) play(seed uint64) {
 }
 
 // search plays the game of a seed. A finding is shortened, and printed as a test.
-func search(t *testing.T, seed uint64) (log []string, commands int) {
+func search(t *testing.T, seed uint64) (log []string, commands int, pairs *coverage) {
 	var lines []string
 	dir := t.TempDir()
 	found := try(t, seed, "", true, func(w *world) {
 		g := newGame(w, dir)
-		defer func() { lines, commands, log = g.lines, g.commands, w.schedule.Log() }()
+		defer func() { lines, commands, log, pairs = g.lines, g.commands, w.schedule.Log(), &g.coverage }()
 		g.play(seed)
 	})
 	if len(found) > 0 {
 		lines, found = shorten(t, seed, lines, found)
 		t.Errorf("%s\n\nA test of it:\n\n%s", strings.Join(found, "\n"), asTest(seed, lines))
 	}
-	return log, commands
+	return log, commands, pairs
 }
 
 // asTest is a game as a test.
@@ -283,17 +288,19 @@ func TestSearch(t *testing.T) {
 		seeds, least = 5000, 100_000
 	}
 	var commands, played atomic.Int64
+	var all coverage
 	t.Run("seed", func(t *testing.T) {
 		for seed := range seeds {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				_, n := search(t, seed)
+				_, n, pairs := search(t, seed)
+				all.join(pairs)
 				commands.Add(int64(n))
 				played.Add(1)
 			})
 		}
 	})
-	t.Logf("%d commands", commands.Load())
+	t.Logf("%d commands\n%s", commands.Load(), &all)
 	if played.Load() == int64(seeds) && commands.Load() < least { // -run may select some
 		t.Errorf("%d commands, want %d", commands.Load(), least)
 	}
