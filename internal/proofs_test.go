@@ -42,7 +42,8 @@ type planted struct{ name, by string }
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	text := must.Read(t, "proofs.txt")
-	suites, named, mistakes := map[string]suite{}, map[string]string{}, plantedIn(must.Read(t, "test/simulated/testdata/mistakes.txt"))
+	suites, named := map[string]suite{}, map[string]string{}
+	mistakes := plantedIn(must.Read(t, "test/simulated/testdata/mistakes.txt"))
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || file == "proofs.txt" || !slices.Contains([]string{".go", ".txt", ".sh"}, path.Ext(file)) {
 			return err

@@ -179,7 +179,10 @@ func (s Snapshot) healthOf(m Member, listed bool) NodeHealth {
 // which of them voted. It permits no rebuild.
 func (h NodesHealth) Unobserved() NodesHealth {
 	kept := func(e NodeHealth) NodeHealth {
-		return NodeHealth{Node: e.Node, Name: e.Name, Member: e.Member, Voter: e.Voter, Own: e.Own, Recorded: e.Recorded, Dropped: e.Dropped}
+		return NodeHealth{
+			Node: e.Node, Name: e.Name, Member: e.Member, Voter: e.Voter,
+			Own: e.Own, Recorded: e.Recorded, Dropped: e.Dropped,
+		}
 	}
 	return NodesHealth{Members: each(h.Members, kept)}
 }

@@ -162,7 +162,7 @@ func TestSettled(t *testing.T) {
 	kept := as(create(2), func(e *Entry) { e.After.Machine = "i2" })
 	two, three := Known{Snapshot: plannedCluster(2)}, Known{Snapshot: plannedCluster(3)}
 	five := Known{Snapshot: plannedCluster(5)}
-	second := entry(2, Removed)
+	second, replaced := entry(2, Removed), entry(2, Replaced)
 	out := []Entry{entry(3, Removed), entry(4, Removed), entry(5, Removed)}
 	rebuilt := []Entry{effect(2, Replaced)}
 	dropped := []Entry{effect(3, Removed), effect(4, Removed), effect(5, Removed)}
@@ -187,7 +187,7 @@ func TestSettled(t *testing.T) {
 		"a name goes, and nothing was observed": {Known{}, entry(1, Held), dropped[:1], false, false},
 		"and its member, too":                   {Known{}, entry(1, Held), append(dropped[:1:1], out[0]), true, false},
 		"a node is rebuilt in silence":          {Known{}, entry(1, Held), rebuilt, false, false},
-		"and its member is replaced":            {Known{}, entry(1, Held), append(rebuilt, entry(2, Replaced)), true, false},
+		"and its member is replaced":            {Known{}, entry(1, Held), append(rebuilt, replaced), true, false},
 		"names go, and their members are gone":  {two, entry(1, Held), dropped, true, false},
 	} {
 		known, settled := c.known.Settled(c.e, append(slices.Clone(c.others), c.e))
@@ -217,22 +217,25 @@ func TestEffects(t *testing.T) {
 	before := change(func(h []NodeHealth) { h[2].Node = "n0" })
 	unlisted := change(func(h []NodeHealth) { h[0].Member = 0 })
 	onTheWay := change(func(h []NodeHealth) { h[2].Own = false })
+	stays, goes := NodesPlan{Nodes: stay}, NodesPlan{Nodes: without}
+	back := NodesPlan{Nodes: stay, TakenBack: []string{"c"}}
+	rolls := NodesPlan{Nodes: stay, Rebuilt: "a"}
 	for name, c := range map[string]struct {
 		plan   NodesPlan
 		health NodesHealth
 		want   []Effect
 	}{
-		"nothing":                         {NodesPlan{Nodes: stay}, health, nil},
-		"one is rebuilt":                  {NodesPlan{Nodes: stay, Rebuilt: "a"}, health, []Effect{Replaced}},
-		"a name is gone":                  {NodesPlan{Nodes: without}, health, []Effect{Removed}},
-		"an earlier apply dropped it":     {NodesPlan{Nodes: stay}, dropped, []Effect{Removed}},
-		"its member has not followed yet": {NodesPlan{Nodes: stay}, onTheWay, []Effect{Replaced}},
-		"and it is taken back":            {NodesPlan{Nodes: stay, TakenBack: []string{"c"}}, onTheWay, nil},
-		"no member of it is listed":       {NodesPlan{Nodes: stay, Rebuilt: "a"}, unlisted, nil},
-		"silence, and the last health is from before a rebuild": {NodesPlan{Nodes: stay}, before.Unobserved(), []Effect{Replaced}},
-		"silence, and a name is gone":                           {NodesPlan{Nodes: without}, health.Unobserved(), []Effect{Removed}},
-		"silence, and no refresh has seen it":                   {NodesPlan{Nodes: without}, NodesHealth{}, []Effect{Removed}},
-		"silence, and an earlier apply dropped it":              {NodesPlan{Nodes: stay}, dropped.Unobserved(), []Effect{Removed}},
+		"nothing":                                      {stays, health, nil},
+		"one is rebuilt":                               {rolls, health, []Effect{Replaced}},
+		"a name is gone":                               {goes, health, []Effect{Removed}},
+		"an earlier apply dropped it":                  {stays, dropped, []Effect{Removed}},
+		"its member has not followed yet":              {stays, onTheWay, []Effect{Replaced}},
+		"and it is taken back":                         {back, onTheWay, nil},
+		"no member of it is listed":                    {rolls, unlisted, nil},
+		"silence, and a rebuild since the last health": {stays, before.Unobserved(), []Effect{Replaced}},
+		"silence, and a name is gone":                  {goes, health.Unobserved(), []Effect{Removed}},
+		"silence, and no refresh has seen it":          {goes, NodesHealth{}, []Effect{Removed}},
+		"silence, and an earlier apply dropped it":     {stays, dropped.Unobserved(), []Effect{Removed}},
 	} {
 		var got []Effect
 		for _, e := range c.plan.Effects(1, nodes, c.health) {

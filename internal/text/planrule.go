@@ -202,7 +202,8 @@ const afterWith = `ADDRESS is the address after "with"`
 
 // rebuild says how the node of a member gets a new ID, and its machine new user data.
 func rebuild(name string) string {
-	return sprintf("set this in its etcd_cluster (another value, if it has this one), and apply:\n\n  rebuild = { %q = \"1\" }", name)
+	return sprintf("set this in its etcd_cluster (another value, if it has this one), and apply:\n\n"+
+		"  rebuild = { %q = \"1\" }", name)
 }
 
 // destroyFirst replaces a member without a node.

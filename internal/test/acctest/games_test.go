@@ -27,7 +27,8 @@ import (
 // are played again and again. SOAK_GAME is a file with other games.
 func TestAccGames(t *testing.T) {
 	t.Parallel()
-	games := ReadGames(t, cmp.Or(os.Getenv("SOAK_GAME"), filepath.Join(etcdtest.ModuleRoot(t), "internal", "test", "simulated", "testdata", "games.txt")))
+	recorded := filepath.Join(etcdtest.ModuleRoot(t), "internal", "test", "simulated", "testdata", "games.txt")
+	games := ReadGames(t, cmp.Or(os.Getenv("SOAK_GAME"), recorded))
 	if os.Getenv("SOAK_GAME") == "" && os.Getenv("SOAK") == "" && !etcdtest.Full() {
 		games = append(games[:2], games[slices.IndexFunc(games, func(g Game) bool { return g.Name == "a learner is promoted" })])
 	}

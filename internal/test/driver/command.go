@@ -152,7 +152,8 @@ func (w *Workspace) Move(ctx context.Context, start Start, from, to string) Resu
 			return
 		}
 		resp, ok := call(p, to, "move", p.server(typ).MoveResourceState, &tfprotov6.MoveResourceStateRequest{
-			SourceProviderAddress: "registry.terraform.io/terraform-provider-etcd/etcd", SourceTypeName: typeOf(from), TargetTypeName: typ,
+			SourceProviderAddress: "registry.terraform.io/terraform-provider-etcd/etcd",
+			SourceTypeName:        typeOf(from), TargetTypeName: typ,
 			SourceState: &tfprotov6.RawState{JSON: encode(o.Value)}, SourcePrivate: o.Private,
 		})
 		if !ok || !p.report(to, resp.Diagnostics) {

@@ -167,10 +167,11 @@ func (g *game) options(words []string) (out []driver.Option) {
 		case strings.HasPrefix(target, "machine."):
 			does = g.complete() && g.settled() && len(g.tainted)+len(g.fault.between) == 0
 		default:
-			does = len(g.fault.between) == 0 && !slices.ContainsFunc(slices.Concat(g.tainted, words), func(of string) bool {
+			others := func(of string) bool {
 				of = strings.TrimPrefix(of, "-replace=")
 				return strings.HasPrefix(of, "machine.") && of != machineOf(nodeNamed(target))
-			})
+			}
+			does = len(g.fault.between) == 0 && !slices.ContainsFunc(slices.Concat(g.tainted, words), others)
 		}
 		if does {
 			out = append(out, driver.Option(word))

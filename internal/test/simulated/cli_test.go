@@ -52,12 +52,14 @@ func invent(seed uint64) []string {
 		case 2:
 			line += fmt.Sprint("image ", i, "; ")
 		}
-		line += pick("", "", "", "wait 20m; ", "lose "+name+"; ", "stop "+name+"; ", "start "+name+"; ", "wipe "+name+"; ")
+		line += pick("", "", "", "wait 20m; ",
+			"lose "+name+"; ", "stop "+name+"; ", "start "+name+"; ", "wipe "+name+"; ")
 		of := pick("machine[", "member[") + pick(names...) + "]"
 		one := pick(names...)
 		member := " member[" + one + "]"
 		imports := "provider " + strings.Join(names, " ") + "; forget" + member + "; %s" + member + " " + one
-		line += pick("apply", "apply", "apply", "plan", "refresh; apply", "apply -refresh=false", "apply -replace="+of, "apply -replace="+of,
+		line += pick("apply", "apply", "apply", "plan", "refresh; apply", "apply -refresh=false",
+			"apply -replace="+of, "apply -replace="+of,
 			"apply -target=cluster", "taint "+of+"; apply", "forget "+of+"; apply", "plan -destroy",
 			fmt.Sprintf(imports, "import")+"; apply",
 			fmt.Sprintf(imports, "imports")+"; apply -replace="+of+"; imports",
@@ -381,7 +383,10 @@ func (c *cli) do(s *site, command string, args ...string) (actions []string, r d
 		actions = plannedIn(o.Stdout)
 	}
 	for _, d := range o.Diagnostics {
-		r.Diagnostics = append(r.Diagnostics, driver.Diagnostic{Address: cmp.Or(d.Address, "provider"), Warning: d.Severity == "warning", Summary: d.Summary, Detail: d.Detail})
+		r.Diagnostics = append(r.Diagnostics, driver.Diagnostic{
+			Address: cmp.Or(d.Address, "provider"), Warning: d.Severity == "warning",
+			Summary: d.Summary, Detail: d.Detail,
+		})
 	}
 	if o.ExitCode != 0 && r.Err() == nil {
 		r = refusal

@@ -14,8 +14,10 @@ import (
 // stateKinds are the commands of the search that change the state alone, and runKinds those that
 // run the provider, which faults can meet. last are those that end a sequence.
 var (
-	stateKinds = []string{"forget member", "taint cluster", "taint machine", "taint member", "imports", "older", "promote"}
-	runKinds   = []string{
+	stateKinds = []string{
+		"forget member", "taint cluster", "taint machine", "taint member", "imports", "older", "promote",
+	}
+	runKinds = []string{
 		"import", "plan", "refresh", "apply", "apply -replace=machine", "apply -replace=member",
 		"apply -target=cluster", "apply -target=machine", "apply -target=member", "apply -refresh=false",
 		"saved", "beside", "two", "clone", "destroy",
@@ -26,7 +28,8 @@ var (
 // faultKinds are the faults: the first words of what happens during a command, and of what happens
 // between a plan and its apply.
 var faultKinds = []string{
-	"kill", "interrupt", "freeze", "lost answer", "off", "stuck", "split", "hidden", "other", "silence", "swap", "ca", "broken",
+	"kill", "interrupt", "freeze", "lost answer", "off", "stuck", "split", "hidden", "other",
+	"silence", "swap", "ca", "broken",
 	"between lose", "between wipe", "between blank", "between remove", "between stop", "between off", "between stuck",
 	"between split", "between hidden", "between other", "between open", "between boot", "between wait",
 }

@@ -309,7 +309,8 @@ func (g *game) restartMoved() {
 var (
 	removeLine  = regexp.MustCompile(`If no configuration has it, remove it:\s+etcdctl member remove ([0-9a-f]+)`)
 	deleteLine  = regexp.MustCompile(`If no configuration has it any more[^:]*, delete the record:\s+etcdctl del (\S+)`)
-	learnerLine = regexp.MustCompile(`To manage it as an etcd_learner, import it[^:]*:\s+terraform import 'ADDRESS' (\w+)`)
+	learnerLine = regexp.MustCompile(
+		`To manage it as an etcd_learner, import it[^:]*:\s+terraform import 'ADDRESS' (\w+)`)
 	rebuildLine = regexp.MustCompile(`To rebuild its node instead[^{]*\{ "\w+" = "(\w+)" \}`)
 	lostLine    = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
 	// uncheckedLine names a member that an apply should have removed, as far as it knows.
