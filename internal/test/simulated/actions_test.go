@@ -83,7 +83,10 @@ func init() { // a map that refers to itself
 
 		// Commands of the first workspace.
 		"forget": state(func(g *game, address string) { g.ws.Forget(address); g.release(g.ids()[nodeNamed(address)]) }),
-		"taint":  state(func(g *game, address string) { g.ws.Taint(address); g.tainted = append(g.tainted, address) }),
+		"taint": state(func(g *game, address string) {
+			g.ws.Taint(address)
+			g.tainted = append(g.tainted, address)
+		}),
 		"import": func(g *game, w []string) { g.importMember(w[0], g.command) },
 		// The import block of a member that no state has, for the next command.
 		"imports": func(g *game, w []string) {
@@ -109,9 +112,11 @@ func init() { // a map that refers to itself
 		},
 		"two": func(g *game, _ []string) { g.command(func(ctx context.Context) driver.Result { return g.their(ctx) }) },
 		"beside": func(g *game, w []string) {
+			g.together = true
 			g.command(func(ctx context.Context) driver.Result { return g.beside(ctx, g.two, "two", w) })
 		},
 		"clone": func(g *game, w []string) {
+			g.together = true
 			g.command(func(ctx context.Context) driver.Result { return g.beside(ctx, g.ws.Clone(), "clone", w) })
 		},
 		"destroy": func(g *game, _ []string) { g.destroy() },
@@ -158,12 +163,15 @@ func length(text string) time.Duration {
 // provider, also if another one is lost after the plan. That of a name that is gone goes
 // without its member. So does -target of a member, with machines that are tainted or replaced
 // besides its own, and if another one is lost after the plan. -target of the cluster forgets its
-// node, and if it returns, gives it another.
+// node, and if it returns, gives it another. A machine whose member no state has goes without a
+// question, too, whatever happens since the plan.
 func (g *game) options(words []string) (out []driver.Option) {
 	for _, word := range words {
 		target, targets := strings.CutPrefix(word, "-target=")
 		does := true
 		switch {
+		case strings.HasPrefix(word, "-replace=machine."):
+			does = !g.isExposed(strings.TrimPrefix(word, "-replace="))
 		case !targets:
 		case target == thisCluster:
 			does = g.complete()
@@ -181,6 +189,14 @@ func (g *game) options(words []string) (out []driver.Option) {
 		}
 	}
 	return out
+}
+
+// isExposed reports whether the member on a machine is in no state, and something may happen between
+// the plan of the command and its apply.
+func (g *game) isExposed(machine string) bool {
+	name := nodeNamed(machine)
+	inState := g.ws.State(memberOf(name)) != nil || g.ws.State(learnerOf(name)) != nil
+	return strings.HasPrefix(machine, "machine.") && !inState && (g.together || len(g.fault.between) > 0)
 }
 
 // complete reports whether the state has no name that the configuration does not have.
@@ -276,6 +292,11 @@ func (g *game) promote(name string) {
 // command runs a command of the first workspace, and judges what is left of it.
 func (g *game) command(run func(ctx context.Context) driver.Result) {
 	g.commands++
+	for _, address := range g.tainted {
+		if g.ws.State(address) != nil && g.isExposed(address) {
+			g.ws.Untaint(address)
+		}
+	}
 	g.begin(g.all())
 	ctx, end := context.WithCancel(g.Context())
 	defer end()
@@ -287,7 +308,7 @@ func (g *game) command(run func(ctx context.Context) driver.Result) {
 		g.unchecked = append(g.unchecked, left[1])
 	}
 	g.untaint()
-	g.ws.Imports = nil
+	g.ws.Imports, g.together = nil, false
 	g.two.Provider = g.provider("a b c d e f")
 	if !g.lost {
 		g.known(g.ws, "one", r)

@@ -39,6 +39,8 @@ type game struct {
 	// other is a member of another cluster.
 	other    *etcdsim.Process
 	coverage coverage
+	// together is true while two runs work at the same time.
+	together bool
 	// voted are the members that were given a vote by hand.
 	voted map[uint64]bool
 	// persisted is a state that may come back.
