@@ -24,8 +24,11 @@ const (
 		"Only one living voter may be replaced per apply, so that the others keep the quorum."
 	needed = "The plan replaces {names}, and the quorum needs every voter: " +
 		"its machine may be destroyed before another member has its data, or its vote."
-	oneMachine = throughRevision +
+	oneMachine = throughRevision + ownMachine +
 		"\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."
+	// ownMachine is for a machine_id that is known only after the apply, so that two can be equal.
+	ownMachine = "\n\nIf several of them have one machine_id, " +
+		"set that of each to an attribute of its own machine."
 	throughRevision = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, " +
 		"put its value into revision of the etcd_cluster, " +
 		"and let the machines take it from node[each.key].revision: one node changes per apply. See " +
@@ -76,7 +79,7 @@ var notActive = words{cause: "It replaces {names} while another member is not ac
 
 var planRules = wordings{
 	membership.SecondReplacement: {
-		{when: finding.rebuilds, cause: second, next: rollFirst + throughRevision},
+		{when: finding.rebuilds, cause: second, next: rollFirst + oneMachine},
 		{cause: second, next: oneMachine},
 	},
 	membership.SecondUnobserved: {{cause: unobserved + second, next: oneMachine}},

@@ -53,8 +53,6 @@ func init() { // a map that refers to itself
 		"day":     edits(func(g *game, _ string) { g.backup.day++ }),
 		"restore": func(g *game, names []string) { g.restore(names) },
 		"keep":    edits(func(g *game, _ string) { g.gone = nil }),
-		// A member has the machine_id of the next one.
-		"shares": edits(func(g *game, name string) { g.shares = strings.TrimPrefix(name, "none") }),
 
 		// What happens before a command.
 		"lose":    outside(func(g *game, name string) { g.fleet.lose(name) }),
@@ -64,7 +62,6 @@ func init() { // a map that refers to itself
 		"remove":  outside((*game).removeByHand),
 		"foreign": func(g *game, w []string) { g.addByHand(w[0]) },
 		"vote":    func(g *game, w []string) { g.voteByHand(w[0]) },
-		"update":  outside((*game).updateByHand), // a peer URL
 		"power":   func(g *game, names []string) { g.loseQuorum(names) },
 		"boot": func(g *game, names []string) {
 			for _, name := range names {
@@ -497,26 +494,8 @@ func (g *game) voteByHand(name string) {
 	})
 }
 
-// updateByHand gives a member another peer URL with etcdctl. Its process keeps the former one.
-func (g *game) updateByHand(name string) {
-	g.setPeerURL(g.ids()[name], "http://"+name+"-by-hand.example:2380")
-}
-
-func (g *game) setPeerURL(id uint64, url string) {
-	g.byHand("update "+url, func(c *clientv3.Client) error {
-		_, err := c.MemberUpdate(g.Context(), id, []string{url})
-		return err
-	})
-}
-
-// withdrawByHand removes what was added by hand, and changes back what was updated.
+// withdrawByHand removes what was added by hand.
 func (g *game) withdrawByHand() {
-	for _, m := range g.cluster.Members() {
-		p := g.members[nodeOf(m)]
-		if strings.Contains(m.PeerURLs[0], "-by-hand.") && p != nil && p.ID() == m.ID {
-			g.setPeerURL(m.ID, p.PeerURL)
-		}
-	}
 	for _, m := range g.cluster.Members() {
 		if !strings.HasPrefix(g.owners[m.ID], "etcdctl") {
 			continue

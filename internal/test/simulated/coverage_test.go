@@ -31,7 +31,7 @@ var faultKinds = []string{
 	"kill", "interrupt", "freeze", "lost answer", "off", "stuck", "split", "hidden", "other",
 	"silence", "swap", "ca", "broken",
 	"between lose", "between wipe", "between blank", "between remove", "between stop", "between off", "between stuck",
-	"between split", "between hidden", "between other", "between open", "between boot", "between wait", "between update",
+	"between split", "between hidden", "between other", "between open", "between boot", "between wait",
 }
 
 // kindsOf are the kinds of the command in a line.

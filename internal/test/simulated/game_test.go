@@ -62,7 +62,6 @@ type plan struct {
 	replaces string
 	theirs   string // the image of g, "" without it
 	urls     string // the peer URL of g
-	shares   string // who has the machine_id of the next name
 }
 
 // newGame is a game before the first line.
@@ -117,9 +116,6 @@ func (g *game) configure() {
 			r.Values["version"] = driver.Ref{Resource: thisCluster, Attribute: "node." + name + ".version"}
 		case g.learners[name] && r.Type == "etcd_member":
 			g.ws.Resources[i].Type = "etcd_learner"
-		}
-		if name == g.shares && r.Type == "etcd_member" {
-			r.Values["machine_id"] = driver.Ref{Resource: machineOf(g.next(name)), Attribute: "id"}
 		}
 	}
 	g.two.Provider, g.two.Resources = g.provider("a b c d e f"), nil

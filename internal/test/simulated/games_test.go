@@ -416,13 +416,6 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			ws.Import(g.Context(), g.start("import"), d.Address, learnerLine.FindStringSubmatch(d.Detail)[1])
 		case strings.Contains(d.Detail, "without -parallelism"):
 			ws.Parallelism = 0
-		case strings.Contains(d.Detail, "of one cluster have the machine_id"):
-			if g.shares == "" && ws.State(d.Address) != nil {
-				ws.Forget(d.Address)
-				ws.Import(g.Context(), g.start("import"), d.Address, nodeNamed(d.Address))
-			}
-			g.shares = ""
-			g.configure()
 		case strings.Contains(d.Detail, "Keep all names") || strings.Contains(d.Detail, "Then set the new restore") || strings.Contains(d.Summary, "has not lost its quorum") || strings.Contains(d.Detail, "has not lost its quorum"):
 			g.gone = nil
 			g.configure()

@@ -127,9 +127,7 @@ func (g *game) chooseCommand() string {
 }
 
 func (g *game) chooseEdit() string {
-	switch g.random.IntN(15) {
-	case 14:
-		return "shares " + one(g, "none", one(g, g.names...))
+	switch g.random.IntN(14) {
 	case 0, 1, 2:
 		return "image " + fmt.Sprint(g.random.IntN(4))
 	case 3, 4:
@@ -171,7 +169,7 @@ func (g *game) chooseEdit() string {
 
 // chooseLoss is a node that is lost until a person acts.
 func (g *game) chooseLoss() string {
-	return one(g, "lose ", "wipe ", "blank ", "remove ", "stop ", "update ") + one(g, g.names...)
+	return one(g, "lose ", "wipe ", "blank ", "remove ", "stop ") + one(g, g.names...)
 }
 
 func (g *game) chooseFault() {
