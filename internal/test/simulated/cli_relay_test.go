@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"path/filepath"
@@ -103,7 +104,7 @@ func (c *relayed) Read(p []byte) (n int, err error) {
 		n, err = syscall.Read(int(fd), p)
 		if n <= 0 {
 			n = 0
-			return err != syscall.EAGAIN && err != syscall.EINTR
+			return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
 		}
 		c.relay.passed.Add(int64(n))
 		c.sent.each(p[:n], c.request)
