@@ -173,7 +173,9 @@ func (g *game) options(words []string) (out []driver.Option) {
 		case target == thisCluster:
 			does = g.complete()
 		case strings.HasPrefix(target, "machine."):
-			does = g.complete() && g.settled() && len(g.tainted)+len(g.fault.between) == 0
+			replaces := strings.Contains(strings.Join(words, " "), "-replace=machine.")
+			does = g.complete() && g.settled() && len(g.tainted)+len(g.fault.between) == 0 &&
+				(!replaces || g.listed() == g.wantedList())
 		default:
 			others := func(of string) bool {
 				of = strings.TrimPrefix(of, "-replace=")
