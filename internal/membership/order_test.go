@@ -240,7 +240,8 @@ func TestEffects(t *testing.T) {
 		var got []Effect
 		for _, e := range c.plan.Effects(1, nodes, c.health) {
 			got = append(got, e.Effect)
-			if e.Cluster != 1 || e.Name == "" || e.Object != 0 || !e.Votes {
+			unseen := len(c.health.Members) == 0 // then the ID is not known
+			if e.Cluster != 1 || (e.ID == 0) != unseen || e.Name == "" || e.Object != 0 || !e.Votes {
 				t.Errorf("%s: %+v", name, e)
 			}
 		}
