@@ -88,6 +88,7 @@ func init() { // a map that refers to itself
 		// The import block of a member that no state has, for the next command.
 		"imports": func(g *game, w []string) {
 			if g.importable(w[0]) {
+				g.ws.Provider = g.provider(strings.Join(g.names, " "))
 				g.ws.Imports = append(g.ws.Imports, driver.Import{To: memberOf(w[0]), ID: w[0]})
 			}
 		},
