@@ -176,7 +176,11 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 				"Writes that are not in the snapshot are lost. Apply this plan without -target. Until the restored cluster responds, the restore can be withdrawn: remove restore and apply.", does.lost.Cluster))
 	case membership.RestoreWithdrawn:
 		report.Warn(diags, text.New("The restore is withdrawn",
-			"The plan gives up cluster %s, which an earlier apply began to restore and which has not responded yet. It puts the nodes of cluster %s back. Machines that were replaced in the meantime are replaced again.",
+			"The plan gives up cluster %s, which an earlier apply began to restore and which has not responded yet. "+
+				"It puts the nodes of cluster %s back. Machines that were replaced in the meantime are replaced again."+
+				"\n\nIf the plan is refused because of a member, withdraw the restore for the etcd_cluster alone, and then rebuild "+
+				"the nodes whose machines were replaced. ADDRESS is the address of the etcd_cluster:"+
+				"\n\n  terraform apply -target='ADDRESS'",
 			does.lost.Cluster, does.state.ClusterID.ValueString()))
 	}
 	return true

@@ -443,6 +443,9 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case lost != nil:
 			g.env["ETCD_CLUSTER_LOST"] = lost[1]
 			_, again := ws.Up(g.Context(), g.start(run))
+			if again.Err() != nil && strings.Contains(fmt.Sprint(again.Diagnostics), "for the etcd_cluster alone") {
+				_, again = ws.Up(g.Context(), g.start(run), driver.Option("-target="+thisCluster))
+			}
 			delete(g.env, "ETCD_CLUSTER_LOST")
 			for _, at := range strangerLine.FindAllStringSubmatch(fmt.Sprint(again.Err()), 1) {
 				g.fleet.stop(at[1])
