@@ -125,6 +125,9 @@ func (r *Resource) refresh(ctx context.Context, m *model, was health, diags *dia
 	// What leads to a rebuild needs a list that a majority confirms.
 	if snap.Gate(0).Verdict != membership.Go {
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
+			if m.Complete.ValueBool() && c.FirstTime("not confirmed") {
+				report.Warn(diags, text.New("The cluster cannot be observed", "No node is rebuilt until it can.%s", text.Cause(err)))
+			}
 			return unseen
 		}
 	}

@@ -176,7 +176,7 @@ func (g *game) options(words []string) (out []driver.Option) {
 		case strings.HasPrefix(target, "machine."):
 			replaces := strings.Contains(strings.Join(words, " "), "-replace=machine.")
 			does = g.complete() && g.settled() && len(g.tainted)+len(g.fault.between) == 0 &&
-				(!replaces || g.listed() == g.wantedList())
+				(!replaces || g.listed() == g.wantedList() && len(g.names)-len(g.learners) > 2)
 		default:
 			others := func(of string) bool {
 				of = strings.TrimPrefix(of, "-replace=")

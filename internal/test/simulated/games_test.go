@@ -315,7 +315,9 @@ var (
 	lostLine    = regexp.MustCompile(`ETCD_CLUSTER_LOST=(\S+) terraform apply`)
 	// uncheckedLine names a member that an apply should have removed, as far as it knows.
 	uncheckedLine = regexp.MustCompile(`Could not check what was added for (\w+)`)
-	strangerLine  = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
+	// holderLine names a dead member that others wait for.
+	holderLine   = regexp.MustCompile(`Bring (\w+) back, or remove it first`)
+	strangerLine = regexp.MustCompile(`http://([a-g])[^ ]* answers for cluster .*stop what does not belong here`)
 )
 
 // undone applies the first workspace without the change that replaces or removes a member, and
@@ -409,6 +411,9 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 		case record != nil && !slices.Contains(g.all(), path.Base(record[1])):
 			g.byHand(record[0], func(c *clientv3.Client) error { _, err := c.Delete(g.Context(), record[1]); return err })
 		case d.Warning:
+			for _, at := range strangerLine.FindAllStringSubmatch(d.Detail, -1) {
+				g.fleet.stop(at[1])
+			}
 		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
 			g.importMember(nodeNamed(d.Address), func(imports func(context.Context) driver.Result) { imports(g.Context()) })
 		case g.importAsked(d, ws):
@@ -433,6 +438,8 @@ func (g *game) obey(r driver.Result, run string, ws *driver.Workspace) {
 			g.rebuilt[name] = value
 			g.putBack()
 			ws.Up(g.Context(), g.start(run))
+		case holderLine.MatchString(d.Detail) && g.forgotten(holderLine.FindStringSubmatch(d.Detail)[1]):
+			ws.Up(g.Context(), g.start(run), driver.Option("-target="+memberOf(holderLine.FindStringSubmatch(d.Detail)[1])))
 		case strings.Contains(d.Detail, "Add the new members in a first apply"):
 			g.putBack()
 		case strings.Contains(d.Detail, "Set peer_urls to what it runs with"):
