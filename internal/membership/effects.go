@@ -12,7 +12,7 @@ import "slices"
 //   - The member of a node that is rebuilt is replaced.
 //   - So is the member that a node which an earlier apply rebuilt has not replaced yet.
 //   - The member of a name that is gone is removed, also if an earlier apply dropped the name.
-//     If no refresh has seen it, it may vote.
+//     If no refresh has seen it, its ID is 0, and it may vote.
 func (p NodesPlan) Effects(cluster ClusterID, nodes []Node, health NodesHealth) (out []Entry) {
 	for _, h := range health.Members {
 		e := Entry{Cluster: cluster, ID: h.Member, Name: h.Name, Votes: h.Voter}
@@ -36,7 +36,7 @@ func (p NodesPlan) Effects(cluster ClusterID, nodes []Node, health NodesHealth) 
 	for _, n := range nodes {
 		_, stays := p.Nodes[n.Name]
 		seen := slices.ContainsFunc(health.Members, func(h NodeHealth) bool { return h.Name == n.Name })
-		if !health.Observed && !stays && !seen {
+		if !stays && !seen {
 			out = append(out, Entry{Cluster: cluster, Name: n.Name, Votes: true, Effect: Removed})
 		}
 	}

@@ -131,7 +131,7 @@ func (e Entry) isAnew() bool { return e.After != nil && e.After.Node == Unknown 
 // one cluster, in any order. It depends on nothing but its arguments, and with one entry
 // more no rule is broken less.
 func Judge(entries []Entry, known Known) (broken []Ruling) {
-	p := planned{Known: known, entries: slices.Clone(entries)}
+	p := known.of(entries)
 	// Terraform plans a tainted member as if it were new. The note of what the state has
 	// shows that it is replaced. The cluster shows it of one that no state has.
 	for _, e := range p.with(Created) {
@@ -158,6 +158,19 @@ func Judge(entries []Entry, known Known) (broken []Ruling) {
 type planned struct {
 	Known
 	entries []Entry
+}
+
+// of returns the entries about a cluster. What [NodesPlan.Effects] has without an ID is the member
+// with that name.
+func (k Known) of(entries []Entry) planned {
+	p := planned{k, slices.Clone(entries)}
+	for i, e := range p.entries {
+		if k.Snapshot != nil && e.ID == 0 && e.IsOfCluster() {
+			m, _ := find(k.Snapshot.Members, func(m Member) bool { return m.Name == e.Name })
+			p.entries[i].ID = m.ID
+		}
+	}
+	return p
 }
 
 func (p planned) with(effects ...Effect) []Entry {

@@ -110,7 +110,7 @@ func (e Entry) Waiting() Entry {
 // still change how it is judged: a rule that would be broken is not, if other resources of the
 // plan say what a destroy, or a removal of names, also says. Await them before it is judged.
 func (k Known) Settled(e Entry, entries []Entry) (_ Known, settled bool) {
-	p := planned{k, entries}
+	p := k.of(entries)
 	switch {
 	case e.Effect == Removed && e.Unapplied && !e.Read && k.Snapshot != nil:
 		return k, p.removesAll()

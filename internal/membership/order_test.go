@@ -217,6 +217,7 @@ func TestEffects(t *testing.T) {
 	before := change(func(h []NodeHealth) { h[2].Node = "n0" })
 	unlisted := change(func(h []NodeHealth) { h[0].Member = 0 })
 	onTheWay := change(func(h []NodeHealth) { h[2].Own = false })
+	unseen := NodesHealth{Observed: true, Members: health.Members[:2]}
 	stays, goes := NodesPlan{Nodes: stay}, NodesPlan{Nodes: without}
 	back := NodesPlan{Nodes: stay, TakenBack: []string{"c"}}
 	rolls := NodesPlan{Nodes: stay, Rebuilt: "a"}
@@ -235,12 +236,13 @@ func TestEffects(t *testing.T) {
 		"silence, and a rebuild since the last health": {stays, before.Unobserved(), []Effect{Replaced}},
 		"silence, and a name is gone":                  {goes, health.Unobserved(), []Effect{Removed}},
 		"silence, and no refresh has seen it":          {goes, NodesHealth{}, []Effect{Removed}},
+		"no refresh since it was added":                {goes, unseen, []Effect{Removed}},
 		"silence, and an earlier apply dropped it":     {stays, dropped.Unobserved(), []Effect{Removed}},
 	} {
 		var got []Effect
 		for _, e := range c.plan.Effects(1, nodes, c.health) {
 			got = append(got, e.Effect)
-			unseen := len(c.health.Members) == 0 // then the ID is not known
+			unseen := len(c.health.Members) < len(nodes) // then the ID is not known
 			if e.Cluster != 1 || (e.ID == 0) != unseen || e.Name == "" || e.Object != 0 || !e.Votes {
 				t.Errorf("%s: %+v", name, e)
 			}
