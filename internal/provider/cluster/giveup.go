@@ -178,8 +178,8 @@ func (r *Resource) planRestore(ctx context.Context, does restoration, diags *dia
 		report.Warn(diags, text.New("The restore is withdrawn",
 			"The plan gives up cluster %s, which an earlier apply began to restore and which has not responded yet. "+
 				"It puts the nodes of cluster %s back. Machines that were replaced in the meantime are replaced again."+
-				"\n\nIf the plan is refused because of a member, withdraw the restore for the etcd_cluster alone, and then rebuild "+
-				"the nodes whose machines were replaced. ADDRESS is the address of the etcd_cluster:"+
+				"\n\nIf the plan is refused because of a member, withdraw the restore for the etcd_cluster alone, "+
+				"and then rebuild the nodes whose machines were replaced. ADDRESS is the address of the etcd_cluster:"+
 				"\n\n  terraform apply -target='ADDRESS'",
 			does.lost.Cluster, does.state.ClusterID.ValueString()))
 	}

@@ -126,7 +126,8 @@ func (r *Resource) refresh(ctx context.Context, m *model, was health, diags *dia
 	if snap.Gate(0).Verdict != membership.Go {
 		if snap, err = c.Confirmed(ctx, snap.ClusterID, reconfigure.ActionRead, "the cluster"); err != nil {
 			if m.Complete.ValueBool() && c.FirstTime("not confirmed") {
-				report.Warn(diags, text.New("The cluster cannot be observed", "No node is rebuilt until it can.%s", text.Cause(err)))
+				report.Warn(diags, text.New("The cluster cannot be observed", "No node is rebuilt until it can.%s",
+					text.Cause(err)))
 			}
 			return unseen
 		}

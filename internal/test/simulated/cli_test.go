@@ -31,7 +31,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
 )
 
-// invent makes a sequence from a seed. A -target is that of the etcd_cluster: OpenTofu 1.12
+// invent makes the steps of a scenario from a seed. A -target is that of the etcd_cluster: OpenTofu 1.12
 // carries out nothing of a plan that does not change the target itself.
 func invent(seed uint64) []string {
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -67,7 +67,8 @@ func invent(seed uint64) []string {
 			"rename machine.node machine.vm; rename machine.vm machine.node; apply -refresh=false")
 		lines = append(lines, line)
 	}
-	return append(lines, pick("plan", "destroy", "destroy -refresh=false"))
+	lines = append(lines, pick("plan", "destroy", "destroy -refresh=false"))
+	return strings.Split(strings.Join(lines, "; "), "; ")
 }
 
 // outcome is what comes of a command.
@@ -76,35 +77,33 @@ type outcome struct {
 	first []string // machines that are destroyed before the removal of their members begins
 }
 
-// perform plays a sequence with a hand, and returns what came of each command.
-func perform(t *testing.T, seed uint64, sequence []string, h hand) (out []outcome) {
+// perform runs the steps of a scenario with what runs its commands, and returns what came of each.
+func perform(t *testing.T, seed uint64, steps []string, e executor) (out []outcome) {
 	dir := t.TempDir()
 	simulate(t, seed, "", func(w *world) {
-		s := newScript(w)
+		s := newRunner(w)
 		s.vars["dir"] = dir
-		for _, line := range sequence {
-			for phrase := range strings.SplitSeq(line, "; ") {
-				phrase = s.filled(phrase)
-				verb, rest, _ := strings.Cut(phrase, " ")
-				switch {
-				case (verb == "lose" || verb == "wipe") && s.fleet.of(rest) == nil: // its machine was refused
-				case !slices.Contains(typed, verb):
-					s.play(phrase)
-				default:
-					o := enter(s.site, h, verb, addresses(rest))
-					o.text = line + "\n" + o.text
-					out = append(out, o)
-				}
+		for _, step := range steps {
+			step = s.filled(step)
+			verb, rest, _ := strings.Cut(step, " ")
+			switch {
+			case (verb == "lose" || verb == "wipe") && s.fleet.of(rest) == nil: // its machine was refused
+			case !slices.Contains(typed, verb):
+				s.run(step)
+			default:
+				o := enter(s.site, e, verb, addresses(rest))
+				o.text = step + "\n" + o.text
+				out = append(out, o)
 			}
 		}
 	})
 	return out
 }
 
-// enter lets a hand type a command.
-func enter(s *site, h hand, command string, words []string) outcome {
-	before, begin := h.dependencies(s), len(s.schedule.Log())
-	actions, r := h.do(s, command, words...)
+// enter carries out a command.
+func enter(s *site, e executor, command string, words []string) outcome {
+	before, begin := e.dependencies(s), len(s.schedule.Log())
+	actions, r := e.execute(s, command, words...)
 	log := s.schedule.Log()[begin:]
 	s.rest(time.Minute)
 	members := ""
@@ -122,7 +121,7 @@ func enter(s *site, h hand, command string, words []string) outcome {
 	first := firstIn(log, actions)
 	return outcome{fmt.Sprintf(
 		"  plan %s\n  errors %q\n  members %s\n  machines before their members %s\n  asked %s\n  dependencies %s",
-		actions, errorsIn(r), members, first, asked, h.dependencies(s)), first}
+		actions, errorsIn(r), members, first, asked, e.dependencies(s)), first}
 }
 
 var (
@@ -187,8 +186,8 @@ func TestCLIsAgree(t *testing.T) {
 		t.Skip("no /proc, which tells when the CLI waits")
 	}
 	all := map[string][]string{}
-	for _, c := range casesIn(t, "clis.txt") {
-		all[c.name] = c.lines
+	for _, c := range scenariosIn(t, "clis.txt") {
+		all[c.Name] = c.Steps
 	}
 	for seed := uint64(0); etcdtest.Full() && len(all) < 60; seed++ {
 		all[fmt.Sprint("seed ", seed)] = invent(seed)
@@ -233,30 +232,30 @@ func coreOf(t *testing.T, cli string) driver.CLI {
 	return driver.Terraform
 }
 
-// hand types commands.
-type hand interface {
-	// do types a command. It returns what was planned, unless the plan was refused, and
+// executor carries out commands.
+type executor interface {
+	// execute carries out a command. It returns what was planned, unless the plan was refused, and
 	// the diagnostics.
-	do(s *site, command string, args ...string) (actions []string, r driver.Result)
+	execute(s *site, command string, args ...string) (actions []string, r driver.Result)
 	// dependencies are those in the state, by address.
 	dependencies(s *site) map[string][]string
 }
 
-// typed are the phrases of a sequence that a hand types. "persist" copies the state, and "older"
-// puts the copy back.
+// typed are the steps that an executor carries out. "persist" copies the state, and "older" puts
+// the copy back.
 var typed = strings.Fields("apply plan carry destroy refresh taint forget rename import persist older")
 
 // refusal is the result of a command without -json that fails: its errors are not compared.
 var refusal = driver.Result{Diagnostics: []driver.Diagnostic{{Summary: "failed"}}}
 
-// driven is the hand of the driver.
+// driven is the executor of the driver.
 type driven struct {
 	cli   driver.CLI
 	saved *driver.Plan
 	copy  driver.Backup
 }
 
-func (d *driven) do(s *site, command string, args ...string) (actions []string, r driver.Result) {
+func (d *driven) execute(s *site, command string, args ...string) (actions []string, r driver.Result) {
 	s.ws.CLI = d.cli
 	var plan *driver.Plan
 	var opts []driver.Option
@@ -315,13 +314,13 @@ func (*driven) dependencies(s *site) map[string][]string {
 	return out
 }
 
-// cli is the hand of a real CLI, which runs outside of the bubble.
+// cli is the executor of a real CLI, which runs outside of the bubble.
 type cli struct {
 	*bridge
 	dir       *acctest.Workspace
 	providers []*bridged
 	copy      string    // of the state
-	follows   []outcome // of the commands that it types, by the driver
+	follows   []outcome // of its commands, by the driver
 }
 
 // newCLI starts the providers for a CLI, outside of the bubble. Where the driver has destroyed a
@@ -348,7 +347,7 @@ func newCLI(t *testing.T, path string, follows []outcome) *cli {
 // sourceOf begins the sources of the providers.
 const sourceOf = "terraform-provider-etcd/"
 
-// commands are what the hand of a CLI types.
+// commands are those of a CLI.
 var commands = map[string]string{
 	"apply": "apply -json -input=false -auto-approve", "destroy": "destroy -json -input=false -auto-approve",
 	"plan": "plan -json -input=false -out=saved", "carry": "apply -json -input=false saved",
@@ -356,7 +355,7 @@ var commands = map[string]string{
 	"taint":   "taint", "forget": "state rm", "rename": "state mv", "import": "import -input=false",
 }
 
-func (c *cli) do(s *site, command string, args ...string) (actions []string, r driver.Result) {
+func (c *cli) execute(s *site, command string, args ...string) (actions []string, r driver.Result) {
 	for i, start := range []driver.Start{s.start("one"), func(context.Context) (*driver.Run, error) {
 		return &driver.Run{Name: "machines", Server: driver.MachineProvider(s.fleet)}, nil
 	}} {

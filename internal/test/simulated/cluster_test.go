@@ -228,38 +228,39 @@ func (s stuck) Destroy(ctx context.Context, id string) error {
 
 // ignoreUserData is ignore_changes for the user data of the machines, which exist, and what
 // replaces them with their nodes. An import needs it, and endpoints of the provider.
-func (w *walker) ignoreUserData() {
-	w.ws.Provider = w.provider(w.names)
-	for i, r := range w.ws.Resources {
+func (o *operator) ignoreUserData() {
+	o.ws.Provider = o.provider(o.names)
+	for i, r := range o.ws.Resources {
 		if r.Type == "machine" {
-			w.ws.Resources[i].Values["user_data"] = driver.Attribute(w.ws.State(r.Address()).Value, "user_data")
-			w.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: thisCluster, Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+			o.ws.Resources[i].Values["user_data"] = driver.Attribute(o.ws.State(r.Address()).Value, "user_data")
+			o.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: thisCluster,
+				Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
 		}
 	}
 }
 
 // addByHand adds a learner with etcdctl.
-func (w *walker) addByHand(name string) {
-	w.Helper()
-	w.must(errOf(w.client(cmp.Or(w.via, "a")).MemberAddAsLearner(w.Context(), []string{etcdsim.PeerURL(name)})))
+func (o *operator) addByHand(name string) {
+	o.Helper()
+	o.must(errOf(o.client(cmp.Or(o.via, "a")).MemberAddAsLearner(o.Context(), []string{etcdsim.PeerURL(name)})))
 }
 
-func (w *walker) key(name string) string {
-	return membership.MetadataPrefix + w.clusterID() + "/" + name
+func (o *operator) key(name string) string {
+	return membership.MetadataPrefix + o.clusterID() + "/" + name
 }
 
 // put writes a key of the provider by hand.
-func (w *walker) put(name, value string) {
-	w.Helper()
-	w.must(errOf(w.client("a").Put(w.Context(), w.key(name), value)))
+func (o *operator) put(name, value string) {
+	o.Helper()
+	o.must(errOf(o.client("a").Put(o.Context(), o.key(name), value)))
 }
 
 // forget deletes the keys of the provider with a part of a name.
-func (w *walker) forget(part string) {
-	w.Helper()
-	for _, key := range w.keys() {
+func (o *operator) forget(part string) {
+	o.Helper()
+	for _, key := range o.keys() {
 		if strings.Contains(key, part) {
-			w.must(errOf(w.client("a").Delete(w.Context(), key)))
+			o.must(errOf(o.client("a").Delete(o.Context(), key)))
 		}
 	}
 }
@@ -273,26 +274,27 @@ func (w *world) outOfSpace(name string) {
 }
 
 // restoring are the arguments of restore.
-func (w *walker) restoring() driver.Values {
-	restore, ok := w.ws.Resources[0].Values["restore"].(driver.Values)
+func (o *operator) restoring() driver.Values {
+	restore, ok := o.ws.Resources[0].Values["restore"].(driver.Values)
 	if !ok {
-		w.Fatal("no restore")
+		o.Fatal("no restore")
 	}
 	return restore
 }
 
 // takeApart takes the cluster out of the configuration. Its machines and members stay.
-func (w *walker) takeApart() {
-	all := w.ws.Resources
-	w.ws.Resources = []driver.Resource{{Type: "machine", Name: "x"}}
+func (o *operator) takeApart() {
+	all := o.ws.Resources
+	o.ws.Resources = []driver.Resource{{Type: "machine", Name: "x"}}
 	for _, r := range all[1:] { // their blocks are no longer of the cluster
 		switch r.Type {
 		case "machine":
-			r.Values = driver.Values{"name": r.Values["name"], "image": "one", "user_data": driver.Attribute(w.ws.State(r.Address()).Value, "user_data")}
+			r.Values = driver.Values{"name": r.Values["name"], "image": "one",
+				"user_data": driver.Attribute(o.ws.State(r.Address()).Value, "user_data")}
 		default:
 			r.Values = driver.Values{"name": r.Name[6:7], "peer_urls": []any{etcdsim.PeerURL(r.Name[6:7])}, "machine_id": r.Values["machine_id"]}
 		}
-		w.ws.Resources = append(w.ws.Resources, r)
+		o.ws.Resources = append(o.ws.Resources, r)
 	}
 }
 
@@ -431,4 +433,4 @@ func (w *world) as(names, user string) driver.Values {
 }
 
 // TestPermissions shows that each feature works for the user that the guide makes for it.
-func TestPermissions(t *testing.T) { tell(t, "users.txt") }
+func TestPermissions(t *testing.T) { runFile(t, "users.txt") }

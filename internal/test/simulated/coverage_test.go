@@ -20,36 +20,44 @@ var (
 	runKinds = []string{
 		"import", "plan", "refresh", "apply", "apply -replace=machine", "apply -replace=member",
 		"apply -target=cluster", "apply -target=machine", "apply -target=member", "apply -refresh=false",
-		"saved", "beside", "two", "clone", "destroy",
+		"saved", "beside two", "in two apply", "beside clone", "destroy",
 	}
-	lastKinds = []string{"clone", "destroy"}
+	lastKinds = []string{"beside clone", "destroy"}
 )
 
 // faultKinds are the faults: the first words of what happens during a command, and of what happens
 // between a plan and its apply.
 var faultKinds = []string{
 	"kill", "interrupt", "freeze", "lost answer", "off", "stuck", "split", "hidden", "other",
-	"silence", "swap", "ca", "broken",
-	"between lose", "between wipe", "between blank", "between remove", "between stop", "between off", "between stuck",
-	"between split", "between hidden", "between other", "between open", "between boot", "between wait",
+	"during silence", "during stranger", "during wrong-ca", "never-boots",
+	"between lose", "between wipe", "between blank", "between etcdctl", "between stop", "between off", "between stuck",
+	"between split", "between hidden", "between other", "between hear", "between start", "between wait",
 }
 
-// kindsOf are the kinds of the command in a line.
-func kindsOf(line string) (out []string) {
-	short := strings.NewReplacer("etcd_", "", `.node`, "[", ".this", "[").Replace
-	words := strings.Fields(line)
+// kindsOf are the kinds of the command in a step.
+func kindsOf(step string) (out []string) {
+	words := strings.Fields(step)
+	kind := func(word string) string {
+		word, _, _ = strings.Cut(word, "[")
+		return word
+	}
 	switch verb := words[0]; verb {
 	case "forget", "taint":
-		of, _, _ := strings.Cut(short(words[1]), "[")
-		return []string{verb + " " + of}
-	case "apply", "saved", "beside", "clone":
+		return []string{verb + " " + kind(words[1])}
+	case "etcdctl":
+		return []string{strings.Join(words[1:3], " ")}
+	case "in":
+		return []string{step}
+	case "apply", "saved", "beside":
+		if verb == "beside" {
+			verb += " " + words[1]
+		}
 		if verb != "apply" {
 			out = append(out, verb)
 		}
 		for _, option := range words[1:] {
 			if strings.HasPrefix(option, "-") {
-				option, _, _ = strings.Cut(short(option), "[")
-				out = append(out, "apply "+option)
+				out = append(out, "apply "+kind(option))
 			}
 		}
 		if len(out) == 0 {
@@ -62,8 +70,8 @@ func kindsOf(line string) (out []string) {
 }
 
 // faultsPrepared are the kinds of the faults of the next command.
-func (g *game) faultsPrepared() (out []string) {
-	f := &g.fault
+func (s *runner) faultsPrepared() (out []string) {
+	f := &s.fault
 	for _, what := range f.next {
 		out = append(out, what[0])
 	}
@@ -74,10 +82,10 @@ func (g *game) faultsPrepared() (out []string) {
 		out = append(out, "lost answer")
 	}
 	if f.silence != "" {
-		out = append(out, map[string]string{"cut": "silence"}[f.silence]+strings.TrimPrefix(f.silence, "cut"))
+		out = append(out, "during "+f.silence)
 	}
-	if len(g.fleet.broken) > 0 {
-		out = append(out, "broken")
+	if len(s.fleet.broken) > 0 {
+		out = append(out, "never-boots")
 	}
 	return out
 }
@@ -109,7 +117,7 @@ func (c *coverage) add(kinds, faults []string) {
 	c.last = kinds
 }
 
-// join adds the counts of a game.
+// join adds the counts of a scenario.
 func (c *coverage) join(of *coverage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

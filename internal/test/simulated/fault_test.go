@@ -24,10 +24,11 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdsim"
 )
 
-// fault is what fails during the next command of the first workspace.
+// fault is what fails during the next command of the first directory.
 type fault struct {
-	// silence is what all addresses do for Terraform: "cut" are silent, "swap" answer for
-	// another cluster, "ca" have a certificate that does not fit. "" is nothing.
+	// silence is what all addresses do for Terraform: in a "silence" they do not answer, with a
+	// "stranger" they answer for another cluster, with the "wrong-ca" their certificate does not
+	// fit. "" is nothing.
 	silence string
 	// next are "kill", "interrupt", "freeze" for longer than the lock lives, or the fault
 	// of nodes with their names and a duration, by the request at which they happen, 0 for
@@ -60,21 +61,14 @@ func (f *fault) plan(words []string) {
 	f.next[n] = words[1:]
 }
 
-// breaks lets the machines that are made next not boot.
-func (f *fault) breaks(g *game) {
-	for _, name := range g.names {
-		g.fleet.broken[name] = true
-	}
-}
-
 // arm lets the faults happen from now on.
-func (f *fault) arm(g *game, end, interrupt func()) {
-	for _, p := range g.processes() {
+func (f *fault) arm(s *runner, end, interrupt func()) {
+	for _, p := range s.processes() {
 		switch f.silence {
-		case "cut":
-			g.network.Cut("", p.ClientURL)
-		case "swap":
-			g.network.Answer(p.ClientURL, g.stranger())
+		case "silence":
+			s.network.Cut("", p.ClientURL)
+		case "stranger":
+			s.network.Answer(p.ClientURL, s.stranger())
 		}
 	}
 	f.mu.Lock()
@@ -83,72 +77,116 @@ func (f *fault) arm(g *game, end, interrupt func()) {
 }
 
 // disarm ends them, as far as they are not faults of nodes, which last.
-func (f *fault) disarm(g *game) {
+func (f *fault) disarm(s *runner) {
 	f.mu.Lock()
 	f.armed, f.killed, f.next, f.lose, f.between = false, false, nil, 0, nil
 	f.mu.Unlock()
-	f.open(g)
-	clear(g.fleet.broken)
+	f.open(s)
+	clear(s.fleet.broken)
 }
 
 // open ends the silence.
-func (f *fault) open(g *game) {
-	for _, p := range g.processes() {
+func (f *fault) open(s *runner) {
+	for _, p := range s.processes() {
 		switch f.silence {
-		case "cut":
-			g.network.Heal("", p.ClientURL)
-		case "swap":
-			g.network.Answer(p.ClientURL, g.answersAt(p.ClientURL))
+		case "silence":
+			s.network.Heal("", p.ClientURL)
+		case "stranger":
+			s.network.Answer(p.ClientURL, s.answersAt(p.ClientURL))
 		}
 	}
 	f.silence = ""
 }
 
-// returns are the actions that are no fault.
-var returns = map[string]bool{"open": true, "boot": true, "wait": true, "moved": true}
+// nodeFaults are what happens to nodes for a time.
+var nodeFaults = []string{"off", "stuck", "split", "hidden", "other"}
+
+// returns are the steps that are no fault.
+var returns = []string{"hear", "start", "wait", "restart-g"}
 
 // planned lets happen what happens between a plan and its apply.
-func (f *fault) planned(g *game) {
+func (f *fault) planned(s *runner) {
 	for _, words := range f.between {
-		if act := actions[words[0]]; act == nil {
-			f.happen(g, words)
-		} else {
-			if !returns[words[0]] {
-				g.fails()
-			}
-			act(g, words[1:])
+		if slices.Contains(nodeFaults, words[0]) {
+			f.happen(s, words)
+			continue
 		}
+		if !slices.Contains(returns, words[0]) {
+			s.oracle.fails()
+		}
+		s.run(strings.Join(words, " "))
 	}
 	f.between = nil
 }
 
-// listen lets faults happen at the requests of the first workspace.
-func (f *fault) listen(g *game) {
-	before, after := g.network.Before, g.network.After
-	g.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+// faultSteps are the steps of a judged scenario that let something happen during the next command.
+var faultSteps map[string]step
+
+func init() { // steps run steps
+	faultSteps = map[string]step{
+		"at": {
+			"REQUEST|lock FAULT",
+			"at that request of the next command, or when it takes the lock: kill, interrupt, freeze, lose (its " +
+				"answer), or a fault of nodes with a duration: off, stuck, split, hidden, other",
+			func(s *runner, rest string) { s.fault.plan(strings.Fields(rest)) },
+		},
+		"between": {
+			"STEP|FAULT", "the step, or the fault of nodes, between the plan and the apply of the next command",
+			func(s *runner, rest string) { s.fault.between = append(s.fault.between, strings.Fields(rest)) },
+		},
+		"during": {
+			"silence|stranger|wrong-ca",
+			"during the next command no address answers, another cluster answers, or no certificate fits",
+			func(s *runner, what string) {
+				if s.fault.silence = what; what != "wrong-ca" {
+					s.restate()
+				}
+			},
+		},
+		"silence": {
+			"", "no address answers Terraform, until \"hear\"",
+			func(s *runner, _ string) { s.silence() },
+		},
+		"hear": {
+			"", "the addresses answer Terraform again",
+			func(s *runner, _ string) {
+				if s.oracle != nil {
+					s.fault.open(s)
+				} else {
+					s.hear()
+				}
+			},
+		},
+	}
+}
+
+// listen lets faults happen at the requests of the first directory.
+func (f *fault) listen(s *runner) {
+	before, after := s.network.Before, s.network.After
+	s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
 		err := before(ctx, c)
 		if !strings.HasPrefix(c.Run, "one.") || !f.armed {
 			return err
 		}
 		f.requests++
-		f.happen(g, f.next[f.requests])
+		f.happen(s, f.next[f.requests])
 		if locks(c.Request) {
-			f.happen(g, f.next[0])
+			f.happen(s, f.next[0])
 			delete(f.next, 0)
 		}
 		for err == nil && time.Now().Before(f.thaw) && !changes(c.Request) {
 			time.Sleep(time.Until(f.thaw))
-			err = g.schedule.Before(ctx, c)
+			err = s.schedule.Before(ctx, c)
 		}
 		switch {
 		case f.killed:
 			return errKilled
-		case err == nil && f.silence == "ca":
+		case err == nil && f.silence == "wrong-ca":
 			return connection.AttemptError(c.Address, x509.UnknownAuthorityError{})
 		}
 		return err
 	}
-	g.network.After = func(ctx context.Context, c etcdsim.Call, answer proto.Message, err error) error {
+	s.network.After = func(ctx context.Context, c etcdsim.Call, answer proto.Message, err error) error {
 		err = after(ctx, c, answer, err)
 		if !f.armed || !strings.HasPrefix(c.Run, "one.") || !changes(c.Request) && !writes(c.Request) {
 			return err
@@ -162,7 +200,7 @@ func (f *fault) listen(g *game) {
 	}
 }
 
-func (f *fault) happen(g *game, what []string) {
+func (f *fault) happen(s *runner, what []string) {
 	if len(what) == 0 {
 		return
 	}
@@ -175,11 +213,12 @@ func (f *fault) happen(g *game, what []string) {
 	case "freeze":
 		f.thaw = time.Now().Add(2 * claim.LockTTL)
 	default:
-		g.fails()
+		s.oracle.fails()
 		for _, name := range strings.Split(what[1], ",") {
-			undo, number := g.hit(what[0], name), len(g.lines)
+			undo, number := s.hit(what[0], name), len(s.steps)
 			go func() {
-				if g.schedule.Clock(fmt.Sprint("fault ", number, f.requests, name)).Sleep(g.Context(), length(what[2])) == nil {
+				if s.schedule.Clock(fmt.Sprint("fault ", number, f.requests, name)).Sleep(s.Context(),
+					length(what[2])) == nil {
 					undo()
 				}
 			}()
@@ -216,64 +255,64 @@ func locks(request proto.Message) bool {
 // hit lets a node fail, and returns what lets it return: "off", "hidden" from Terraform,
 // "other" (a member of another cluster answers in its place), "stuck", or "split" from the
 // other members.
-func (g *game) hit(how, name string) (undo func()) {
-	p := g.members[name]
-	if p == nil || !g.works(name) {
+func (s *runner) hit(how, name string) (undo func()) {
+	p := s.members[name]
+	if p == nil || !s.oracle.works(name) {
 		return func() {}
 	}
 	switch how {
 	case "off":
-		m := g.fleet.of(name)
-		g.fleet.stop(name)
-		return func() { g.fleet.set(func() { m.off = false }) }
+		m := s.fleet.of(name)
+		s.fleet.stop(name)
+		return func() { s.fleet.set(func() { m.off = false }) }
 	case "hidden":
-		g.network.Cut("", p.ClientURL)
-		return func() { g.network.Heal("", p.ClientURL) }
+		s.network.Cut("", p.ClientURL)
+		return func() { s.network.Heal("", p.ClientURL) }
 	case "other":
-		g.network.Answer(p.ClientURL, g.stranger())
-		return func() { g.network.Answer(p.ClientURL, g.answersAt(p.ClientURL)) }
+		s.network.Answer(p.ClientURL, s.stranger())
+		return func() { s.network.Answer(p.ClientURL, s.answersAt(p.ClientURL)) }
 	case "stuck":
 		p.Freeze()
 	default:
-		g.cluster.Split(p)
+		s.cluster.Split(p)
 	}
-	cluster := g.cluster
-	g.mark(name, true)
+	cluster := s.cluster
+	s.oracle.mark(name, true)
 	return func() {
 		if how == "stuck" {
 			p.Thaw()
 		} else {
 			cluster.Heal()
 		}
-		g.mark(name, false)
+		s.oracle.mark(name, false)
 	}
 }
 
 // stranger is a member of another cluster, which has more revisions.
-func (g *game) stranger() *etcdsim.Process {
-	if g.other == nil {
-		g.other = g.network.Form(release, "x").Processes()[0]
-		c := g.network.Run("test").Client(g.other.ClientURL, g.other.ClientURL)
+func (s *runner) stranger() *etcdsim.Process {
+	if s.other == nil {
+		s.other = s.network.Form(release, "x").Processes()[0]
+		c := s.network.Run("test").Client(s.other.ClientURL, s.other.ClientURL)
 		for range 100 {
-			_, err := c.Put(g.Context(), "x", "")
-			g.must(err)
+			_, err := c.Put(s.Context(), "x", "")
+			s.must(err)
 		}
 	}
-	return g.other
+	return s.other
 }
 
-// processes are those of all clusters of the game.
-func (g *game) processes() (out []*etcdsim.Process) {
-	for _, s := range g.clusters {
+// processes are those of all clusters of the scenario.
+func (s *runner) processes() (out []*etcdsim.Process) {
+	for _, s := range s.oracle.clusters {
 		out = append(out, s.of.Processes()...)
 	}
 	return out
 }
 
 // answersAt is the process that runs at a client URL, or the last one that did.
-func (g *game) answersAt(url string) (out *etcdsim.Process) {
-	for _, p := range g.processes() {
-		if p.ClientURL == url && (out == nil || p == g.members[p.Name]) {
+func (s *runner) answersAt(url string) (out *etcdsim.Process) {
+	for _, p := range s.processes() {
+		if p.ClientURL == url && (out == nil || p == s.members[p.Name]) {
 			out = p
 		}
 	}

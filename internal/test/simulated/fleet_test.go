@@ -160,7 +160,7 @@ func (f *fleet) Values(_ context.Context, id string) map[string]string {
 	return f.machines[id].given
 }
 
-// byHand makes a new cluster on the machines of these names, as a person does that restores a
+// byHand makes a new cluster on the machines of these names, as an operator does who restores a
 // snapshot there. The first one has a window of ten minutes.
 func (f *fleet) byHand(names ...string) {
 	var pairs []string

@@ -88,9 +88,9 @@ func (k *killing) pass(now moment) error {
 // live carries out a stage. The run is killed at a moment, and plain applies finish it.
 func live(t *testing.T, s stage, at moment) (k *killing) {
 	simulate(t, 1, "", func(w *world) {
-		l := newScript(w)
+		l := newRunner(w)
 		if s.name != "form" {
-			l.play("form a b c")
+			l.run("form a b c")
 		}
 		k = w.killing(at)
 		defer k.end()
@@ -191,9 +191,9 @@ func TestRestoreIsKilled(t *testing.T) {
 	}
 	for n, done := 1, false; !done; n += step {
 		simulate(t, 8, "", func(w *world) {
-			s := newScript(w)
+			s := newRunner(w)
 			for _, line := range []string{"nodes a b c", "apply", "let id cluster", "stop b c", "wait 1m", "restore $id b c"} {
-				s.play(line)
+				s.run(line)
 			}
 			k := w.killing(moment{false, n})
 			defer k.end()
@@ -201,12 +201,12 @@ func TestRestoreIsKilled(t *testing.T) {
 			s.rest(time.Minute)
 			if done = !k.killed; done {
 				s.ok(r)
-			} else if s.play("try apply"); s.said.Err() != nil {
+			} else if s.run("try apply"); s.said.Err() != nil {
 				s.says(fmt.Sprint("killed at ", n), s.said, `gone = ["a", "b", "c"]`)
-				s.play("restore $id a b c")
-				s.play("apply")
+				s.run("restore $id a b c")
+				s.run("apply")
 			}
-			s.play("restored $id")
+			s.run("restored $id")
 		})
 	}
 }
@@ -217,23 +217,23 @@ func TestPendingPeerURLsKilled(t *testing.T) {
 	t.Parallel()
 	move := func(at moment) (k *killing) {
 		simulate(t, 1, "a b c", func(w *world) {
-			s := newScript(w)
-			s.play("adopted a b c")
+			s := newRunner(w)
+			s.run("imported a b c")
 			k = w.killing(at)
 			defer k.end()
-			s.play(`give etcd_member.a peer_urls ["http://a.example:3380"]`)
+			s.run(`argument etcd_member.a peer_urls ["http://a.example:3380"]`)
 			_, _ = s.ws.Up(k, s.start("killed"))
 			w.rest(2 * claim.LockTTL)
 			moved := s.listed("a") == "http://a.example:3380"
 			if !moved {
-				s.play(`give etcd_member.a peer_urls ["http://a.example:2380"]`)
+				s.run(`argument etcd_member.a peer_urls ["http://a.example:2380"]`)
 			}
-			s.play(`give etcd_member.b peer_urls ["http://b.example:3380"]`)
+			s.run(`argument etcd_member.b peer_urls ["http://b.example:3380"]`)
 			if moved {
-				s.play("apply => pending")
-				s.play("at b http://b.example:2380")
+				s.run("apply => pending")
+				s.run("listed b http://b.example:2380")
 			} else {
-				s.play("apply")
+				s.run("apply")
 			}
 		})
 		return k

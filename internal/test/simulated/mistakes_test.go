@@ -5,7 +5,6 @@ package simulated
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +19,7 @@ import (
 // then.
 type mistake struct {
 	name, file, from, to, by string
-	searched                 bool // the search finds it within 2,000 commands, and prints it as a test
+	searched                 bool // the search finds it within 2,000 commands, and prints it as a scenario
 }
 
 // mistakes reads testdata/mistakes.txt. Its first lines say what the others mean.
@@ -79,7 +78,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestSearchFinds puts the mistakes that are searched into the code. The test that the search
+// TestSearchFinds puts the mistakes that are searched into the code. The scenario that the search
 // prints then fails 20 times of 20.
 func TestSearchFinds(t *testing.T) {
 	if !etcdtest.Full() {
@@ -91,38 +90,38 @@ func TestSearchFinds(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			out, failed := m.run(t, ".", "^TestSearch$/seed/^[0-7]?[0-9]$")
-			_, test, printed := strings.Cut(out, "func TestFound(")
-			test, _, _ = strings.Cut(test, "        }\n")
+			_, found, printed := strings.Cut(out, "== "+foundName+"\n")
+			found, _, _ = strings.Cut(found, "\n        \n")
 			if !failed || !printed {
 				t.Fatalf("the search does not find it:\n%s", out)
 			}
-			found := "package simulated\n\nimport \"testing\"\n\nfunc TestFound(" + test + "}\n"
-			again, _ := m.run(t, ".", "^TestFound$", found)
-			if n := strings.Count(again, "--- FAIL: TestFound"); n != 20 {
+			file := filepath.Join(t.TempDir(), "found.txt")
+			must.Write(t, file, "== "+foundName+"\n"+found)
+			again, _ := m.run(t, ".", "^TestFound$", scenarioFile+"="+file)
+			if n := strings.Count(again, "--- FAIL: TestFound ("); n != 20 {
 				t.Errorf("it fails %d times of 20:\n%s\n%s", n, found, again)
 			}
 		})
 	}
 }
 
-// run runs the tests of a directory with the mistake, or 20 times those of a file besides.
-func (m mistake) run(t *testing.T, dir, tests string, file ...string) (out string, failed bool) {
+// run runs the tests of a directory with the mistake, or 20 times those that variables choose.
+func (m mistake) run(t *testing.T, dir, tests string, variables ...string) (out string, failed bool) {
 	t.Helper()
 	overlay := filepath.Join(t.TempDir(), "overlay.json")
-	plant(t, overlay, "../../"+m.file, m.from, m.to, file...)
+	plant(t, overlay, "../../"+m.file, m.from, m.to)
 	args := []string{"test", "-vet=off", "-count=1", "-timeout=0", "-failfast", "-overlay=" + overlay, "-run=" + tests, dir}
-	if len(file) > 0 {
+	if len(variables) > 0 {
 		args = []string{"test", "-vet=off", "-count=20", "-timeout=0", "-overlay=" + overlay, "-run=" + tests, dir}
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Env = append(os.Environ(), "ETCD_TEST_FULL=")
+	cmd.Env = append(append(os.Environ(), "ETCD_TEST_FULL="), variables...)
 	text, err := cmd.CombinedOutput()
 	return string(text), err != nil && strings.Contains(string(text), "--- FAIL: ")
 }
 
-// plant writes an overlay for the compiler, in which the text of a file is another one, and
-// which adds files of tests.
-func plant(t *testing.T, overlay, file, from, to string, added ...string) {
+// plant writes an overlay for the compiler, in which the text of a file is another one.
+func plant(t *testing.T, overlay, file, from, to string) {
 	t.Helper()
 	source := must.Read(t, file)
 	if n := strings.Count(source, from); n != 1 {
@@ -133,12 +132,6 @@ func plant(t *testing.T, overlay, file, from, to string, added ...string) {
 	path, err := filepath.Abs(file)
 	must.Succeed(t, err)
 	replace := map[string]string{path: mutated}
-	for i, text := range added {
-		at, err := filepath.Abs(fmt.Sprintf("added%d_test.go", i))
-		must.Succeed(t, err)
-		replace[at] = fmt.Sprint(overlay, i, ".go")
-		must.Write(t, replace[at], text)
-	}
 	list, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err == nil {
 		err = os.WriteFile(overlay, list, 0o600)

@@ -63,7 +63,7 @@ type oracle struct {
 	led      map[string]uint64  // the leader in the last answer, by who
 	out      map[string]int     // voters when a member made room, until it votes again
 	ran      map[uint64]bool    // members that have run
-	released map[uint64]bool    // members that a person took out of the state
+	released map[uint64]bool    // members that the operator took out of the state
 }
 
 // seen is a cluster as it was after the request before.
@@ -183,7 +183,7 @@ func (o *oracle) works(name string) (does bool) {
 	return does
 }
 
-// release notes that a person has taken a member out of the state.
+// release notes that the operator has taken a member out of the state.
 func (o *oracle) release(id uint64) { o.locked(func() { o.released[id] = true }) }
 
 // fails notes that something failed during the command.

@@ -7,117 +7,122 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdtest"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/scenario"
 )
 
 // one picks an element.
-func one[T any](g *game, of ...T) T { return of[g.random.IntN(len(of))] }
+func one[T any](s *runner, of ...T) T { return of[s.random.IntN(len(of))] }
 
 // chance is true once in n times.
-func (g *game) chance(n int) bool { return g.random.IntN(n) == 0 }
+func (s *runner) chance(n int) bool { return s.random.IntN(n) == 0 }
 
-// begin plays the first lines of a game.
-func (g *game) beginning() {
-	if g.chance(4) {
-		g.do("parallelism 1")
+// beginning runs the first steps.
+func (s *runner) beginning() {
+	if s.chance(4) {
+		s.do("parallelism 1")
 	}
-	if g.chance(2) {
-		g.do("latency 20ms")
+	if s.chance(2) {
+		s.do("latency 20ms")
 	}
-	if g.chance(2) {
-		g.do("after 10m")
+	if s.chance(2) {
+		s.do("replace-after 10m")
 	}
-	if g.chance(3) {
-		g.do("version 3.6.16")
+	if s.chance(3) {
+		s.do("version 3.6.16")
 	}
-	g.do("form " + strings.Join(strings.Split("abcde"[:one(g, 3, 3, 3, 4, 5)], ""), " "))
-	g.do(fmt.Sprintf("wait %dm", 1+g.random.IntN(40)))
+	s.do("form " + strings.Join(strings.Split("abcde"[:one(s, 3, 3, 3, 4, 5)], ""), " "))
+	s.do(fmt.Sprintf("wait %dm", 1+s.random.IntN(40)))
 }
 
-// choose plays lines up to the next command. What takes a node away for good happens to a
+// choose runs steps up to the next command. What takes a node away for good happens to a
 // healthy cluster only.
-func (g *game) choose() {
-	if g.chance(8) {
-		one(g, stories...)(g)
+func (s *runner) choose() {
+	if s.chance(8) {
+		one(s, sequences...)(s)
 		return
 	}
-	edit := g.chooseEdit()
+	edit := s.chooseEdit()
 	switch {
-	case strings.HasPrefix(edit, "add ") && g.chance(4):
-		g.do(strings.Replace(edit, "add ", "foreign ", 1))
+	case strings.HasPrefix(edit, "add ") && s.chance(4):
+		s.do(strings.Replace(edit, "add ", "etcdctl member add ", 1))
 		fallthrough
 	case edit != "":
-		g.do(edit)
+		s.do(edit)
 	}
-	if g.chance(6) {
-		if g.theirs != "" && g.chance(3) {
-			g.do("moved")
+	if s.chance(6) {
+		if s.second.image != "" && s.chance(3) {
+			s.do("restart-g")
 		} else {
-			g.do(g.chooseLoss())
+			s.do(s.chooseLoss())
 		}
 	}
-	g.chooseFault()
-	opts := g.chooseState()
-	if g.chance(4) {
-		opts += " " + g.chooseState()
+	s.chooseFault()
+	opts := s.chooseState()
+	if s.chance(4) {
+		opts += " " + s.chooseState()
 	}
-	g.do(g.chooseCommand() + " " + opts)
-	g.do("wait " + one(g, "1s", "30s", "3m", "20m"))
+	s.do(s.chooseCommand() + " " + opts)
+	s.do("wait " + one(s, "1s", "30s", "3m", "20m"))
 }
 
 // chooseState changes the state, or chooses options.
-func (g *game) chooseState() (opts string) {
-	name := one(g, g.names...)
-	of := func(typ string) string { return typ + `.node["` + name + `"]` }
-	switch g.random.IntN(15) {
+func (s *runner) chooseState() (opts string) {
+	name := one(s, s.dir.names...)
+	of := func(short string) string { return short + "[" + name + "]" }
+	switch s.random.IntN(15) {
 	case 0, 1:
 		opts = "-replace=" + of("machine")
 	case 2:
-		opts = "-replace=" + of("etcd_member")
+		opts = "-replace=" + of("member")
 	case 3:
-		opts = "-replace=" + of("machine") + " -replace=" + machineOf(g.next(name))
+		opts = "-replace=" + of("machine") + " -replace=machine[" + s.next(name) + "]"
 	case 4:
-		g.do("taint " + of("machine"))
+		s.do("taint " + of("machine"))
 	case 5:
-		g.do("taint " + of("etcd_member"))
-		g.do("taint " + memberOf(g.next(name)))
+		s.do("taint " + of("member"))
+		s.do("taint member[" + s.next(name) + "]")
 	case 6:
-		g.do("taint etcd_cluster.this")
+		s.do("taint cluster")
 	case 7:
-		g.do("forget " + of("etcd_member"))
-		if again := one(g, "", "", "import ", "imports "); again != "" {
-			g.do(again + name)
+		s.do("forget " + of("member"))
+		if again := one(s, "", "", "import ", "imports "); again != "" {
+			s.do(again + of("member") + " " + name)
 		}
 	case 10:
-		g.do(one(g, "persist", "older"))
+		s.do(one(s, "persist", "older"))
 	case 11:
-		if len(g.learners) > 0 {
-			g.do("vote " + one(g, slices.Sorted(maps.Keys(g.learners))...))
+		if len(s.dir.learners) > 0 {
+			s.do("etcdctl member promote " + one(s, slices.Sorted(maps.Keys(s.dir.learners))...))
 		}
 	case 8, 9:
-		opts = "-target=" + one(g, thisCluster, of("machine"), of("etcd_member"))
+		opts = "-target=" + one(s, "cluster", of("machine"), of("member"))
 	}
-	if g.chance(5) {
+	if s.chance(5) {
 		opts += " -refresh=false"
 	}
 	return strings.TrimSpace(opts)
 }
 
 // chooseCommand chooses the command, without options.
-func (g *game) chooseCommand() string {
-	if g.backup.day > 0 && g.chance(4) {
-		return "beside"
+func (s *runner) chooseCommand() string {
+	if s.second.backup.day > 0 && s.chance(4) {
+		return "beside two"
 	}
-	switch g.random.IntN(20) {
+	switch s.random.IntN(20) {
 	case 0, 1:
-		return "saved " + one(g, "1s", "3m", "20m", "48h")
+		return "saved " + one(s, "1s", "3m", "20m", "48h")
 	case 2, 3:
-		return "beside"
+		return "beside two"
 	case 4:
 		return "plan"
 	case 5:
@@ -126,168 +131,179 @@ func (g *game) chooseCommand() string {
 	return "apply"
 }
 
-func (g *game) chooseEdit() string {
-	switch g.random.IntN(14) {
+func (s *runner) chooseEdit() string {
+	switch s.random.IntN(14) {
 	case 0, 1, 2:
-		return "image " + fmt.Sprint(g.random.IntN(4))
+		return "image " + fmt.Sprint(s.random.IntN(4))
 	case 3, 4:
-		if name := g.unused(); name != "" {
-			return one(g, "add ", "add ", "learner ") + name
+		if name := s.unused(); name != "" {
+			return one(s, "add ", "add ", "learner ") + name
 		}
 	case 5:
-		if len(g.names) > one(g, 1, 2, 3, 3) {
-			return "drop " + one(g, g.names...)
+		if len(s.dir.names) > one(s, 1, 2, 3, 3) {
+			return "drop " + one(s, s.dir.names...)
 		}
 	case 6:
-		return "rebuild " + one(g, g.names...)
+		return "rebuild " + one(s, s.dir.names...)
 	case 7:
-		return "theirs " + one(g, "1", "2", "none")
+		return "member-g " + one(s, "1", "2", "none")
 	case 8:
-		if g.version != "" {
-			return "version " + one(g, "3.6.16", "3.6.17")
+		if s.dir.version != "" {
+			return "version " + one(s, "3.6.16", "3.6.17")
 		}
 	case 9:
-		return "address " + one(g, g.names...)
+		return "address " + one(s, s.dir.names...)
 	case 10:
-		for _, name := range g.names {
-			if g.learners[name] {
+		for _, name := range s.dir.names {
+			if s.dir.learners[name] {
 				return "promote " + name
 			}
 		}
 	case 11:
-		return "after " + one(g, "10m", "none")
+		return "replace-after " + one(s, "10m", "none")
 	case 12:
-		if g.theirs != "" {
-			return "urls " + one(g, "2380", "3380")
+		if s.second.image != "" {
+			return "url-g " + one(s, "2380", "3380")
 		}
 	case 13:
-		g.do("day")
-		return one(g, "", "swap")
+		s.do("backup")
+		return one(s, "", "during stranger")
 	}
 	return ""
 }
 
-// chooseLoss is a node that is lost until a person acts.
-func (g *game) chooseLoss() string {
-	return one(g, "lose ", "wipe ", "blank ", "remove ", "stop ") + one(g, g.names...)
+// chooseLoss is a node that is lost until the operator acts.
+func (s *runner) chooseLoss() string {
+	return one(s, "lose ", "wipe ", "blank ", "etcdctl member remove ", "stop ") + one(s, s.dir.names...)
 }
 
-func (g *game) chooseFault() {
-	at := 1 + g.random.IntN(40*(1+g.random.IntN(4)))
-	switch g.random.IntN(15) {
+func (s *runner) chooseFault() {
+	at := 1 + s.random.IntN(40*(1+s.random.IntN(4)))
+	switch s.random.IntN(15) {
 	case 0, 1:
-		g.do(fmt.Sprintf("at %d kill", at))
+		s.do(fmt.Sprintf("at %d kill", at))
 	case 2:
-		g.do(fmt.Sprintf("at %d freeze", at))
+		s.do(fmt.Sprintf("at %d freeze", at))
 	case 3:
-		g.do(fmt.Sprintf("at %d lose", 1+g.random.IntN(12)))
+		s.do(fmt.Sprintf("at %d lose", 1+s.random.IntN(12)))
 	case 4:
-		g.do(fmt.Sprintf("at %d interrupt", at))
+		s.do(fmt.Sprintf("at %d interrupt", at))
 	case 5, 6, 7:
-		g.do(fmt.Sprintf("at %d %s", at, g.chooseFailure()))
+		s.do(fmt.Sprintf("at %d %s", at, s.chooseFailure()))
 	case 8, 9, 10:
-		g.do("between " + one(g, g.chooseLoss(), g.chooseFailure()))
+		s.do("between " + one(s, s.chooseLoss(), s.chooseFailure()))
 	case 11:
-		g.do("broken")
+		s.do("never-boots")
 	case 12:
-		g.do(one(g, "silence", "silence", "swap", "ca"))
-		if g.chance(3) {
-			g.do("between open")
+		s.do("during " + one(s, "silence", "silence", "stranger", "wrong-ca"))
+		if s.chance(3) {
+			s.do("between hear")
 		}
 	case 13, 14:
-		g.do("at lock " + one(g, "kill", "interrupt", g.chooseFailure(), g.chooseFailure()))
+		s.do("at lock " + one(s, "kill", "interrupt", s.chooseFailure(), s.chooseFailure()))
 	}
 }
 
 // chooseFailure is a node that fails for a time.
-func (g *game) chooseFailure() string {
-	return fmt.Sprintf("%s %s %ds", one(g, "off", "off", "stuck", "split", "hidden", "other"), one(g, g.names...), 1<<g.random.IntN(12))
+func (s *runner) chooseFailure() string {
+	return fmt.Sprintf("%s %s %ds", one(s, "off", "off", "stuck", "split", "hidden", "other"), one(s, s.dir.names...),
+		1<<s.random.IntN(12))
 }
 
-// play plays a game from a seed.
-func (g *game) play(seed uint64) {
-	g.random = rand.New(rand.NewPCG(seed, 2))
-	story, told := g.random.IntN(8), false
-	for g.beginning(); g.commands < 14 && !g.over(); {
-		if !told && g.commands > story {
-			told = true
-			stories[seed%uint64(len(stories))](g)
+// search runs steps that a seed chooses.
+func (s *runner) search(seed uint64) {
+	s.random = rand.New(rand.NewPCG(seed, 2))
+	when, done := s.random.IntN(8), false
+	for s.beginning(); s.commands < 14 && !s.over(); {
+		if !done && s.commands > when {
+			done = true
+			sequences[seed%uint64(len(sequences))](s)
 			continue
 		}
-		g.choose()
+		s.choose()
 	}
-	for len(g.names) < 3 && !g.over() { // smaller ones do not roll
-		g.do("add " + g.unused())
+	for len(s.dir.names) < 3 && !s.over() { // smaller ones do not roll
+		s.do("add " + s.unused())
 	}
-	switch end := g.random.IntN(12); {
-	case g.over():
+	switch end := s.random.IntN(12); {
+	case s.over():
 	case end == 0:
-		g.chooseFault()
-		g.do("clone " + g.chooseState()) // two states of one cluster
+		s.chooseFault()
+		s.do("beside clone " + s.chooseState()) // two states of one cluster
 	case end == 1:
-		g.chooseFault()
-		g.do("destroy")
-		g.do("wait 20m")
+		s.chooseFault()
+		s.do("destroy")
+		s.do("wait 20m")
 		fallthrough
 	default:
-		g.do("converge")
+		s.do("converge")
 	}
 }
 
-// search plays the game of a seed. A finding is shortened, and printed as a test.
+// search runs the scenario of a seed. A finding is shortened, and printed as a scenario.
 func search(t *testing.T, seed uint64) (log []string, commands int, pairs *coverage) {
-	var lines []string
-	dir := t.TempDir()
+	dir, c := t.TempDir(), scenario.Scenario{Name: foundName, Seed: seed, Judged: true}
 	found := try(t, seed, "", true, func(w *world) {
-		g := newGame(w, dir)
-		defer func() { lines, commands, log, pairs = g.lines, g.commands, w.schedule.Log(), &g.coverage }()
-		g.play(seed)
+		s := newRunner(w)
+		s.vars["dir"] = dir
+		s.judge()
+		defer func() { c.Steps, commands, log, pairs = s.steps, s.commands, w.schedule.Log(), &s.coverage }()
+		s.search(seed)
 	})
 	if len(found) > 0 {
-		lines, found = shorten(t, seed, lines, found)
-		t.Errorf("%s\n\nA test of it:\n\n%s", strings.Join(found, "\n"), asTest(seed, lines))
+		c, found = shorten(t, c, found)
+		t.Errorf("%s\n\n%s", strings.Join(found, "\n"), c)
 	}
 	return log, commands, pairs
 }
 
-// asTest is a game as a test.
-func asTest(seed uint64, lines []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "func TestFound(t *testing.T) {\n\treplay(t, %d,\n", seed)
-	for _, line := range lines {
-		fmt.Fprintf(&b, "\t\t%q,\n", line)
-	}
-	return b.String() + "\t)\n}\n"
+// foundName is the name of a scenario that the search prints.
+const foundName = "found by the search"
+
+// findings runs a judged scenario, and returns what must not happen.
+func findings(t *testing.T, c scenario.Scenario) []string {
+	dir := t.TempDir()
+	return try(t, c.Seed, "", true, func(w *world) {
+		s := newRunner(w)
+		s.vars["dir"] = dir
+		s.judge()
+		for _, step := range c.Steps {
+			if s.do(step); s.over() {
+				return
+			}
+		}
+	})
 }
 
-// shorten leaves out lines as long as there is a finding.
-func shorten(t *testing.T, seed uint64, lines, found []string) (short, shortFound []string) {
+// shorten leaves out steps as long as there is a finding.
+func shorten(t *testing.T, c scenario.Scenario, found []string) (scenario.Scenario, []string) {
 	tries := 40
-	for size := (len(lines) + 1) / 2; size > 0; size /= 2 {
-		for from := len(lines) - size; from >= 0; from -= size {
-			less := slices.Delete(slices.Clone(lines), from, from+size)
+	for size := (len(c.Steps) + 1) / 2; size > 0; size /= 2 {
+		for from := len(c.Steps) - size; from >= 0; from -= size {
+			less := c
+			less.Steps = slices.Delete(slices.Clone(c.Steps), from, from+size)
 			if tries--; tries < 0 {
-				return lines, found
+				return c, found
 			}
-			if !slices.ContainsFunc(less, func(l string) bool { return strings.HasPrefix(l, "form ") }) {
+			if !slices.ContainsFunc(less.Steps, func(step string) bool { return strings.HasPrefix(step, "form ") }) {
 				continue
 			}
-			if still := replays(t, seed, true, less...); len(still) > 0 {
-				lines, found = less, still
+			if still := findings(t, less); len(still) > 0 {
+				c, found = less, still
 			}
 		}
 	}
-	return lines, found
+	return c, found
 }
 
-// TestSearch plays games from seeds.
+// TestSearch runs scenarios from seeds.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	seeds, least := uint64(235), int64(5000)
 	if etcdtest.Full() {
 		seeds, least = 5000, 100_000
 	}
-	var commands, played atomic.Int64
+	var commands, run atomic.Int64
 	var all coverage
 	t.Run("seed", func(t *testing.T) {
 		for seed := range seeds {
@@ -296,24 +312,25 @@ func TestSearch(t *testing.T) {
 				_, n, pairs := search(t, seed)
 				all.join(pairs)
 				commands.Add(int64(n))
-				played.Add(1)
+				run.Add(1)
 			})
 		}
 	})
 	t.Logf("%d commands\n%s", commands.Load(), &all)
-	if played.Load() == int64(seeds) && commands.Load() < least { // -run may select some
+	if run.Load() == int64(seeds) && commands.Load() < least { // -run may select some
 		t.Errorf("%d commands, want %d", commands.Load(), least)
 	}
 }
 
-// stories are lines that belong together: what they need would seldom come about by lines
-// that are chosen one by one. Each game tells one, the next seed the next one.
-var stories = []func(*game){(*game).restoring, (*game).promoting, (*game).moving, (*game).backing, (*game).rolling}
+// sequences are steps that belong together: what they need would seldom come about by steps
+// that are chosen one by one. Each scenario has one, the next seed the next one.
+var sequences = []func(*runner){(*runner).restoreSequence, (*runner).promoteSequence, (*runner).moveSequence,
+	(*runner).backupSequence, (*runner).rollSequence}
 
 // unused is the first name that the configuration does not have, "" without one.
-func (g *game) unused() string {
+func (s *runner) unused() string {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		if !slices.Contains(g.names, name) {
+		if !slices.Contains(s.dir.names, name) {
 			return name
 		}
 	}
@@ -322,119 +339,175 @@ func (g *game) unused() string {
 
 // restoring is a cluster that loses its quorum, or does not, and a restore that ends, is
 // killed, or is withdrawn.
-func (g *game) restoring() {
-	names := slices.Clone(g.names)
-	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	names = names[:one(g, len(names)/2+1, len(names), len(names))]
-	if g.chance(4) {
-		g.do(one(g, "silence", "swap", "ca"))
+func (s *runner) restoreSequence() {
+	names := slices.Clone(s.dir.names)
+	s.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	names = names[:one(s, len(names)/2+1, len(names), len(names))]
+	if s.chance(4) {
+		s.do("during " + one(s, "silence", "stranger", "wrong-ca"))
 	} else {
-		g.do("power " + strings.Join(names, " "))
+		s.do("outage " + strings.Join(names, " "))
 	}
-	g.do("restore " + strings.Join(names, " "))
-	switch returns := "boot " + strings.Join(names, " "); g.random.IntN(5) {
+	s.do("restore state " + strings.Join(names, " "))
+	switch returns := "start " + strings.Join(names, " "); s.random.IntN(5) {
 	case 0:
-		g.do("between " + returns)
-		g.do("between wait 3m")
+		s.do("between " + returns)
+		s.do("between wait 3m")
 	case 1, 2:
-		g.do(returns)
-		g.do("wait 3m")
-		g.do("ca")
+		s.do(returns)
+		s.do("wait 3m")
+		s.do("during wrong-ca")
 	}
-	for range 1 + g.random.IntN(3) {
-		if g.chance(2) {
-			g.do(fmt.Sprintf("at %d %s", 1+g.random.IntN(120), one(g, "kill", "interrupt")))
+	for range 1 + s.random.IntN(3) {
+		if s.chance(2) {
+			s.do(fmt.Sprintf("at %d %s", 1+s.random.IntN(120), one(s, "kill", "interrupt")))
 		}
-		g.do("apply " + one(g, "", "", "-target=etcd_cluster.this", "-target="+machineOf(names[0]), "-refresh=false"))
-		if g.chance(3) {
-			g.do("boot " + strings.Join(names, " "))
+		s.do("apply " + one(s, "", "", "-target=cluster", "-target=machine["+names[0]+"]", "-refresh=false"))
+		if s.chance(3) {
+			s.do("start " + strings.Join(names, " "))
 		}
-		g.do("wait " + one(g, "30s", "3m"))
+		s.do("wait " + one(s, "30s", "3m"))
 	}
-	if g.chance(2) {
-		g.do("keep")
+	if s.chance(2) {
+		s.do("unset restore")
 	}
 }
 
 // promoting is a learner that is given a vote while it or a voter is dead, or fails.
-func (g *game) promoting() {
-	name := g.unused()
+func (s *runner) promoteSequence() {
+	name := s.unused()
 	if name == "" {
 		return
 	}
-	g.do("learner " + name)
-	g.do("apply")
-	g.do("wait " + one(g, "1s", "3m"))
-	fails := one(g, name, one(g, g.names...))
-	if g.chance(2) {
-		g.do(one(g, "stop ", "lose ", "wipe ") + fails)
+	s.do("learner " + name)
+	s.do("apply")
+	s.do("wait " + one(s, "1s", "3m"))
+	fails := one(s, name, one(s, s.dir.names...))
+	if s.chance(2) {
+		s.do(one(s, "stop ", "lose ", "wipe ") + fails)
 	}
-	g.do("promote " + name)
-	switch failure := one(g, "off ", "split ") + fails + " 600s"; g.random.IntN(3) {
+	s.do("promote " + name)
+	switch failure := one(s, "off ", "split ") + fails + " 600s"; s.random.IntN(3) {
 	case 0:
-		g.do("between " + failure)
+		s.do("between " + failure)
 	case 1:
-		g.do(fmt.Sprintf("at %d %s", 1+g.random.IntN(80), failure))
+		s.do(fmt.Sprintf("at %d %s", 1+s.random.IntN(80), failure))
 	}
-	g.do("apply")
-	g.do("wait 3m")
+	s.do("apply")
+	s.do("wait 3m")
 }
 
 // moving is a member whose peer URL changes in place, and a change of another one before
 // it has started with the new one.
-func (g *game) moving() {
-	if g.theirs == "" {
-		g.do("theirs 1")
-		g.do("two")
-		g.do("wait 3m")
+func (s *runner) moveSequence() {
+	if s.second.image == "" {
+		s.do("member-g 1")
+		s.do("in two apply")
+		s.do("wait 3m")
 	}
-	g.do("urls " + one(g, "2380", "3380"))
-	g.do("two")
-	if edit := g.chooseEdit(); edit != "" {
-		g.do(edit)
+	s.do("url-g " + one(s, "2380", "3380"))
+	s.do("in two apply")
+	if edit := s.chooseEdit(); edit != "" {
+		s.do(edit)
 	}
-	g.do("apply " + one(g, "", "-target="+thisCluster, "-replace="+machineOf(one(g, g.names...))))
-	g.do("wait " + one(g, "1s", "3m"))
-	g.do("moved")
+	s.do("apply " + one(s, "", "-target=cluster", "-replace=machine["+one(s, s.dir.names...)+"]"))
+	s.do("wait " + one(s, "1s", "3m"))
+	s.do("restart-g")
 }
 
 // rolling is a cluster of five, in which a member is lost or on its way while others are to
 // be replaced.
-func (g *game) rolling() {
-	for len(g.names) < 5 {
-		g.do("add " + g.unused())
+func (s *runner) rollSequence() {
+	for len(s.dir.names) < 5 {
+		s.do("add " + s.unused())
 	}
-	g.do("apply")
-	g.do("wait 3m")
-	names := slices.Clone(g.names)
-	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	g.do("rebuild " + names[0])
-	switch g.random.IntN(5) {
+	s.do("apply")
+	s.do("wait 3m")
+	names := slices.Clone(s.dir.names)
+	s.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	s.do("rebuild " + names[0])
+	switch s.random.IntN(5) {
 	case 0:
-		g.do(g.chooseLoss())
+		s.do(s.chooseLoss())
 	case 1:
-		g.do("broken")
-		g.do("apply")
+		s.do("never-boots")
+		s.do("apply")
 	case 2: // the removal is decided, and decided again
-		g.do("at lock off " + names[1] + "," + names[2] + " 600s")
-		g.do("apply")
+		s.do("at lock off " + names[1] + "," + names[2] + " 600s")
+		s.do("apply")
 	default: // after its removal, if all goes well
-		g.do(fmt.Sprintf("at %d kill", 30+g.random.IntN(90)))
-		g.do("apply")
+		s.do(fmt.Sprintf("at %d kill", 30+s.random.IntN(90)))
+		s.do("apply")
 	}
-	g.do("rebuild " + names[1])
-	replace := "-replace=" + machineOf(names[1])
-	g.do("apply " + one(g, "-target=etcd_cluster.this", replace, replace+" -refresh=false"))
-	g.do("wait " + one(g, "1s", "3m"))
+	s.do("rebuild " + names[1])
+	replace := "-replace=machine[" + names[1] + "]"
+	s.do("apply " + one(s, "-target=cluster", replace, replace+" -refresh=false"))
+	s.do("wait " + one(s, "1s", "3m"))
 }
 
 // backing is a backup of every day, from whatever answers.
-func (g *game) backing() {
-	for range 1 + g.random.IntN(3) {
-		g.do("day")
-		if g.chance(2) {
-			g.do(one(g, "swap", "ca", "silence"))
+func (s *runner) backupSequence() {
+	for range 1 + s.random.IntN(3) {
+		s.do("backup")
+		if s.chance(2) {
+			s.do("during " + one(s, "stranger", "wrong-ca", "silence"))
 		}
-		g.do("two")
+		s.do("in two apply")
 	}
+}
+
+const seedVariable = "ETCD_TEST_SEED"
+
+// The log of all events of a search is the same in another process, and on another
+// number of processors.
+func TestSearchIsRepeatable(t *testing.T) {
+	t.Parallel()
+	seeds := 4
+	if etcdtest.Full() {
+		seeds = 100
+	}
+	for seed := range seeds {
+		log, _, _ := search(t, uint64(seed))
+		want := strings.Join(log, "\n")
+		for _, processors := range []string{"1", "8"} {
+			got := again(t, seed, processors)
+			if got != want {
+				t.Errorf("seed %d with %s processors: %s", seed, processors, difference(got, want))
+			}
+		}
+	}
+}
+
+// again returns the log of a search in another process.
+func again(t *testing.T, seed int, processors string) string {
+	t.Helper()
+	file := t.TempDir() + "/log"
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSearchLog$")
+	cmd.Env = append(os.Environ(), seedVariable+"="+strconv.Itoa(seed), "ETCD_TEST_LOG="+file, "GOMAXPROCS="+processors)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	record, err := os.ReadFile(file)
+	must.Succeed(t, err)
+	return string(record)
+}
+
+// TestSearchLog is what [again] runs.
+func TestSearchLog(t *testing.T) {
+	seed, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
+	if err != nil {
+		t.Skip("it is a part of TestSearchIsRepeatable")
+	}
+	log, _, _ := search(t, seed)
+	must.Succeed(t, os.WriteFile(os.Getenv("ETCD_TEST_LOG"), []byte(strings.Join(log, "\n")), 0o600))
+}
+
+func difference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d of %d\n%s\nwant\n%s", i, len(w), g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }

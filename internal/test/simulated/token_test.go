@@ -32,6 +32,7 @@ import (
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/discovery"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/driver"
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/etcdsim"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/scenario"
 )
 
 const (
@@ -42,10 +43,10 @@ const (
 )
 
 // TestTokens shows what a token is and does in the discovery cluster or service that keeps it.
-func TestTokens(t *testing.T) { tell(t, "tokens.txt", "v3", "v2", "service") }
+func TestTokens(t *testing.T) { runFile(t, "tokens.txt", "v3", "v2", "service") }
 
 // TestTokenInput shows what the configuration of a token may be.
-func TestTokenInput(t *testing.T) { tell(t, "tokeninput.txt", "v3") }
+func TestTokenInput(t *testing.T) { runFile(t, "tokeninput.txt", "v3") }
 
 // tokenWorld is the discovery cluster r and the discovery service, one of which keeps tokens.
 type tokenWorld struct {
@@ -73,19 +74,20 @@ func (k *tokenWorld) of(size any, more driver.Values) []driver.Resource {
 	return []driver.Resource{{Type: "etcd_discovery_token", Name: "this", Values: values}}
 }
 
-// told are the summaries of diagnostics, each once, with warnings in brackets. What a plan
+// summaries are those of diagnostics, each once, with warnings in brackets. What a plan
 // says of every token of an old protocol is left out.
-func told(r driver.Result) string {
+func summaries(r driver.Result) string {
 	var out []string
 	for _, d := range r.Diagnostics {
 		out = append(out, map[bool]string{true: "(" + d.Summary + ")", false: d.Summary}[d.Warning])
 	}
 	slices.Sort(out)
-	return strings.Join(slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "(For members up to etcd 3.6)" }), ", ")
+	return strings.Join(slices.DeleteFunc(slices.Compact(out),
+		func(s string) bool { return s == "(For members up to etcd 3.6)" }), ", ")
 }
 
 // tokenID is the token in the state, "" without one.
-func (s *script) tokenID() string {
+func (s *runner) tokenID() string {
 	if o := s.ws.State(tokenAddress); o != nil {
 		return driver.Attribute(o.Value, "token")
 	}
@@ -163,12 +165,14 @@ var inToken = regexp.MustCompile(`_etcd/registry/([0-9a-f]{32})`)
 // writesToken reports whether a request creates a token.
 func writesToken(c etcdsim.Call) bool {
 	txn, ok := c.Request.(*pb.TxnRequest)
-	return ok && len(txn.Compare) > 0 || strings.HasPrefix(c.Method, http.MethodPut) || strings.HasPrefix(c.Method, "GET /new?")
+	return ok && len(txn.Compare) > 0 || strings.HasPrefix(c.Method, http.MethodPut) ||
+		strings.HasPrefix(c.Method, "GET /new?")
 }
 
 // lose loses the answer to the next creation of a token, and then all answers, if forever.
 func (k *tokenWorld) lose(written, forever bool) {
-	broken := map[bool]error{true: status.Error(codes.Unavailable, "connection lost"), false: io.ErrUnexpectedEOF}[k.protocol == "v3"]
+	broken := map[bool]error{true: status.Error(codes.Unavailable, "connection lost"),
+		false: io.ErrUnexpectedEOF}[k.protocol == "v3"]
 	before := k.network.Before
 	lost := func(c etcdsim.Call) error {
 		k.network.Before, k.network.After = before, nil
@@ -192,11 +196,12 @@ func (k *tokenWorld) lose(written, forever bool) {
 }
 
 // meet does something as soon as an apply looks for a token, whose ID is "looked".
-func (s *script) meet(do func()) {
+func (s *runner) meet(do func()) {
 	before := s.network.Before
 	s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
 		err := before(ctx, c)
-		if id := inToken.FindStringSubmatch(fmt.Sprint(c.Method, c.Request)); id != nil && strings.HasPrefix(c.Run, "apply") {
+		if id := inToken.FindStringSubmatch(fmt.Sprint(c.Method, c.Request)); id != nil &&
+			strings.HasPrefix(c.Run, "apply") {
 			s.network.Before, s.vars["looked"] = before, id[1]
 			do()
 		}
@@ -204,81 +209,128 @@ func (s *script) meet(do func()) {
 	}
 }
 
-// tokenPhrases are the phrases about tokens.
-var tokenPhrases map[string]func(s *script, rest string)
+// tokenSteps are the steps about tokens.
+var tokenSteps map[string]step
 
-func init() { // a map that refers to itself
-	tokenPhrases = map[string]func(s *script, rest string){
-		"registry": func(s *script, _ string) { // of the kind of this case
-			s.token = newToken(s.world, s.kind)
-			s.ws.Provider = s.provider("r")
+func init() { // steps run steps
+	tokenSteps = map[string]step{
+		"registry": {
+			"", "a discovery registry of the kind of this scenario",
+			func(s *runner, _ string) {
+				s.token = newToken(s.world, s.kind)
+				s.ws.Provider = s.provider("r")
+			},
 		},
 		// A token for one member, of a service: a discovery cluster would need a provider block of
 		// its own. Nothing is left at the end.
-		"token": func(s *script, _ string) {
-			s.token, s.names = newToken(s.world, "service"), ""
-			s.ws.Resources = s.token.of(1, nil)
+		"token": {
+			"", "a token for one member, of a service",
+			func(s *runner, _ string) {
+				s.token, s.names = newToken(s.world, "service"), ""
+				s.ws.Resources = s.token.of(1, nil)
+			},
 		},
-		"wants": pair(func(s *script, size, text string) {
-			more, _ := s.value(cmp.Or(text, "{}")).(driver.Values)
-			s.ws.Resources = s.token.of(s.value(size), more)
-		}),
-		"register": each(func(s *script, name string) { // the last ID first
-			s.token.registered++
-			s.token.put(s.tokenID(), fmt.Sprintf("%x", 0xff-s.token.registered), name+"="+etcdsim.PeerURL(name))
-		}),
-		"complete": func(s *script, _ string) {
-			s.play("state " + tokenAddress)
-			s.play("is complete true")
-			s.play("is bootstrap.complete true")
+		"wants": {
+			"SIZE [ARGUMENTS]", "the configuration has an etcd_discovery_token",
+			pair(func(s *runner, size, text string) {
+				more, _ := s.value(cmp.Or(text, "{}")).(driver.Values)
+				s.ws.Resources = s.token.of(s.value(size), more)
+			}),
 		},
-		"entry": func(s *script, rest string) { // of a token: a key and its value
-			words := strings.SplitN(rest, " ", 3)
-			s.token.put(words[0], words[1], words[2])
+		"register": {
+			"NAMES", "members register with the token",
+			each(func(s *runner, name string) {
+				s.token.registered++
+				s.token.put(s.tokenID(), fmt.Sprintf("%x", 0xff-s.token.registered), name+"="+etcdsim.PeerURL(name))
+			}),
 		},
-		"delete-token":  func(s *script, id string) { s.token.forget(id) },
-		"size":          pair(func(s *script, id, want string) { s.like("the size of "+id, s.token.size(id), "^(?:"+want+")$") }), // where it is kept, a pattern
-		"minted":        func(s *script, n string) { s.expect("tokens of the service", s.token.service.Minted(), n) },
-		"service-fails": func(s *script, code string) { s.token.service.Fail(int(s.number(code))) },
-		"another": func(s *script, _ string) { // registry is at the addresses
-			s.token.service = s.network.Service(serviceAt)
-			s.play("stranger 3.5.35")
+		"complete": {
+			"", "the token in the state is complete",
+			func(s *runner, _ string) {
+				s.run("state " + tokenAddress)
+				s.run("is complete true")
+				s.run("is bootstrap.complete true")
+			},
 		},
-		"denied": func(s *script, _ string) { // from now on
-			before := s.network.Before
-			s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
-				return cmp.Or(before(ctx, c), rpctypes.ErrGRPCPermissionDenied)
-			}
+		"entry": {
+			"TOKEN KEY VALUE", "a key of a token is written by hand",
+			func(s *runner, rest string) {
+				words := strings.SplitN(rest, " ", 3)
+				s.token.put(words[0], words[1], words[2])
+			},
 		},
-		"meet": func(s *script, line string) { s.meet(func() { s.play(line) }) },
-		"answer": func(s *script, how string) {
-			s.token.lose(strings.Contains(how, "lost"), strings.Contains(how, "forever"))
+		"delete-token": {
+			"TOKEN", "the token is deleted",
+			func(s *runner, id string) { s.token.forget(id) },
+		},
+		"size": {
+			"TOKEN PATTERN", "the size that is kept of a token",
+			pair(func(s *runner, id, want string) { s.like("the size of "+id, s.token.size(id), "^(?:"+want+")$") }),
+		},
+		"minted": {
+			"N", "how many tokens the service has made",
+			func(s *runner, n string) { s.expect("tokens of the service", s.token.service.Minted(), n) },
+		},
+		"service-fails": {
+			"CODE", "the service answers with this status",
+			func(s *runner, code string) { s.token.service.Fail(int(s.number(code))) },
+		},
+		"another": {
+			"", "another registry answers at the addresses",
+			func(s *runner, _ string) {
+				s.token.service = s.network.Service(serviceAt)
+				s.run("other-cluster 3.5.35")
+			},
+		},
+		"denied": {
+			"", "the registry denies everything from now on",
+			func(s *runner, _ string) {
+				before := s.network.Before
+				s.network.Before = func(ctx context.Context, c etcdsim.Call) error {
+					return cmp.Or(before(ctx, c), rpctypes.ErrGRPCPermissionDenied)
+				}
+			},
+		},
+		"on-token-request": {
+			"STEP", "the step, when the next apply asks for a token",
+			func(s *runner, line string) { s.meet(func() { s.run(line) }) },
+		},
+		"answer": {
+			"lost|forever lost", "the answer that has a new token is lost",
+			func(s *runner, how string) {
+				s.token.lose(strings.Contains(how, "lost"), strings.Contains(how, "forever"))
+			},
 		},
 		// The next plan changes the token in place or not at all, or replaces it, if it may.
-		"plans": pair(func(s *script, may, text string) {
-			more, _ := s.value(text).(driver.Values)
-			was := s.ws.Resources
-			s.ws.Resources = s.token.of(3, nil)
-			maps.Copy(s.ws.Resources[0].Values, more)
-			plan, r := s.ws.Plan(s.Context(), s.start("plan"), driver.NoRefresh)
-			s.ws.Resources = was
-			if strings.Contains(told(r), "Argument without effect") {
-				return
-			}
-			if r.Err() != nil || !slices.Contains([]string{"no-op", "update", may}, plan.Change(tokenAddress).Action) {
-				s.Errorf("%v: %v: %v", more, plan, r)
-			}
-		}),
+		"plans": {
+			"ACTION ARGUMENTS",
+			"with these arguments the plan changes the token in place, or not at all, or does the action",
+			pair(func(s *runner, may, text string) {
+				more, _ := s.value(text).(driver.Values)
+				was := s.ws.Resources
+				s.ws.Resources = s.token.of(3, nil)
+				maps.Copy(s.ws.Resources[0].Values, more)
+				plan, r := s.ws.Plan(s.Context(), s.start("plan"), driver.NoRefresh)
+				s.ws.Resources = was
+				if strings.Contains(summaries(r), "Argument without effect") {
+					return
+				}
+				if r.Err() != nil || !slices.Contains([]string{"no-op", "update", may},
+					plan.Change(tokenAddress).Action) {
+					s.Errorf("%v: %v: %v", more, plan, r)
+				}
+			}),
+		},
 	}
 }
 
 // TestHeartbeats shows what heartbeats are and do in each API.
-func TestHeartbeats(t *testing.T) { tell(t, "heartbeats.txt", "v2", "v3") }
+func TestHeartbeats(t *testing.T) { runFile(t, "heartbeats.txt", "v2", "v3") }
 
 // running are the keys of heartbeats.
 const running = "/running/"
 
-// beats are the heartbeats of a script.
+// beats are the heartbeats of a scenario.
 type beats struct {
 	open    map[string]*open // by the name of the run
 	watched chan tftypes.Value
@@ -294,11 +346,12 @@ type open struct {
 }
 
 // store does something with what holds claims, without the provider.
-func (s *script) store(do func(claim.Store) error) {
+func (s *runner) store(do func(claim.Store) error) {
 	s.Helper()
 	pool := &connection.Pool{World: s.network.Run("other")}
 	defer func() { _ = pool.Close() }()
-	at := connection.Settings{Endpoints: []string{etcdsim.ClientURL("s"), etcdsim.ClientURL("r")}, Clock: s.schedule.Clock("other")}
+	at := connection.Settings{Endpoints: []string{etcdsim.ClientURL("s"), etcdsim.ClientURL("r")},
+		Clock: s.schedule.Clock("other")}
 	var store claim.Store = claim.NewV2(at, pool)
 	if s.kind == "v3" {
 		store = claim.NewV3(cluster.New(at, pool), at, pool)
@@ -307,7 +360,7 @@ func (s *script) store(do func(claim.Store) error) {
 }
 
 // opens opens an ephemeral resource in a run. It returns nil unless that is open.
-func (s *script) opens(run string, provider driver.Values, typ, block string) (*open, tftypes.Value, driver.Result) {
+func (s *runner) opens(run string, provider driver.Values, typ, block string) (*open, tftypes.Value, driver.Result) {
 	s.Helper()
 	c := s.call(run, provider)
 	v, diags, end := c.open(typ, s.block(block))
@@ -320,17 +373,17 @@ func (s *script) opens(run string, provider driver.Values, typ, block string) (*
 }
 
 // watchIn reads the data source in the background.
-func (s *script) watchIn(values driver.Values) {
+func (s *runner) watchIn(values driver.Values) {
 	s.beats.watched = make(chan tftypes.Value, 1)
 	go func() {
 		v, r := s.read(s.ws.Provider, "etcd_heartbeats", values)
-		s.expect("the watch", told(r), "")
+		s.expect("the watch", summaries(r), "")
 		s.beats.watched <- v
 	}()
 }
 
 // loseAnswers loses answers to writes of run.1.
-func (s *script) loseAnswers() {
+func (s *runner) loseAnswers() {
 	s.network.After = func(_ context.Context, c etcdsim.Call, _ proto.Message, err error) error {
 		_, writes := c.Request.(*pb.TxnRequest)
 		web := c.Request == nil && !strings.HasPrefix(c.Method, "GET") && !strings.HasPrefix(c.Method, "/")
@@ -339,106 +392,161 @@ func (s *script) loseAnswers() {
 		}
 		s.beats.lose--
 		s.beats.lost++
-		return map[bool]error{true: status.Error(codes.Unavailable, "connection lost"), false: io.ErrUnexpectedEOF}[writes]
+		return map[bool]error{true: status.Error(codes.Unavailable, "connection lost"),
+			false: io.ErrUnexpectedEOF}[writes]
 	}
 }
 
 var event = regexp.MustCompile(`"kind":tftypes.String<"([a-z]+)">, "name":tftypes.String<"([a-z0-9]+)">`)
 
-// beatPhrases are the phrases about heartbeats and other ephemeral resources.
-var beatPhrases map[string]func(s *script, rest string)
+// heartbeatSteps are the steps about heartbeats and other ephemeral resources.
+var heartbeatSteps map[string]step
 
-func init() { // a map that refers to itself
-	beatPhrases = map[string]func(s *script, rest string){
-		"beating": func(s *script, _ string) { // a cluster of r, s and t that serves both APIs
-			s.network.V2, s.schedule.Twins = true, true // two watches may ask for one lease
-			s.cluster = s.network.Form("3.5.35", "r", "s", "t")
-			s.all(func(p *etcdsim.Process) { s.members[p.Name] = p })
-			s.rest(length("10s"))
-			s.ws.Provider = s.provider("r s t")
-			s.loseAnswers()
+func init() { // steps run steps
+	heartbeatSteps = map[string]step{
+		"v2-cluster": {
+			"", "a cluster of r, s and t that serves the v2 and the v3 API",
+			func(s *runner, _ string) {
+				s.network.V2, s.schedule.Twins = true, true // two watches may ask for one lease
+				s.cluster = s.network.Form("3.5.35", "r", "s", "t")
+				s.all(func(p *etcdsim.Process) { s.members[p.Name] = p })
+				s.rest(length("10s"))
+				s.ws.Provider = s.provider("r s t")
+				s.loseAnswers()
+			},
 		},
-		"open": func(s *script, rest string) { // RUN TYPE BLOCK
-			call, want := divided(rest)
-			words := strings.SplitN(call, " ", 3)
-			o, v, r := s.opens(words[0], s.ws.Provider, words[1], words[2])
-			s.beats.open[words[0]], s.seen, s.actions = o, v, nil
-			s.comes(r, want)
+		"open": {
+			"RUN TYPE ARGUMENTS [=> ERROR]", "a run opens an ephemeral resource",
+			func(s *runner, rest string) {
+				call, want := scenario.Divide(rest)
+				words := strings.SplitN(call, " ", 3)
+				o, v, r := s.opens(words[0], s.ws.Provider, words[1], words[2])
+				s.beats.open[words[0]], s.seen, s.actions = o, v, nil
+				s.comes(r, want)
+			},
 		},
-		"close": func(s *script, rest string) {
-			run, want := divided(rest)
-			o := s.beats.open[run]
-			s.comes(driver.ResultOf("", o.end()), want)
-			o.run.Close()
-		},
-		"end": func(s *script, run string) { s.beats.open[run].run.Close() }, // the process
-		"race": func(s *script, rest string) { // TYPE BLOCK: one run of four opens it
-			call, want := divided(rest)
-			typ, block, _ := strings.Cut(call, " ")
-			var all sync.WaitGroup
-			var opened [4]*open
-			var values [4]tftypes.Value
-			var results [4]driver.Result
-			for i := range opened {
-				all.Go(func() { opened[i], values[i], results[i] = s.opens(fmt.Sprint("run", i), s.ws.Provider, typ, block) })
-			}
-			all.Wait()
-			owners := 0
-			for i, o := range opened {
-				if o == nil {
-					s.comes(results[i], want)
-					continue
-				}
-				owners++
-				s.play("holds " + driver.Attribute(values[i], "value"))
+		"close": {
+			"RUN [=> ERROR]", "the run closes it",
+			func(s *runner, rest string) {
+				run, want := scenario.Divide(rest)
+				o := s.beats.open[run]
+				s.comes(driver.ResultOf("", o.end()), want)
 				o.run.Close()
-			}
-			s.expect("owners", owners, 1)
+			},
 		},
-		"holds": func(s *script, want string) { // the key, "" if there is none
-			s.store(func(store claim.Store) error {
-				e, err := store.Get(s.Context(), running+"deploy")
-				if e == nil {
-					e = &claim.Entry{}
+		"end": {
+			"RUN", "the provider process of the run ends",
+			func(s *runner, run string) { s.beats.open[run].run.Close() },
+		},
+		"race": {
+			"TYPE ARGUMENTS", "four runs open it at once, and one of them succeeds",
+			func(s *runner, rest string) {
+				call, want := scenario.Divide(rest)
+				typ, block, _ := strings.Cut(call, " ")
+				var all sync.WaitGroup
+				var opened [4]*open
+				var values [4]tftypes.Value
+				var results [4]driver.Result
+				for i := range opened {
+					all.Go(func() {
+						opened[i], values[i],
+							results[i] = s.opens(fmt.Sprint("run", i), s.ws.Provider, typ, block)
+					})
 				}
-				s.expect("the key", e.Value, want)
-				return err
-			})
+				all.Wait()
+				owners := 0
+				for i, o := range opened {
+					if o == nil {
+						s.comes(results[i], want)
+						continue
+					}
+					owners++
+					s.run("holds " + driver.Attribute(values[i], "value"))
+					o.run.Close()
+				}
+				s.expect("owners", owners, 1)
+			},
 		},
-		"claim": pair(func(s *script, name, ttl string) {
-			s.store(func(store claim.Store) (err error) {
-				s.beats.claims[name], err = store.Create(s.Context(), running+name, "of "+name, length(ttl))
-				return err
-			})
-		}),
-		"renew": pair(func(s *script, name, ttl string) {
-			s.store(func(store claim.Store) (err error) {
-				s.beats.claims[name], err = store.Beat(s.Context(), s.beats.claims[name], length(ttl))
-				return err
-			})
-		}),
-		"release": func(s *script, name string) {
-			s.store(func(store claim.Store) error { return store.Delete(s.Context(), s.beats.claims[name]) })
+		"holds": {
+			"[VALUE]", "the value of the key, if there is one",
+			func(s *runner, want string) { // the key, "" if there is none
+				s.store(func(store claim.Store) error {
+					e, err := store.Get(s.Context(), running+"deploy")
+					if e == nil {
+						e = &claim.Entry{}
+					}
+					s.expect("the key", e.Value, want)
+					return err
+				})
+			},
 		},
-		"stale": func(s *script, value string) { // the key has no time to live
-			s.must(errOf(s.client("r").Put(s.Context(), running+"deploy", value)))
-			s.web(http.MethodPut, etcdsim.ClientURL("r"), "/v2/keys/running/deploy?value="+value)
+		"claim": {
+			"NAME TTL", "another program claims the key",
+			pair(func(s *runner, name, ttl string) {
+				s.store(func(store claim.Store) (err error) {
+					s.beats.claims[name], err = store.Create(s.Context(), running+name, "of "+name, length(ttl))
+					return err
+				})
+			}),
 		},
-		"no-claim": func(s *script, _ string) {
-			s.must(errOf(s.client("r").Delete(s.Context(), running+"deploy")))
-			s.web(http.MethodDelete, etcdsim.ClientURL("r"), "/v2/keys/running/deploy")
+		"renew": {
+			"NAME TTL", "the other program renews its claim",
+			pair(func(s *runner, name, ttl string) {
+				s.store(func(store claim.Store) (err error) {
+					s.beats.claims[name], err = store.Beat(s.Context(), s.beats.claims[name], length(ttl))
+					return err
+				})
+			}),
 		},
-		"watching": func(s *script, block string) { s.watchIn(s.block(block)); s.rest(length("1s")) },
-		"watched":  func(s *script, _ string) { s.seen = <-s.beats.watched },
-		"events": func(s *script, want string) { // successive equal ones once
-			var out []string
-			for _, m := range event.FindAllStringSubmatch(driver.Attribute(s.seen, "events"), -1) {
-				out = append(out, m[2]+" "+m[1])
-			}
-			s.expect("the events", strings.Join(slices.Compact(out), ", "), want)
+		"release": {
+			"NAME", "the other program releases its claim",
+			func(s *runner, name string) {
+				s.store(func(store claim.Store) error { return store.Delete(s.Context(), s.beats.claims[name]) })
+			},
 		},
-		"lose-writes": func(s *script, n string) { s.beats.lose = int(s.number(n)) },
-		"lost-writes": func(s *script, n string) { s.expect("lost answers", s.beats.lost, n) },
-		"v2":          func(s *script, is string) { s.network.V2 = is == "on" }, // the API
+		"stale": {
+			"VALUE", "the key has this value, and no time to live",
+			func(s *runner, value string) {
+				s.must(errOf(s.client("r").Put(s.Context(), running+"deploy", value)))
+				s.web(http.MethodPut, etcdsim.ClientURL("r"), "/v2/keys/running/deploy?value="+value)
+			},
+		},
+		"no-claim": {
+			"", "the key is deleted",
+			func(s *runner, _ string) {
+				s.must(errOf(s.client("r").Delete(s.Context(), running+"deploy")))
+				s.web(http.MethodDelete, etcdsim.ClientURL("r"), "/v2/keys/running/deploy")
+			},
+		},
+		"watching": {
+			"ARGUMENTS", "etcd_heartbeats is read in the background",
+			func(s *runner, block string) { s.watchIn(s.block(block)); s.rest(length("1s")) },
+		},
+		"watched": {
+			"", "it has been read",
+			func(s *runner, _ string) { s.seen = <-s.beats.watched },
+		},
+		"events": {
+			"EVENTS", "what it saw, successive equal ones once",
+			func(s *runner, want string) {
+				var out []string
+				for _, m := range event.FindAllStringSubmatch(driver.Attribute(s.seen, "events"), -1) {
+					out = append(out, m[2]+" "+m[1])
+				}
+				s.expect("the events", strings.Join(slices.Compact(out), ", "), want)
+			},
+		},
+		"lose-writes": {
+			"N", "how many answers to writes of run.1 are lost from now on",
+			func(s *runner, n string) { s.beats.lose = int(s.number(n)) },
+		},
+		"lost-writes": {
+			"N", "how many were lost",
+			func(s *runner, n string) { s.expect("lost answers", s.beats.lost, n) },
+		},
+		"v2": {
+			"on|off", "whether the servers serve the v2 API",
+			func(s *runner, is string) { s.network.V2 = is == "on" },
+		},
 	}
 }

@@ -34,8 +34,8 @@ var verbs = regexp.MustCompile(`terraform (?:apply -(?:target|replace|refresh-on
 	`etcdctl (?:member remove|del|alarm disarm|compaction|role grant-permission|user grant-role|downgrade [a-z]+)\b|` +
 	`ETCD_CLUSTER_LOST=|import \{|replace_triggered_by|rebuild = |gone = \[|replaces_cluster = |-replace='|removed \{`)
 
-// walker is a person who does what the texts say.
-type walker struct {
+// operator runs what the texts print.
+type operator struct {
 	*site
 	names string          // of the nodes at the end, "" for a destroyed cluster
 	ran   map[string]bool // verbs
@@ -44,50 +44,51 @@ type walker struct {
 	via   string          // the member that etcdctl asks, unless it is a
 }
 
-// told returns the diagnostic with the words.
-func (w *walker) told(r driver.Result, words string) driver.Diagnostic {
-	w.Helper()
+// diagnostic returns the one with the words.
+func (o *operator) diagnostic(r driver.Result, words string) driver.Diagnostic {
+	o.Helper()
 	for _, d := range r.Diagnostics {
 		if strings.Contains(d.Summary+"\n"+d.Detail, words) {
 			return d
 		}
 	}
-	w.Fatalf("nothing says %q: %v", words, r.Diagnostics)
+	o.Fatalf("nothing says %q: %v", words, r.Diagnostics)
 	return driver.Diagnostic{}
 }
 
 // follow runs what the text with the words prints with that verb.
-func (w *walker) follow(r driver.Result, words, verb string) (out driver.Result) {
-	w.Helper()
-	d := w.told(r, words)
+func (o *operator) follow(r driver.Result, words, verb string) (out driver.Result) {
+	o.Helper()
+	d := o.diagnostic(r, words)
 	at := regexp.MustCompile(regexp.QuoteMeta(verb)+`[^\n]*`).FindAllString(d.Detail, -1)
 	if len(at) == 0 {
-		w.Fatalf("%q is not in %q", verb, d.Detail)
+		o.Fatalf("%q is not in %q", verb, d.Detail)
 	}
 	if verb == "import {" {
 		at = regexp.MustCompile(`import \{[^}]*\}`).FindAllString(d.Detail, -1)
 	}
 	for _, line := range at {
 		for _, verb := range verbs.FindAllString(line, -1) {
-			w.ran[verb] = true
+			o.ran[verb] = true
 		}
-		line = strings.NewReplacer("ADDRESS OF THE MACHINE OF b", machineOf("b"), "ADDRESS OF THAT RESOURCE", w.place, "ADDRESS", w.addressOf(d)).Replace(line)
+		line = strings.NewReplacer("ADDRESS OF THE MACHINE OF b", machineOf("b"), "ADDRESS OF THAT RESOURCE", o.place,
+			"ADDRESS", o.addressOf(d)).Replace(line)
 		if strings.HasPrefix(line, "terraform") || strings.HasPrefix(line, "ETCD_CLUSTER_LOST") {
-			out = w.terraform(line)
+			out = o.terraform(line)
 		} else {
-			w.other(line)
+			o.does(line)
 		}
 	}
 	return out
 }
 
-func (w *walker) addressOf(d driver.Diagnostic) string {
-	if w.place != "" {
-		return w.place
+func (o *operator) addressOf(d driver.Diagnostic) string {
+	if o.place != "" {
+		return o.place
 	}
 	if _, name, ok := strings.Cut(d.Detail, "ADDRESS is the address of the resource of "); ok {
 		name, _, _ = strings.Cut(name, ":")
-		for _, r := range w.ws.Resources {
+		for _, r := range o.ws.Resources {
 			if strings.HasPrefix(r.Type, "etcd_") && (r.Name == name || r.Name == `node["`+name+`"]`) {
 				return r.Address()
 			}
@@ -97,12 +98,12 @@ func (w *walker) addressOf(d driver.Diagnostic) string {
 }
 
 // terraform runs a command. Before it plans a destruction, Terraform makes an ordinary plan.
-func (w *walker) terraform(line string) (r driver.Result) {
-	w.Helper()
-	w.rest(time.Minute)
+func (o *operator) terraform(line string) (r driver.Result) {
+	o.Helper()
+	o.rest(time.Minute)
 	if statement, ok := strings.CutPrefix(line, "ETCD_CLUSTER_LOST="); ok {
-		w.env["ETCD_CLUSTER_LOST"], line, _ = strings.Cut(statement, " ")
-		defer delete(w.env, "ETCD_CLUSTER_LOST")
+		o.env["ETCD_CLUSTER_LOST"], line, _ = strings.Cut(statement, " ")
+		defer delete(o.env, "ETCD_CLUSTER_LOST")
 	}
 	words := strings.Fields(strings.ReplaceAll(line, "'", ""))
 	var opts []driver.Option
@@ -113,35 +114,35 @@ func (w *walker) terraform(line string) (r driver.Result) {
 	}
 	switch words[1] = strings.TrimRight(words[1], ".,"); words[1] {
 	case "untaint":
-		w.ws.Untaint(words[2])
+		o.ws.Untaint(words[2])
 		return r
 	case "state":
-		w.ws.Forget(words[3])
+		o.ws.Forget(words[3])
 		return r
 	case "apply":
 		if slices.Contains(opts, "-refresh-only") {
-			return w.ws.Refresh(w.Context(), w.start("refresh"))
+			return o.ws.Refresh(o.Context(), o.start("refresh"))
 		}
 	case "import":
-		r = w.take(words[2], words[3])
-		w.ok(r)
+		r = o.take(words[2], words[3])
+		o.ok(r)
 		return r
 	case "destroy":
 		if !slices.Contains(opts, driver.NoRefresh) {
-			_, r = w.ws.Plan(w.Context(), w.start("before the destruction"))
-			w.ok(r)
+			_, r = o.ws.Plan(o.Context(), o.start("before the destruction"))
+			o.ok(r)
 		}
 		opts = append(opts, driver.Destroy)
 	}
-	_, r = w.ws.Up(w.Context(), w.start(words[1]), opts...)
+	_, r = o.ws.Up(o.Context(), o.start(words[1]), opts...)
 	return r
 }
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
 // other does what is no command of Terraform.
-func (w *walker) other(line string) {
-	w.Helper()
+func (o *operator) does(line string) {
+	o.Helper()
 	var texts []any
 	for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 		texts = append(texts, m[1])
@@ -149,99 +150,101 @@ func (w *walker) other(line string) {
 	last := strings.Trim(regexp.MustCompile(`^etcdctl [a-z]+(?: [a-z]+)? ?`).ReplaceAllString(line, ""), "' ).,")
 	last, _, _ = strings.Cut(last, ")")
 	var err error
-	c := w.client("a")
+	c := o.client("a")
 	switch verbs.FindString(line) {
 	case "import {":
 		to := strings.TrimSpace(strings.Split(strings.Split(line, "to = ")[1], "\n")[0])
-		w.ok(w.take(to, fmt.Sprint(texts[len(texts)-1])))
+		o.ok(o.take(to, fmt.Sprint(texts[len(texts)-1])))
 	case "rebuild = ":
-		w.set("rebuild", map[string]any{fmt.Sprint(texts[0]): texts[1]})
+		o.set("rebuild", map[string]any{fmt.Sprint(texts[0]): texts[1]})
 	case "gone = [":
-		w.restoring()["gone"] = texts
+		o.restoring()["gone"] = texts
 	case "replaces_cluster = ":
-		w.restoring()["replaces_cluster"] = texts[0]
+		o.restoring()["replaces_cluster"] = texts[0]
 	case "replace_triggered_by":
-		for i, r := range w.ws.Resources {
+		for i, r := range o.ws.Resources {
 			if r.Type == "machine" {
-				w.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: "etcd_cluster.this", Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+				o.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: "etcd_cluster.this",
+					Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
 			}
 		}
 	case "etcdctl member remove":
 		if last == "ID" {
-			last = w.place
+			last = o.place
 		}
 		id, bad := membership.ParseMemberID(last)
 		if err = bad; err == nil {
-			_, err = c.MemberRemove(w.Context(), uint64(id))
+			_, err = c.MemberRemove(o.Context(), uint64(id))
 		}
 	case "etcdctl del":
-		_, err = c.Delete(w.Context(), last)
+		_, err = c.Delete(o.Context(), last)
 	case "etcdctl user grant-role", "etcdctl role grant-permission":
-		w.etcdctl(strings.NewReplacer("NAME", w.user, "ROLE", w.user, ").", "").Replace(line))
+		o.etcdctl(strings.NewReplacer("NAME", o.user, "ROLE", o.user, ").", "").Replace(line))
 	case "etcdctl downgrade enable":
 		to, _, _ := strings.Cut(last, ",")
-		_, err = c.Downgrade(w.Context(), clientv3.DowngradeEnable, to)
+		_, err = c.Downgrade(o.Context(), clientv3.DowngradeEnable, to)
 	case "etcdctl downgrade cancel":
-		_, err = c.Downgrade(w.Context(), clientv3.DowngradeCancel, "")
+		_, err = c.Downgrade(o.Context(), clientv3.DowngradeCancel, "")
 	case "etcdctl compaction":
-		now, bad := c.Get(w.Context(), "x")
+		now, bad := c.Get(o.Context(), "x")
 		if err = bad; err == nil {
-			_, err = c.Compact(w.Context(), now.Header.Revision)
+			_, err = c.Compact(o.Context(), now.Header.Revision)
 		}
 	case "etcdctl alarm disarm":
-		_, err = c.AlarmDisarm(w.Context(), &clientv3.AlarmMember{})
+		_, err = c.AlarmDisarm(o.Context(), &clientv3.AlarmMember{})
 	default:
-		w.Fatalf("%q is no known command", line)
+		o.Fatalf("%q is no known command", line)
 	}
 	if err != nil {
-		w.Fatalf("%s: %v", line, err)
+		o.Fatalf("%s: %v", line, err)
 	}
 }
 
 // finish applies until nothing is to do, and looks for what is left.
-func (w *walker) finish() {
-	w.Helper()
+func (o *operator) finish() {
+	o.Helper()
 	var last driver.Result
 	done := false
 	for i := 0; i < 5 && !done; i++ {
-		w.rest(time.Minute)
+		o.rest(time.Minute)
 		var plan *driver.Plan
-		plan, last = w.ws.Up(w.Context(), w.start("finish"))
+		plan, last = o.ws.Up(o.Context(), o.start("finish"))
 		done = last.Err() == nil && len(plan.Actions()) == 0
 	}
 	if !done {
-		w.Fatalf("it does not end: %v", last)
+		o.Fatalf("it does not end: %v", last)
 	}
-	w.expect("members", w.list(), w.names)
+	o.expect("members", o.list(), o.names)
 	ids := ""
-	for _, name := range strings.Fields(w.names) {
-		ids += " " + driver.Attribute(w.ws.State(thisCluster).Value, "node", name, "id")
+	for _, name := range strings.Fields(o.names) {
+		ids += " " + driver.Attribute(o.ws.State(thisCluster).Value, "node", name, "id")
 	}
-	all, err := w.client("a").Get(w.Context(), membership.MetadataPrefix, clientv3.WithPrefix())
-	w.must(err)
+	all, err := o.client("a").Get(o.Context(), membership.MetadataPrefix, clientv3.WithPrefix())
+	o.must(err)
 	for _, kv := range all.Kvs {
 		_, owner, is := strings.Cut(string(kv.Key), "/members/")
-		lists := slices.ContainsFunc(w.cluster.Members(), func(m *pb.Member) bool { return strings.Contains(string(kv.Value), membership.MemberID(m.ID).String()) })
+		lists := slices.ContainsFunc(o.cluster.Members(),
+			func(m *pb.Member) bool { return strings.Contains(string(kv.Value), membership.MemberID(m.ID).String()) })
 		if is && lists && !strings.Contains(ids, owner) || strings.HasSuffix(string(kv.Key), "/lock") {
-			w.Errorf("the key %s is left, and the nodes are%s", kv.Key, ids)
+			o.Errorf("the key %s is left, and the nodes are%s", kv.Key, ids)
 		}
 	}
 }
 
-func TestWalk(t *testing.T) { tell(t, "walk.txt") }
+func TestWalk(t *testing.T) { runFile(t, "walk.txt") }
 
 // Each text that prints a command has its situation, or its reason in the part "elsewhere".
 func TestEverySituationIsWalked(t *testing.T) {
 	t.Parallel()
-	walked, cases := map[string]string{}, casesIn(t, "walk.txt")
-	for _, line := range cases[0].parts["elsewhere"] {
+	walked, cases := map[string]string{}, scenariosIn(t, "walk.txt")
+	for _, line := range cases[0].Parts["elsewhere"] {
 		what, why, _ := strings.Cut(line, " | ")
 		walked[whole(what)] = why
 	}
 	for _, c := range cases {
-		for _, line := range c.lines {
+		for _, line := range c.Steps {
 			if p, is := strings.CutPrefix(line, "prints "); is {
-				walked[whole(p)] = c.name
+				walked[whole(p)] = c.Name
 			}
 		}
 	}
