@@ -48,6 +48,19 @@ func (e Entry) IsOfCluster() bool {
 	return e.Object == 0 && e.Before == nil && (e.Effect == Removed || e.Effect == Replaced)
 }
 
+// of returns the entries about a cluster. What [NodesPlan.Effects] has without an ID is the member
+// with that name.
+func (k Known) of(entries []Entry) planned {
+	p := planned{k, slices.Clone(entries)}
+	for i, e := range p.entries {
+		if k.Snapshot != nil && e.ID == 0 && e.IsOfCluster() {
+			m, _ := find(k.Snapshot.Members, func(m Member) bool { return m.Name == e.Name })
+			p.entries[i].ID = m.ID
+		}
+	}
+	return p
+}
+
 // Since returns the health with the members whose nodes an apply has dropped from the
 // etcd_cluster since an earlier refresh, and that are still in the cluster: their machines may
 // be in the state. [NodeHealth.Dropped] says which these are.

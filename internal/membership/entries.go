@@ -73,9 +73,14 @@ type Entry struct {
 	// ByProvider is true if the member has no node and no endpoints: its cluster is what
 	// the provider's endpoints reach.
 	ByProvider bool
-	// Read is true if this plan has read the member. Unapplied is true if no apply has stored
-	// it since its import, or none together with a machine ID. See [unordered].
-	Read, Unapplied bool
+	// Read is true if this plan has read the member, and ByImport if it imports the member.
+	// Unapplied is true if no apply has stored it since its import, or none together with a machine
+	// ID. See [unordered].
+	Read, ByImport, Unapplied bool
+	// Tainted is true for a new member on a rebuilt node if the state has a member of its name,
+	// which no other resource of the plan stands for so far. It is true for the replacement that
+	// the creation of a tainted member is.
+	Tainted bool
 }
 
 // Known is what is known of a cluster. Snapshot is nil without an observation.
@@ -139,9 +144,10 @@ func Judge(entries []Entry, known Known) (broken []Ruling) {
 			p.entries = append(p.entries, lost)
 		}
 		for _, note := range entries {
-			if note.Object == 0 && !note.IsOfCluster() && note.Learner == e.Learner && isOne(note, e) {
+			named := e.Tainted && note.Name == e.Name
+			if note.Object == 0 && !note.IsOfCluster() && note.Learner == e.Learner && (named || isOne(note, e)) {
 				e.ID, e.Effect, e.Before, e.Votes, e.HasRun = note.ID, Replaced, note.Before, note.Votes, note.HasRun
-				e.Read = note.Read
+				e.Read, e.Tainted = note.Read, true
 				p.entries = append(p.entries, e)
 			}
 		}
@@ -158,19 +164,6 @@ func Judge(entries []Entry, known Known) (broken []Ruling) {
 type planned struct {
 	Known
 	entries []Entry
-}
-
-// of returns the entries about a cluster. What [NodesPlan.Effects] has without an ID is the member
-// with that name.
-func (k Known) of(entries []Entry) planned {
-	p := planned{k, slices.Clone(entries)}
-	for i, e := range p.entries {
-		if k.Snapshot != nil && e.ID == 0 && e.IsOfCluster() {
-			m, _ := find(k.Snapshot.Members, func(m Member) bool { return m.Name == e.Name })
-			p.entries[i].ID = m.ID
-		}
-	}
-	return p
 }
 
 func (p planned) with(effects ...Effect) []Entry {
@@ -206,7 +199,11 @@ func brokenBy(code Code, f Facts, entries ...Entry) Ruling {
 	f.Names = slices.Compact(slices.Sorted(slices.Values(each(entries, func(e Entry) string { return e.Name }))))
 	known := keep(entries, func(e Entry) bool { return e.ID != 0 })
 	f.Others = union(each(known, func(e Entry) MemberID { return e.ID }))
-	return Ruling{code, f, entries[0]}
+	of := entries[0]
+	if tainted, is := find(entries, func(e Entry) bool { return e.Tainted && e.Effect == Replaced }); is {
+		of = tainted
+	}
+	return Ruling{code, f, of}
 }
 
 // breaks returns the ruling of a decision about one member.

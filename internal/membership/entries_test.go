@@ -279,7 +279,7 @@ func TestEntriesComeInAnyOrder(t *testing.T) {
 				e.After.PeerURLs = []string{urlOf(1)}
 			}
 			e.Readdressed, e.Learner, e.BeforeMachine, e.Built, e.Imported = maybe(), maybe(), maybe(), maybe(), maybe()
-			e.Read, e.Unapplied = maybe(), maybe()
+			e.Read, e.ByImport, e.Unapplied, e.Tainted = maybe(), maybe(), maybe(), maybe()
 			if maybe() {
 				e = note(id)
 			}

@@ -11,16 +11,19 @@ import "slices"
 //   - An import stores no dependency. The next apply that updates the member does.
 //   - A member without a machine ID in the state depended on no machine when it was applied.
 //   - A machine that was moved to another address is no dependency of what was stored before.
-//     A plan that reads the member stores its dependencies anew.
+//   - A plan that reads a member adds the dependencies that it has in the configuration. It does
+//     not read what it imports itself, and a member that it removes has no configuration.
 //
 // Without the dependency both are destroyed at the same time, and the removal comes too late
 // to be refused.
 
 // The codes of [Judge] about this order. Names are the members.
 const (
-	// NotApplied: the plan replaces or removes a living voter that no apply has stored since
-	// its import, or none together with the machine that it has now.
+	// NotApplied: the plan removes a living voter that no apply has stored since its import, or
+	// replaces it while the cluster cannot be observed.
 	NotApplied Code = "not applied since its import"
+	// ImportedByPlan: the plan imports a living voter, and replaces it.
+	ImportedByPlan Code = "imported by this plan"
 	// NotRead: the plan replaces a living voter that it has not read (-refresh=false).
 	NotRead Code = "not read by this plan"
 	// SharedMachine: two members of a cluster have the machine ID in Detail. A machine that
@@ -34,17 +37,20 @@ const (
 	AllNew Code = "all machines new"
 )
 
-// unordered: a living voter is replaced with its machine only if this plan has read it, and
-// replaced or removed only if an apply has stored it. The destruction of a whole cluster needs no
-// order: the other entries are awaited before a removal is judged.
+// unordered: a living voter is replaced with its machine only if this plan has read it and does not
+// import it, and removed only if an apply has stored it. In silence an apply must have stored it in
+// both cases, since a destroy may have ended after its machine. The destruction of a whole cluster
+// needs no order: the other entries are awaited before a removal is judged.
 func unordered(p planned) (out []Ruling) {
 	for _, e := range p.entries {
 		goes := e.Effect == Replaced || e.Effect == Removed && p.Awaited && !p.removesAll()
 		switch {
 		case e.Object == 0 || !goes || !p.lives(e):
-		case e.Unapplied:
+		case e.Unapplied && (e.Effect == Removed || p.Snapshot == nil):
 			out = append(out, brokenBy(NotApplied, Facts{}, e))
-		case e.Effect == Replaced && !e.Read && (e.After.Machine == Unknown || e.isAnew()):
+		case e.Effect == Replaced && e.ByImport:
+			out = append(out, brokenBy(ImportedByPlan, Facts{}, e))
+		case e.Effect == Replaced && !e.Read && (e.Unapplied || e.After.Machine == Unknown || e.isAnew()):
 			out = append(out, brokenBy(NotRead, Facts{}, e))
 		}
 	}
@@ -61,7 +67,8 @@ func (p planned) removesAll() bool {
 	return len(voters) > 0 && !slices.ContainsFunc(voters, stays)
 }
 
-// alone are the living voters that the etcd_cluster drops and for which the plan has no member.
+// alone are the voters that the etcd_cluster drops, that may live, and for which the plan has no
+// member. Without a leader that a quorum names, nobody says that a silent one is dead.
 // With -target, Terraform destroys the machines of names that are gone, and leaves out members.
 // The same holds for the machines of nodes that are rebuilt: see [replacements] for those of a
 // cluster that was observed.
@@ -69,6 +76,11 @@ func (p planned) alone() []Entry {
 	gone := p.living(Removed)
 	if p.Snapshot == nil {
 		gone = p.living(Removed, Replaced)
+	} else if _, _, led := p.Snapshot.MajorityLeader(); !led {
+		gone = keep(p.with(Removed), func(e Entry) bool {
+			m, listed := p.Snapshot.Member(e.ID)
+			return listed && !p.Lost && !m.Learner && m.Started()
+		})
 	}
 	return keep(gone, func(dropped Entry) bool {
 		return !slices.ContainsFunc(p.entries, func(e Entry) bool {

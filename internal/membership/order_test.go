@@ -14,6 +14,7 @@ import (
 // The rules about the order of Terraform, and about what the plan of etcd_cluster shows.
 func TestRulesOfOrder(t *testing.T) {
 	unapplied := func(e Entry) Entry { return as(e, func(e *Entry) { e.Unapplied = true }) }
+	byPlan := func(e Entry) Entry { return as(e, func(e *Entry) { e.ByImport = true }) }
 	unread := func(e Entry) Entry { return as(e, func(e *Entry) { e.Read = false }) }
 	anew := func(e Entry) Entry { return as(e, func(e *Entry) { e.After.Node = Unknown }) }
 	tainted := as(entry(2, Held), func(e *Entry) { e.Effect, e.Before, e.ID, e.Object = Created, nil, 0, 102 })
@@ -36,7 +37,12 @@ func TestRulesOfOrder(t *testing.T) {
 		entries []Entry
 		want    string
 	}{
-		"imported, and replaced":     {three, []Entry{unapplied(entry(2, Replaced))}, notApplied},
+		"imported, and replaced":     {three, []Entry{unapplied(entry(2, Replaced))}, ""},
+		"imported, and not read":     {three, []Entry{unapplied(unread(entry(2, Replaced)))}, notRead},
+		"imported by this plan":      {three, []Entry{byPlan(entry(2, Replaced))}, "imported by this plan [m2]"},
+		"imported, replaced, silent": {Known{}, []Entry{unapplied(entry(2, Replaced))}, notApplied},
+		"by this plan, and held":     {three, []Entry{byPlan(entry(2, Held))}, ""},
+		"by this plan, and dead":     {dead, []Entry{byPlan(entry(2, Replaced))}, ""},
 		"imported, and removed":      {judged, []Entry{unapplied(entry(2, Removed))}, notApplied},
 		"imported, silent":           {Known{Awaited: true}, []Entry{unapplied(entry(2, Removed))}, notApplied},
 		"imported, and held":         {three, []Entry{unapplied(entry(2, Held))}, ""},

@@ -31,6 +31,15 @@ const (
 	MachineStays Code = "machine stays"
 )
 
+// TaintedBy reports whether a new member is one that the state has and Terraform plans as if it were
+// new, by the entries so far: the rebuilt node does not say yet which peer URLs it has.
+func (e Entry) TaintedBy(entries []Entry) bool {
+	isSame := func(n Entry) bool { return n.Name == e.Name && n.Learner == e.Learner && !n.IsOfCluster() }
+	same := keep(entries, isSame)
+	planned := func(n Entry) bool { return n.Object != 0 }
+	return e.Effect == Created && e.isAnew() && len(same) > 0 && !slices.ContainsFunc(same, planned)
+}
+
 // forgotten returns the replacement that the creation of a member is which is in the
 // cluster and in no state, if the plan gives it a new machine: the one before is destroyed.
 func (p planned) forgotten(e Entry) (Entry, bool) {
@@ -69,7 +78,7 @@ func silent(p planned) (out []Ruling) {
 // newcomers: a new member is not added over one that is not its own.
 func newcomers(p planned) (out []Ruling) {
 	for _, e := range p.with(Created) {
-		if p.Snapshot != nil && e.isAnew() {
+		if p.Snapshot != nil && e.isAnew() && !e.Tainted {
 			if m, found := p.Snapshot.memberAt(e.Name, e.After.PeerURLs); found && p.livingVoter(m.ID) {
 				e.Found = m.refused(AlreadyMember, m.Name)
 			}

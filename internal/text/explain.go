@@ -179,7 +179,9 @@ var unidentified = wordings{
 	membership.InitialRenamed: {{cause: "The initial member's peer URLs ({given}) belong to {subject}, a member of another name.",
 		next: "Set name to the one that its process bears (ETCD_NAME)."}},
 	membership.OtherMachine: {{cause: "{Subject} lives on another machine than the one in machine_id.",
-		next: "If the resource has create_before_destroy, it would leave after its machine: remove that line from its lifecycle block, and apply again.{import}"}},
+		next: "If machine_id is that of another member's machine, set it to an attribute of its own machine. " +
+			"If the resource has create_before_destroy, it would leave after its machine: " +
+			"remove that line from its lifecycle block, and apply again.{import}"}},
 	membership.OtherName: {{cause: "{Subject} was added as {name}, and its process has published the name {bears} (ETCD_NAME).",
 		next: "If {bears} is right, set name = \"{bears}\" in the etcd_member or etcd_learner, then apply again. " +
 			"If {name} is right, start its process with the environment of its node, then apply again."}},

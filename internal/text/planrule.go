@@ -24,24 +24,29 @@ const (
 		"Only one living voter may be replaced per apply, so that the others keep the quorum."
 	needed = "The plan replaces {names}, and the quorum needs every voter: " +
 		"its machine may be destroyed before another member has its data, or its vote."
-	oneMachine = throughRevision + ownMachine +
+	oneMachine = throughRevision +
 		"\n\nTo replace the machine of {name} alone, undo the other changes, and use -replace with its address."
 	// ownMachine is for a machine_id that is known only after the apply, so that two can be equal.
-	ownMachine = "\n\nIf several of them have one machine_id, " +
-		"set that of each to an attribute of its own machine."
+	ownMachine = "\n\nIf a machine_id is that of another member's machine, " +
+		"set it to an attribute of its own machine. " +
+		"If an apply has stored the wrong one, remove that member from the state, and import it again."
+	keepTainted = "\n\nThe state has %[1]s as tainted. If it works, keep it. " +
+		"ADDRESS is the address of the resource of %[1]s:\n\n  terraform untaint 'ADDRESS'"
 	throughRevision = "\n\nIf an argument of the machines has changed (an image, a size), undo that change, " +
 		"put its value into revision of the etcd_cluster, " +
 		"and let the machines take it from node[each.key].revision: one node changes per apply. See " +
 		guides + "roll-an-image"
 	importMember = "\n\nIf the state was lost, or the resource got another key, add this block. " + ofMember +
 		":\n\n  import {\n    to = ADDRESS\n    id = \"{name}\"\n  }"
-	// applyFirst leads on from a plan that Terraform would carry out in the wrong order.
-	applyFirst = "\n\nFirst undo the change that replaces or removes {names}, and run:\n\n  terraform apply\n\n" +
+	// applyFirst, forgetFirst and importFirst lead on from a plan that Terraform would carry out in the wrong order.
+	applyFirst = "\n\nFirst undo the change that removes {names}, and run:\n\n  terraform apply\n\n" +
 		"It updates each imported member in the state, and changes nothing in the cluster. " +
-		"Then make the change again.\n\nIf the plan is refused again, an earlier apply has rebuilt " +
-		"the node of {name}, and that cannot be undone. Remove the member from the state then, " +
-		"which does not change the cluster, and apply: the plan replaces one such member at a time. " + ofMember +
-		":\n\n  terraform state rm 'ADDRESS'"
+		"Then make the change again."
+	forgetFirst = "\n\nMake sure that the endpoints lead to members that answer, and plan again. " +
+		"If the cluster was destroyed, remove the member from the state, " +
+		"which does not change the cluster, and apply. " + ofMember + ":\n\n  terraform state rm 'ADDRESS'"
+	importFirst = "\n\nRemove the import block, import the member with the command, and plan again. " + ofMember +
+		":\n\n  terraform import 'ADDRESS' {name}"
 	// rollFirst and undoRoll lead on if the plan of etcd_cluster rebuilds a node as well.
 	rollFirst = "\n\nThe etcd_cluster rebuilds {detail} in this plan, also if -target leaves out its member. " +
 		"To rebuild that node first, run the command without -target and -replace, " +
@@ -70,12 +75,22 @@ func PlanRule(r membership.Ruling, s membership.Snapshot) Message {
 	default:
 		t.Summary, t.Detail = "This plan would endanger the cluster", t.Detail+removal(s, r.Facts.Others)
 	}
+	if r.Entry.Effect == membership.Replaced {
+		t.Detail += ownMachine
+	}
+	// Two resources for one member look like a tainted one.
+	if r.Entry.Effect == membership.Replaced && r.Entry.Tainted && r.Code != membership.TwoResources {
+		t.Detail += sprintf(keepTainted, r.Entry.Name)
+	}
 	t.Detail += DestroyInstead
 	return t
 }
 
-var notActive = words{cause: "It replaces {names} while another member is not active, or cannot be asked. {answers}",
-	next: "\n\nBring that member back, or make it reachable from here (see address_map of the provider), or replace its machine first. Then plan again."}
+var notActive = words{
+	cause: "It replaces {names} while another member is not active, or cannot be asked. {answers}",
+	next: "\n\nBring that member back, or make it reachable from here (see address_map of the provider), " +
+		"or replace its machine first. Then plan again.",
+}
 
 var planRules = wordings{
 	membership.SecondReplacement: {
@@ -130,11 +145,24 @@ var planRules = wordings{
 		next: rebuildNode,
 	}},
 	membership.NotApplied: {{
-		cause: "It replaces or removes {names}, and no apply has stored {it|them} together with " +
-			"{its machine|their machines} since the import: Terraform does not know yet that " +
+		when: finding.unobserved,
+		cause: "It replaces or removes {names}, no apply has stored {it|them} since the import, " +
+			"and the cluster cannot be observed from here: Terraform does not know yet that " +
+			"{the member depends on its machine|each of them depends on its machine}, " +
+			"and may destroy the machine first.",
+		next: forgetFirst,
+	}, {
+		cause: "It removes {names}, and no apply has stored {it|them} together with {its machine|their machines} " +
+			"since the import: Terraform does not know yet that " +
 			"{the member depends on its machine|each of them depends on its machine}, " +
 			"and may destroy the machine first.",
 		next: applyFirst,
+	}},
+	membership.ImportedByPlan: {{
+		cause: "It imports {names}, and replaces {it|them} in the same plan: Terraform does not know yet that " +
+			"{the member depends on its machine|each of them depends on its machine}, " +
+			"and may destroy the machine first.",
+		next: importFirst,
 	}},
 	membership.NotRead: {{
 		cause: "It replaces {names}, and was made without a refresh: Terraform may not know that the member " +
@@ -181,6 +209,9 @@ var sharedMachine = words{
 
 // rebuilds reports whether the plan of an etcd_cluster rebuilds a node of the finding.
 func (c finding) rebuilds() bool { return c.Facts.Detail != "" }
+
+// unobserved reports whether the cluster was not observed.
+func (c finding) unobserved() bool { return c.s.ClusterID == 0 }
 
 // The errors of refused plans. Terraform does not pass the addresses of resources to a
 // provider: a command contains ADDRESS, and the text explains which address that is.

@@ -27,6 +27,7 @@ type Table struct {
 	said     sync.Map // the keys of [Table.firstTime]
 	objects  atomic.Uint64
 	reads    syncmap.Map[string, bool] // the IDs of what was read
+	imports  syncmap.Map[string, bool] // the IDs of what was imported
 	// kept are the objects of the etcd_cluster that were planned with a state, by their IDs.
 	kept syncmap.Map[string, string]
 	// gone are the voters of a state, by cluster, that a confirmed list does not have any more.
@@ -71,6 +72,7 @@ func (t *Table) Enter(e membership.Entry, known membership.Known) (broken []memb
 	if t.known == nil {
 		t.known = map[membership.ClusterID]membership.Known{}
 	}
+	e.Tainted = e.TaintedBy(t.members)
 	t.members = append(t.members, e)
 	if known.Turns == nil {
 		known.Turns = t.known[e.Cluster].Turns
@@ -196,6 +198,12 @@ func (t *Table) Replaces(object string, isNew bool) bool {
 		return isNew && c.GivesUp == nil
 	})
 }
+
+// Import notes that this run has imported the resource with an ID.
+func (t *Table) Import(id string) { t.imports.Set(id, true) }
+
+// Imports reports whether this run has imported the resource with an ID.
+func (t *Table) Imports(id string) bool { return t.imports.Has(id) }
 
 // Read notes that the resource with an ID was read. Terraform reads none during an apply or
 // with -refresh=false. Else it reads a resource, and what that depends on, before it plans it.

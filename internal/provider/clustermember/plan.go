@@ -79,6 +79,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		e, endpoints = noteOf(state), r.endpoints(state)
 		e.Object, e.Unapplied = r.Backend.Table.Object(), before.Imported
 		e.Read = r.Backend.Table.Fresh(state.ID.ValueString())
+		e.ByImport = r.Backend.Table.Imports(state.ID.ValueString())
 	}
 	switch {
 	case req.Plan.Raw.IsNull():

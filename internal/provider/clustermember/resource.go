@@ -273,6 +273,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		m := ofMember(ctx, r.role, snap, found[0], &resp.Diagnostics)
 		m.store(ctx, &resp.State, resp.Identity, &resp.Diagnostics)
 		private.Keep(ctx, resp.Private, keptKey, kept{Imported: true}, &resp.Diagnostics)
+		r.Backend.Table.Import(m.ID.ValueString())
 	}
 }
 

@@ -89,10 +89,14 @@ func TestAccAttacks(t *testing.T) {
 	a.forgets("a")
 	a.Write("import.tf", fmt.Sprintf("import {\n  to = %s\n  id = \"a\"\n}\n", member("a")))
 	a.Image = "two"
-	a.mustRefuse(a.Run("plan", "-json", "-input=false", "-out=p"), "First undo the change")
+	a.mustRefuse(a.Run("plan", "-json", "-input=false", "-out=p"), "replaces it in the same plan")
+	a.Write("import.tf", "")
+	a.Run("import", "-input=false", member("a"), "a").MustSucceed()
+	if p := a.Plan(); p.Actions()[machine("a")] != "delete create" {
+		t.Errorf("imported before, it is not replaced: %s", p)
+	}
 	a.Image = "one"
 	a.Form()
-	a.Write("import.tf", "")
 	a.Settled()
 
 	// A2: a machine that moved is replaced without a refresh.

@@ -63,6 +63,12 @@ type Workspace struct {
 	Parallelism int
 	// CLI is the one whose core is driven.
 	CLI CLI
+	// Late says that the backend persists the state at most every [persistInterval] during an
+	// apply, and at its end. The local backend persists each change.
+	Late bool
+	// Failing are the addresses whose creation-time provisioners fail: the resource is tainted then,
+	// and nothing that depends on it is carried out.
+	Failing map[string]bool
 
 	tb     testing.TB
 	mu     sync.Mutex // of what follows; never held across a call
@@ -199,6 +205,8 @@ type Change struct {
 	identity *tfprotov6.ResourceIdentityData
 	replaces bool
 	first    bool // create_before_destroy
+	// deposed is where the state has the object that was before, from its creation on.
+	deposed string
 }
 
 // Plan is a saved plan: changes in the order of the configuration, then those of

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -174,6 +176,47 @@ func TestFailure(t *testing.T) {
 	want(t, "state", s.Addresses(), "[thing.c thing.c (deposed)]")
 	want(t, "actions", up(t, w, s), "delete thing.c (deposed)")
 	want(t, "name", Attribute(s.State("thing.c").Value, "image"), "c2")
+}
+
+// A provisioner that fails taints what was created, and nothing follows.
+func TestProvisioner(t *testing.T) {
+	w, s := three(t)
+	s.Failing = map[string]bool{"thing.a": true}
+	_, r := s.Up(t.Context(), w.start)
+	want(t, "errors", r.Err(), "thing.a: local-exec provisioner error")
+	want(t, "state", s.Addresses(), "[thing.a thing.c]")
+	s.Failing = nil
+	want(t, "actions", up(t, w, s), "create thing.b, replace thing.a")
+	s.Failing = map[string]bool{"thing.a": true}
+	s.Resources[1].Values = Values{"image": "a1", "name": "x"}
+	want(t, "an update", up(t, w, s), "update thing.a")
+}
+
+// A backend that persists late loses what a process that is killed has done since.
+func TestLateBackend(t *testing.T) {
+	for _, test := range []struct {
+		each  time.Duration // of the calls
+		state string
+	}{{time.Second, "[]"}, {30 * time.Second, "[thing.a thing.b]"}} {
+		synctest.Test(t, func(t *testing.T) {
+			w, s := three(t)
+			s.Late = true
+			ctx, kill := context.WithCancel(t.Context())
+			w.asked = func(method string) error {
+				if method == "apply" {
+					time.Sleep(test.each)
+				}
+				if len(w.calls) == 2 && method == "apply" {
+					kill()
+				}
+				return nil
+			}
+			if _, r := s.Up(ctx, w.start); r.Err() == nil {
+				t.Error("it was not killed")
+			}
+			want(t, "state", s.Addresses(), test.state)
+		})
+	}
 }
 
 // recorder is a test that a finding does not fail.

@@ -11,19 +11,27 @@ import (
 	"strings"
 )
 
-// deposed marks the address of an object whose successor is created before it is
-// destroyed.
+// deposed marks the address of an object whose successor is created before it is destroyed. If
+// earlier ones of the same address are left, it has a number after it.
 const deposed = " (deposed)"
+
+// current is an address without the mark of a deposed object.
+func current(address string) string {
+	address, _, _ = strings.Cut(address, " (")
+	return address
+}
+
+func isDeposed(address string) bool { return current(address) != address }
 
 // block is the block of an address, without the key of an instance.
 func block(address string) string {
-	address, _, _ = strings.Cut(strings.TrimSuffix(address, deposed), "[")
+	address, _, _ = strings.Cut(current(address), "[")
 	return address
 }
 
 // isOf reports whether something in the state is at an address, or an instance of that block.
 func isOf(at, address string) bool {
-	return strings.TrimSuffix(at, deposed) == address || block(at) == address
+	return current(at) == address || block(at) == address
 }
 
 func typeOf(address string) string {
@@ -180,7 +188,7 @@ func (p *Plan) applyNodes() []*node {
 			destroyers = append(destroyers, &node{Change: c, destroys: true})
 		}
 		if o := p.state[c.Address]; o != nil {
-			c.first = c.resource == nil && o.first || strings.HasSuffix(c.Address, deposed)
+			c.first = c.resource == nil && o.first || isDeposed(c.Address)
 		}
 		c.first = c.first || c.resource != nil && p.createsFirst(c.Address)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -32,12 +33,17 @@ type process struct {
 	diags   []Diagnostic
 	state   map[string]*Object
 	planned map[string]*Change
+	// persisted is when the backend had the state for the last time.
+	persisted time.Time
 }
 
 // within starts a process with the state of a plan, validates the configuration, and
 // if there is f, configures the provider and calls f.
 func (w *Workspace) within(ctx context.Context, start Start, plan *Plan, f func(*process)) Result {
-	p := &process{w: w, ctx: ctx, plan: plan, state: maps.Clone(plan.state), planned: map[string]*Change{}}
+	p := &process{
+		w: w, ctx: ctx, plan: plan, state: maps.Clone(plan.state), planned: map[string]*Change{},
+		persisted: time.Now(),
+	}
 	var err error
 	if p.run, err = start(ctx); p.fail(noResource, err) {
 		if p.run.Close != nil {
@@ -157,7 +163,20 @@ func (p *process) keep(address string, o *Object) {
 // save stores the state, unless the process has ended.
 func (p *process) save() {
 	if p.ctx.Err() == nil {
-		p.locked(func() { p.w.edit(func() { p.w.state = maps.Clone(p.state) }) })
+		p.locked(func() {
+			p.persisted = time.Now()
+			p.w.edit(func() { p.w.state = maps.Clone(p.state) })
+		})
+	}
+}
+
+// persistInterval is that of Terraform's backends (defaultPersistInterval of internal/backend/local).
+const persistInterval = 20 * time.Second
+
+// saveOne stores the state after one change of several.
+func (p *process) saveOne() {
+	if !p.w.Late || time.Since(p.persisted) >= persistInterval {
+		p.save()
 	}
 }
 

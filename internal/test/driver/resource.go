@@ -5,6 +5,7 @@ package driver
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -113,7 +114,7 @@ func (p *process) planOrphan(c *Change, refreshes bool) bool {
 	if o == nil || !ok {
 		return ok
 	}
-	early := p.w.CLI == Terraform111 && !strings.HasSuffix(c.Address, deposed)
+	early := p.w.CLI == Terraform111 && !isDeposed(c.Address)
 	if early && !p.planRemoval(c, o) {
 		return false
 	}
@@ -213,7 +214,7 @@ func (p *process) move(from, to string) {
 func (p *process) destroy(c *Change) bool {
 	address := c.Address
 	if c.first && c.Action == replace {
-		address += deposed
+		address = c.deposed
 	}
 	o, ok := p.current(address, c.typ)
 	if o == nil || !ok {
@@ -240,11 +241,15 @@ func (p *process) make(c *Change) bool {
 	}
 	if o != nil && c.first && c.Action == replace {
 		old := p.object(c.Address)
-		p.move(c.Address, c.Address+deposed)
+		c.deposed = c.Address + deposed
+		for n := 2; p.object(c.deposed) != nil; n++ {
+			c.deposed = fmt.Sprintf("%s%s %d", c.Address, deposed, n)
+		}
+		p.move(c.Address, c.deposed)
 		defer func() {
-			if p.object(c.Address) == nil && p.object(c.Address+deposed) == old { // nothing came of it
-				p.move(c.Address+deposed, c.Address)
-				p.save()
+			if p.object(c.Address) == nil && p.object(c.deposed) == old { // nothing came of it
+				p.move(c.deposed, c.Address)
+				p.saveOne()
 			}
 		}()
 		o = nil
@@ -268,9 +273,22 @@ func (p *process) make(c *Change) bool {
 	if err == nil && !config.IsFullyKnown() {
 		err = errors.New("configuration contains unknown value")
 	}
-	return p.fail(c.Address, err) && p.apply(&again, config, Object{
+	made := p.fail(c.Address, err) && p.apply(&again, config, Object{
 		Dependencies: p.plan.needs(c.Address), first: c.first, Tainted: o != nil && o.Tainted,
 	})
+	return made && (again.Action != create || p.provision(c.Address))
+}
+
+// provision runs the provisioners of a resource that was created.
+func (p *process) provision(address string) bool {
+	if !p.w.Failing[address] {
+		return true
+	}
+	o := *p.object(address)
+	o.Tainted = true
+	p.keep(address, &o)
+	p.saveOne()
+	return p.refuse(address, "local-exec provisioner error")
 }
 
 // apply makes the call that carries out a change, and stores the result: like, with
@@ -304,6 +322,6 @@ func (p *process) apply(c *Change, config tftypes.Value, like Object) bool {
 	like.Value, like.Private, like.Identity = v, resp.Private, resp.NewIdentity
 	like.Tainted = !ok && (like.Tainted || c.Action == create)
 	p.keep(c.Address, &like)
-	p.save()
+	p.saveOne()
 	return ok
 }

@@ -164,6 +164,20 @@ func (c *Cluster) Split(processes ...*Process) {
 // Heal undoes [Cluster.Split].
 func (c *Cluster) Heal() { c.Split() }
 
+// Isolate separates a process from all others, also from those that are isolated already.
+// [Cluster.Rejoin] undoes it.
+func (c *Cluster) Isolate(p *Process) { c.isolate(p, 2+slices.Index(c.Processes(), p)) }
+
+// Rejoin undoes [Cluster.Isolate].
+func (c *Cluster) Rejoin(p *Process) { c.isolate(p, 0) }
+
+func (c *Cluster) isolate(p *Process, side int) {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	c.side[p] = side
+	c.settle()
+}
+
 // Processes returns the processes in the order in which they were made.
 func (c *Cluster) Processes() []*Process {
 	c.n.mu.Lock()

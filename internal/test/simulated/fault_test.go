@@ -83,6 +83,7 @@ func (f *fault) disarm(s *runner) {
 	f.mu.Unlock()
 	f.open(s)
 	clear(s.fleet.broken)
+	s.ws.Failing = nil
 }
 
 // open ends the silence.
@@ -140,6 +141,15 @@ func init() { // steps run steps
 			func(s *runner, what string) {
 				if s.fault.silence = what; what != "wrong-ca" {
 					s.restate()
+				}
+			},
+		},
+		"provisioner-fails": {
+			"ADDRESSES", "the provisioners of these resources fail if the next command creates them",
+			func(s *runner, rest string) {
+				s.ws.Failing = map[string]bool{}
+				for _, at := range addresses(rest) {
+					s.ws.Failing[at] = true
 				}
 			},
 		},
@@ -274,7 +284,7 @@ func (s *runner) hit(how, name string) (undo func()) {
 	case "stuck":
 		p.Freeze()
 	default:
-		s.cluster.Split(p)
+		s.cluster.Isolate(p)
 	}
 	cluster := s.cluster
 	s.oracle.mark(name, true)
@@ -282,7 +292,7 @@ func (s *runner) hit(how, name string) (undo func()) {
 		if how == "stuck" {
 			p.Thaw()
 		} else {
-			cluster.Heal()
+			cluster.Rejoin(p)
 		}
 		s.oracle.mark(name, false)
 	}

@@ -121,7 +121,7 @@ func (s *runner) restore(names []string) {
 	}
 	s.dir.gone, s.dir.replaces = []any{}, driver.Attribute(o.Value, "cluster_id")
 	for _, name := range names {
-		if m := s.fleet.of(name); m != nil && m.off { // nobody lies
+		if m := s.fleet.of(name); m != nil && (m.off || s.restoredByHand) { // nobody lies
 			s.dir.gone = append(s.dir.gone, name)
 		}
 	}
@@ -197,6 +197,9 @@ func (s *runner) undone(address string) {
 			break
 		}
 		for _, d := range r.Diagnostics {
+			if strings.Contains(d.Detail, "machine_id") {
+				clear(s.dir.machine)
+			}
 			if strings.Contains(d.Detail, "no apply has stored") {
 				refused = append(refused, d.Address)
 			} else {
@@ -243,6 +246,27 @@ func (s *runner) importAsked(d driver.Diagnostic, ws *driver.Workspace) bool {
 	return true
 }
 
+// isOnAnother reports whether the state has another machine of a member than its own.
+func (s *runner) isOnAnother(name string) bool {
+	m, machine := s.ws.State(memberOf(name)), s.ws.State(machineOf(name))
+	if m == nil || machine == nil {
+		return false
+	}
+	of := driver.Attribute(m.Value, "machine_id")
+	return of != "" && of != driver.Attribute(machine.Value, "id") && !strings.HasPrefix(of, name+"-")
+}
+
+// keep untaints what is tainted of the cluster and its members. It reports whether anything was.
+func (s *runner) keep() (kept bool) {
+	for _, address := range s.ws.Addresses() {
+		if strings.HasPrefix(address, "etcd_") && s.ws.State(address).Tainted {
+			s.ws.Untaint(address)
+			kept = true
+		}
+	}
+	return kept
+}
+
 // putBack gives each member of the cluster a name in the configuration.
 func (s *runner) putBack() {
 	for _, m := range s.cluster.Members() {
@@ -278,11 +302,27 @@ func (s *runner) followTexts(r driver.Result, run string, ws *driver.Workspace) 
 			for _, at := range strangerLine.FindAllStringSubmatch(d.Detail, -1) {
 				s.fleet.stop(at[1])
 			}
+		case strings.Contains(d.Detail, "terraform untaint") && s.keep():
+		case strings.Contains(d.Detail, "create_before_destroy") && s.dir.first == "on":
+			s.dir.first = ""
+			s.configure()
+		case strings.Contains(d.Detail, "machine_id") && len(s.dir.machine) > 0:
+			clear(s.dir.machine)
+			s.configure()
+		case strings.Contains(d.Detail, "machine_id") && s.isOnAnother(nodeNamed(d.Address)):
+			name := nodeNamed(d.Address)
+			s.ws.Forget(memberOf(name))
+			s.ws.Provider = s.provider("a b c d e f g")
+			s.ws.Import(s.Context(), s.start("import"), memberOf(name), name)
 		case strings.Contains(d.Detail, "To import the member, run this command") && nodeNamed(d.Address) != "":
 			if at := memberOf(nodeNamed(d.Address)); s.importable(at) {
 				s.ws.Import(s.Context(), s.start("import"), at, nodeNamed(d.Address))
 			}
 		case s.importAsked(d, ws):
+		case strings.Contains(d.Detail, "import the member with the command"):
+			name := nodeNamed(d.Address)
+			s.ws.Provider = s.provider("a b c d e f g")
+			s.ws.Import(s.Context(), s.start("import"), memberOf(name), name)
 		case learnerLine.MatchString(d.Detail) && strings.HasPrefix(d.Address, "etcd_learner."):
 			ws.Import(s.Context(), s.start("import"), d.Address, learnerLine.FindStringSubmatch(d.Detail)[1])
 		case strings.Contains(d.Detail, "without -parallelism"):
@@ -306,9 +346,23 @@ func (s *runner) followTexts(r driver.Result, run string, ws *driver.Workspace) 
 			s.dir.rebuilt[name] = value
 			s.putBack()
 			ws.Up(s.Context(), s.start(run))
-		case holderLine.MatchString(d.Detail) && s.forgotten(holderLine.FindStringSubmatch(d.Detail)[1]):
-			ws.Up(s.Context(), s.start(run),
-				driver.Option("-target="+memberOf(holderLine.FindStringSubmatch(d.Detail)[1])))
+		case holderLine.MatchString(d.Detail) && slices.Contains(s.dead(), holderLine.FindStringSubmatch(d.Detail)[1]):
+			at := memberOf(holderLine.FindStringSubmatch(d.Detail)[1])
+			_, again := ws.Up(s.Context(), s.start(run), driver.Option("-target="+at))
+			if strings.Contains(fmt.Sprint(again.Err()), "create_before_destroy") {
+				s.dir.first = ""
+				s.configure()
+			}
+		case strings.Contains(d.Detail, "Two resources stand for one member"):
+			name := nodeNamed(d.Address)
+			switch {
+			case strings.Contains(d.Address, "(deposed"):
+				s.ws.Forget(memberOf(name))
+			case s.ws.State(learnerOf(name)) != nil: // a moved block is missing
+				s.dir.learners[name] = true
+				s.promote(name)
+				s.configure()
+			}
 		case strings.Contains(d.Detail, "Add the new members in a first apply"):
 			s.putBack()
 		case strings.Contains(d.Detail, "Set peer_urls to what it runs with"):

@@ -61,6 +61,8 @@ func (s *runner) options(words []string) (out []driver.Option) {
 		does := true
 		switch {
 		case s.oracle == nil:
+		case targets && len(s.dir.machine) > 0: // nothing tells that the machine is another one
+			does = false
 		case strings.HasPrefix(word, "-replace=machine."):
 			does = !s.isExposed(strings.TrimPrefix(word, "-replace="))
 		case !targets:
@@ -69,7 +71,7 @@ func (s *runner) options(words []string) (out []driver.Option) {
 		case strings.HasPrefix(target, "machine."):
 			replaces := strings.Contains(strings.Join(words, " "), "-replace=machine.")
 			does = s.complete() && s.settled() && len(s.tainted)+len(s.fault.between) == 0 &&
-				(!replaces || s.listing() == s.wantedListing() && len(s.dir.names)-len(s.dir.learners) > 2)
+				(!replaces || s.bearsLoss())
 		default:
 			others := func(of string) bool {
 				of = strings.TrimPrefix(of, "-replace=")
@@ -223,7 +225,7 @@ func (s *runner) begin() (ctx context.Context, end func(driver.Result)) {
 		}
 		s.untaint()
 		s.ws.Imports, s.together = nil, false
-		s.two.Provider = s.provider("a b c d e f")
+		s.two.Provider = s.secondProvider()
 		if !s.lost {
 			s.oracle.known(s.ws, "one", r)
 		}

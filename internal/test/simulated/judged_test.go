@@ -34,6 +34,8 @@ type trial struct {
 	// was destroyed. Then writes and members may be lost.
 	lost     bool
 	coverage coverage
+	// restoredByHand is true if another cluster runs on the machines.
+	restoredByHand bool
 	// together is true while two runs work at the same time.
 	together bool
 	// voted are the members that were given a vote by hand.
@@ -59,9 +61,21 @@ func (s *runner) judge() {
 	s.network.MaxLearners = 6 // standby learners leave room
 }
 
+// secondProvider is the provider block of the second directory: the operator keeps its endpoints true.
+func (s *runner) secondProvider() driver.Values {
+	v := s.provider("a b c d e f")
+	endpoints, _ := v["endpoints"].([]any)
+	for _, name := range s.dir.names {
+		if more := s.dir.address[name]; more != "" {
+			endpoints = append(endpoints, "http://"+name+more+".example:2379")
+		}
+	}
+	return driver.Values{"endpoints": endpoints}
+}
+
 // configureSecond writes the configuration of the second directory.
 func (s *runner) configureSecond() {
-	s.two.Provider, s.two.Resources = s.provider("a b c d e f"), nil
+	s.two.Provider, s.two.Resources = s.secondProvider(), nil
 	if s.second.image != "" {
 		s.two.Resources = nodes([]string{"g"}, s.second.image)
 		s.two.Resources[1].Values["peer_urls"] = []any{s.second.url}

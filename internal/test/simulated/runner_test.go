@@ -88,12 +88,21 @@ type directory struct {
 	arguments map[string]driver.Values
 	// unmanaged says that the machines were there before, with their user data.
 	unmanaged bool
+	// first are the members that have create_before_destroy: "on" for all, or a name.
+	first string
+	// machine are the names of the machines whose IDs members have in place of those of their own.
+	machine map[string]string
+}
+
+// createsFirst reports whether a resource has create_before_destroy.
+func (d *directory) createsFirst(r driver.Resource) bool {
+	return r.Type == "etcd_member" && (d.first == "on" || d.first != "" && d.first == r.Name)
 }
 
 func newDirectory(ws *driver.Workspace, image string) *directory {
 	return &directory{
 		ws: ws, image: image, more: driver.Values{}, learners: map[string]bool{}, rebuilt: map[string]any{},
-		address: map[string]string{}, arguments: map[string]driver.Values{},
+		address: map[string]string{}, arguments: map[string]driver.Values{}, machine: map[string]string{},
 	}
 }
 
@@ -315,6 +324,10 @@ func (s *runner) configure() {
 			r.ReplacedBy = []driver.Ref{{Resource: thisCluster,
 				Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
 		}
+		if of := d.machine[name]; slices.Contains(d.names, of) && r.Type != "machine" && name != "" {
+			r.Values["machine_id"] = driver.Ref{Resource: machineOf(of), Attribute: "id"}
+		}
+		r.CreateBeforeDestroy = r.CreateBeforeDestroy || d.createsFirst(r)
 		for _, m := range s.ws.Moved {
 			r = moves(r, m)
 		}

@@ -230,7 +230,7 @@ func init() { // steps run steps
 		},
 		"address-is": {
 			"ADDRESS", "what the texts call ADDRESS, in place of that of the diagnostic",
-			func(s *runner, at string) { s.place = at },
+			func(s *runner, at string) { s.place = address(at) },
 		},
 		"user-is": {
 			"NAME", "what the texts call NAME and ROLE",

@@ -62,6 +62,10 @@ func init() { // steps run steps
 			"N", "-parallelism: 1, or 0 for the default",
 			func(s *runner, n string) { s.ws.Parallelism = map[string]int{"1": 1}[n] },
 		},
+		"late-backend": {
+			"", "the backend persists the state at most every 20 seconds of an apply, and at its end",
+			func(s *runner, _ string) { s.ws.Late = true },
+		},
 		"latency": {
 			"DURATION", "how long a request takes",
 			func(s *runner, d string) { s.schedule.Latency = length(d) },
@@ -166,9 +170,13 @@ func init() { // steps run steps
 			func(s *runner, url string) { s.network.Answer(url, s.other) },
 		},
 		"by-hand": {
-			"NAMES", "a snapshot is restored by hand on these machines",
+			"NAMES", "a snapshot is restored by hand on these machines; in a judged scenario if the quorum is lost",
 			func(s *runner, names string) {
+				if s.oracle != nil && s.oracle.serves() {
+					return
+				}
 				s.fleet.byHand(strings.Fields(names)...)
+				s.restoredByHand = true
 				s.rest(time.Minute)
 			},
 		},

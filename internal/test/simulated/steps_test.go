@@ -302,10 +302,20 @@ func init() { // steps run steps
 		"create_before_destroy": {
 			"on|off|NAME", "the lifecycle of all members, of none, or of one",
 			func(s *runner, of string) {
+				s.dir.first = of
 				for i, r := range s.ws.Resources {
-					s.ws.Resources[i].CreateBeforeDestroy = r.Type == "etcd_member" && (of == "on" || of == r.Name)
+					s.ws.Resources[i].CreateBeforeDestroy = s.dir.createsFirst(r)
 				}
 			},
+		},
+		"machine-id": {
+			"NAME NAME", "machine_id of a member is that of the machine of another one, or of its own again",
+			edits(func(s *runner, rest string) {
+				name, of, _ := strings.Cut(rest, " ")
+				if s.dir.machine[name] = of; name == of {
+					delete(s.dir.machine, name)
+				}
+			}),
 		},
 		"member-1m": {
 			"NAME", "it also has an etcd_member without a node, whose creation waits for one minute",
