@@ -95,17 +95,7 @@ func runScenario(t *testing.T, of scenario.Scenario) {
 // addresses are the words of a step, in which an address may be short.
 func addresses(words string) (out []string) {
 	for _, word := range strings.Fields(words) {
-		for short, typ := range map[string]string{
-			"machine[": "terraform_data.machine", "member[": "etcd_member.node", "learner[": "etcd_learner.node",
-		} {
-			if before, name, is := strings.Cut(word, short); is {
-				word = before + typ + `["` + strings.TrimSuffix(name, "]") + `"]`
-			}
-		}
-		if before, is := strings.CutSuffix(word, "cluster"); is && (before == "" || strings.HasSuffix(before, "=")) {
-			word = before + cluster
-		}
-		out = append(out, word)
+		out = append(out, scenario.Address(word, "terraform_data.machine"))
 	}
 	return out
 }

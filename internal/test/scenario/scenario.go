@@ -75,6 +75,22 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
+// Address returns a word of a step in which an address is whole that may be short: machine[a] is the
+// instance of that key in the block of the machines.
+func Address(word, machines string) string {
+	for short, block := range map[string]string{
+		"machine[": machines, "member[": "etcd_member.node", "learner[": "etcd_learner.node",
+	} {
+		if before, name, is := strings.Cut(word, short); is {
+			return before + block + `["` + strings.TrimSuffix(name, "]") + `"]`
+		}
+	}
+	if before, is := strings.CutSuffix(word, "cluster"); is && (before == "" || strings.HasSuffix(before, "=")) {
+		return before + "etcd_cluster.this"
+	}
+	return word
+}
+
 // Divide divides a step into what is done and what comes of it, with the sign before that: the
 // words of an error after " => ", or the actions and all that is said after " == ".
 func Divide(step string) (does, want string) {

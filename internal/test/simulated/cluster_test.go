@@ -226,6 +226,11 @@ func (s stuck) Destroy(ctx context.Context, id string) error {
 	return s.fleet.Destroy(ctx, id)
 }
 
+// nodeOfMachine is what replaces a machine with its node.
+func nodeOfMachine(r driver.Resource) []driver.Ref {
+	return []driver.Ref{{Resource: thisCluster, Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+}
+
 // ignoreUserData is ignore_changes for the user data of the machines, which exist, and what
 // replaces them with their nodes. An import needs it, and endpoints of the provider.
 func (o *operator) ignoreUserData() {
@@ -233,8 +238,7 @@ func (o *operator) ignoreUserData() {
 	for i, r := range o.ws.Resources {
 		if r.Type == "machine" {
 			o.ws.Resources[i].Values["user_data"] = driver.Attribute(o.ws.State(r.Address()).Value, "user_data")
-			o.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: thisCluster,
-				Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+			o.ws.Resources[i].ReplacedBy = nodeOfMachine(r)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *runner) without(name string) []string {
 	return slices.DeleteFunc(slices.Clone(s.dir.names), func(n string) bool { return n == name })
 }
 
-// seen says that a new name has no process yet.
+// noteNew says that a new name has no process yet.
 func (s *runner) noteNew(name string) {
 	if s.oracle != nil && s.fleet.of(name) == nil {
 		s.oracle.mark(name, true)
@@ -175,7 +175,7 @@ func (s *runner) setSecond(image string) {
 	s.noteNew("g")
 }
 
-// setURL changes the peer URL of s. A machine that is made later listens there.
+// setURL changes the peer URL of g. A machine that is made later listens there.
 func (s *runner) setURL(url string) {
 	s.second.url = url
 	s.fleet.set(func() { s.fleet.urls["g"] = url })
@@ -326,7 +326,7 @@ func (s *runner) applyBeside(name, rest string) {
 	})
 }
 
-// destroy destroys the first workspace after the second. What is left is empty, or named.
+// destroy destroys the first directory after the second. What is left is empty, or named.
 func (s *runner) destroy() {
 	s.setSecond("")
 	s.configure()
@@ -482,8 +482,10 @@ func (s *runner) etcdctlBy(words []string) {
 			}
 		}
 		s.rest(time.Minute)
-	case command == "member promote":
+	case command == "member promote" && s.oracle != nil:
 		s.voteByHand(last)
+	case command == "member promote":
+		s.must(errOf(s.client(cmp.Or(s.via, "a")).MemberPromote(s.Context(), s.ids()[last])))
 	case command == "member update":
 		s.must(errOf(s.client("a").MemberUpdate(s.Context(), s.ids()[words[2]], []string{last})))
 	case words[0] == "put":

@@ -164,8 +164,7 @@ func (o *operator) does(line string) {
 	case "replace_triggered_by":
 		for i, r := range o.ws.Resources {
 			if r.Type == "machine" {
-				o.ws.Resources[i].ReplacedBy = []driver.Ref{{Resource: "etcd_cluster.this",
-					Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+				o.ws.Resources[i].ReplacedBy = nodeOfMachine(r)
 			}
 		}
 	case "etcdctl member remove":

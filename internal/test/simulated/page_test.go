@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/must"
+	"github.com/terraform-provider-etcd/terraform-provider-etcd/internal/test/scenario"
 )
 
 // TestPage holds the table of the steps on the page of package scenario to the steps. UPDATE=1
@@ -27,6 +29,29 @@ func TestPage(t *testing.T) {
 			return
 		}
 		must.Succeed(t, os.WriteFile(page, []byte(want), 0o600))
+	}
+}
+
+// TestPageExamples runs the scenarios of the page.
+func TestPageExamples(t *testing.T) {
+	t.Parallel()
+	examples := ""
+	for i, block := range strings.Split(must.Read(t, "../scenario/README.md"), "```") {
+		if text := strings.TrimSpace(block); i%2 == 1 && strings.HasPrefix(text, "== ") {
+			examples += text + "\n"
+		}
+	}
+	file := filepath.Join(t.TempDir(), "examples.txt")
+	must.Write(t, file, examples)
+	all := scenario.Read(t, file)
+	if len(all) < 3 {
+		t.Errorf("the page has %d scenarios", len(all))
+	}
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, c, "", nil)
+		})
 	}
 }
 

@@ -321,8 +321,7 @@ func (s *runner) configure() {
 		}
 		if d.unmanaged && r.Type == "machine" {
 			delete(r.Values, "user_data")
-			r.ReplacedBy = []driver.Ref{{Resource: thisCluster,
-				Attribute: fmt.Sprint("node.", r.Values["name"], ".id")}}
+			r.ReplacedBy = nodeOfMachine(r)
 		}
 		if of := d.machine[name]; slices.Contains(d.names, of) && r.Type != "machine" && name != "" {
 			r.Values["machine_id"] = driver.Ref{Resource: machineOf(of), Attribute: "id"}
@@ -390,18 +389,7 @@ func moves(r driver.Resource, m driver.Moved) driver.Resource {
 }
 
 // address is an address that may be short.
-func address(word string) string {
-	for short, typ := range map[string]string{"machine[": "machine", "member[": "etcd_member",
-		"learner[": "etcd_learner"} {
-		if before, name, is := strings.Cut(word, short); is {
-			return before + typ + `.node["` + strings.TrimSuffix(name, "]") + `"]`
-		}
-	}
-	if before, is := strings.CutSuffix(word, "cluster"); is && (before == "" || strings.HasSuffix(before, "=")) {
-		return before + thisCluster
-	}
-	return word
-}
+func address(word string) string { return scenario.Address(word, "machine.node") }
 
 func addresses(words string) (out []string) {
 	for _, word := range strings.Fields(words) {
